@@ -1,5 +1,6 @@
-// What one core can do at most in wasm, built and run by peak.js: the twelve sums of a tile of 6 x 8 that stay in registers, and
-// reading what fits in no cache. (A tile with its loads comes to 90 to 100 % of that, with how the engine deals out registers.)
+// The most that one core can do in wasm, built and run by peak.js: the twelve sums of a 6 x 8 tile
+// in registers, and reading what fits in no cache. A tile with its loads reaches 90 to 100 % of it,
+// depending on how the engine assigns registers.
 
 #include <wasm_simd128.h>
 

@@ -6,8 +6,7 @@
  * (uint32_t[]){tensor}); uint32_t y = build_reg(&b, tensor); build_op(&b, "aten::t", 1,
  * (uint32_t[]){x}, 1, (uint32_t[]){y}); build_return(&b, y); size_t size; uint8_t *file =
  * build_file(&b, &size);
- *   ... free(file); build_free(&b);
- */
+ *   ... free(file); build_free(&b); */
 #ifndef RUSH_TESTS_BUILDER_H
 #define RUSH_TESTS_BUILDER_H
 

@@ -11,7 +11,7 @@ typedef struct reader {
 
 static rush_value read_value(reader *in);
 
-/* ---- Tensors ----------------------------------------------------------------------------------------------------- */
+/* ---- Tensors --------------------------------------------------------------------------------- */
 
 static const struct {
   char letter;
@@ -99,7 +99,7 @@ static rush_value read_tensor(reader *in) {
   return v;
 }
 
-/* ---- Other values ------------------------------------------------------------------------------------------------ */
+/* ---- Other values ---------------------------------------------------------------------------- */
 
 static rush_value read_items(reader *in, char close) {
   rush_value items[32], v;
@@ -144,7 +144,7 @@ static rush_value read_value(reader *in) {
   return c == 'N' ? rush_none() : rush_bool(c == 'T');
 }
 
-/* ---- Programs ---------------------------------------------------------------------------------------------------- */
+/* ---- Programs -------------------------------------------------------------------------------- */
 
 /* How many arguments there are, and the letter of each one that is to be quantized, else 0. */
 static uint32_t count(const char *args, char quantized[MOST_ARGS]) {

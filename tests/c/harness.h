@@ -44,8 +44,8 @@ void rig_close(rig *r);
 /* Loads and gives the status; the builder is freed. */
 rush_status rig_try_load(rig *r, builder *b);
 
-/* A value in words: None, 3, 2.5, true, 'text', [..], (..), {key: value}, float32[2, 2](1 2 3 4).
- */
+/* A value in words: None, 3, 2.5, true, 'text', [..], (..), {key: value}, float32[2, 2](1 2 3
+ * 4). */
 const char *show(rig *r, const rush_value *v);
 /* Runs method `method` and shows the result, or "status: message" where it fails. */
 const char *run(rig *r, size_t method, size_t n, const rush_value *args);

@@ -1,5 +1,5 @@
-/* Answers of operators in dtypes and sizes that rarely meet, known by hand: each row of answers.def calls one (call_text.h). What PyTorch
- * answers in the usual ones is in tests/conformance. */
+/* Answers of operators in dtypes and sizes that rarely meet, known by hand: each row of answers.def
+ * calls one (call_text.h). What PyTorch answers in the usual ones is in tests/conformance. */
 #include "call_text.h"
 
 static const struct {

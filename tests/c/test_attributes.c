@@ -58,8 +58,8 @@ static void state_lives_from_run_to_run_until_reset(void **unused) {
     assert_string_equal(run(r, 0, ARGS(x)), "(float32[2](11 22), 1)");
     assert_string_equal(run(r, 0, ARGS(x)), "(float32[2](21 42), 2)");
     assert_string_equal(run(r, 1, NO_ARGS), "float32[1](42)"); /* tensors on one storage stay so */
-    assert_string_equal(run(r, 3, NO_ARGS),
-                        "float32[2](1 2)"); /* the weight itself is as in the file */
+    /* The weight itself is as in the file. */
+    assert_string_equal(run(r, 3, NO_ARGS), "float32[2](1 2)");
     run(r, 2, ARGS(x));
     assert_string_equal(run(r, 2, ARGS(x)), "[float32[2](10 20), float32[2](10 20)]");
     OK(rush_session_reset(r->session));

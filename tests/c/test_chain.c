@@ -149,7 +149,8 @@ static void it_may_stand_anywhere(void **state) {
   rig_close(r);
 }
 
-/* The result of the first operator stays; the last one is written where an operand lay that dies. */
+/* The result of the first operator stays; the last one is written where an operand lay that
+ * dies. */
 static void what_stays_is_kept_and_what_dies_is_taken_over(void **state) {
   (void)state;
   rig rig_, *r = &rig_;

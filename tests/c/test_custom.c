@@ -184,8 +184,8 @@ static void what_is_written_in_place_is_seen_through_views(void **state) {
     build_method(&b, "forward", TENSOR, 1, U32(TENSOR));
     uint32_t copy = build_call(&b, "aten::clone", TENSOR, 1, U32(0));
     uint32_t column = build_call(&b, "aten::select.int", TENSOR, 3, U32(copy, K(one), K(one)));
-    uint32_t turned =
-        build_call(&b, "aten::t", TENSOR, 1, U32(copy)); /* strided too, and not to be written */
+    /* It is strided too, and must not be written. */
+    uint32_t turned = build_call(&b, "aten::t", TENSOR, 1, U32(copy));
     if (list) {
       uint32_t columns = build_call(&b, "prim::ListConstruct", TENSORS, 1, U32(column));
       build_op(&b, "my_ops::neg_.list", 2, U32(columns, turned), 0, NULL);

@@ -1,4 +1,5 @@
-/* Values that hold themselves, or each other, go when the run has ended; what somebody holds stays. */
+/* Values that hold themselves, or each other, go when the run has ended; what somebody holds
+ * stays. */
 #include "harness.h"
 
 enum { ANY, TENSOR, RUNS = 3000, ELEMENTS = 1 << 15 };

@@ -61,37 +61,49 @@ static rush_value complex_of(rig *r) {
 
 /* name, operator, what is said or given, arguments */
 /* clang-format off */
-#define ROWS(R)                                                                                                       \
-  R(block_diag_rows, "aten::block_diag", "uint8[1000002, 8]",                                                         \
-    LIST(U8(1000000, 0), U8(1, 8), U8(1, 0)))                                                                         \
-  R(linear_of_nothing, "aten::linear", "must match the existing size of the bias [2, 4]",                             \
-    F32(100, 0), F32(4, 0), F32(2, 4))                                                                                \
-  R(linear_of_nothing_ok, "aten::linear", "float32[3, 2](0 0 0 0 0 0)", F32(3, 0), F32(2, 0), F32(3, 2))              \
-  R(avg_pool_least, "aten::avg_pool2d", "int64[1, 1, 1, 1](-9223372036854775808)", int64s(r, INT64_MIN),              \
-    INTS1(1), INTS1(1), INTS1(0), NO, NO, I(-1))                                                                      \
-  R(max_pool_reach, "aten::max_pool2d", "windows of this size", U8(1, 1, 1, 4), INTS2(1, 3), INTS2(1, 1),              \
-    INTS2(0, P31), INTS2(1, P31), NO)                                                                                 \
-  R(conv_reach, "aten::convolution", "a convolution of such a size", F32(1, 1, 64), F32(1, 1, 4), NONE, INTS1(1),  \
-    INTS1(P31), INTS1(715827883), NO, INTS1(0), I(1))                                                                 \
-  R(conv_reach_depthwise, "aten::convolution", "a convolution of such a size", F32(1, 2, 1, 4), F32(2, 1, 1, 3),   \
-    NONE, INTS1(1), INTS2(0, 1610616832), INTS2(1, 1610616832), NO, INTS1(0), I(2))                                   \
-  R(conv_phases, "aten::convolution", "whose strides multiply to more than 65536", F32(1, 1, 1, 1, 1),                \
-    F32(1, 1, 1, 1, 1), NONE, INTS1(P31), INTS1(0), INTS1(1), rush_bool(true), INTS1(0), I(1))                        \
-  R(layer_norm_of_nothing, "aten::layer_norm", "float32[3, 0]()", F32(3, 0), INTS1(0), NONE, NONE, rush_float(1e-5),  \
-    NO)                                                                                                               \
-  R(complex_scalar, "aten::Int.Scalar", "argument 'a' cannot be complex", complex_of(r))                              \
-  R(complex_operand, "aten::add.Scalar", "complex64[2](2+3j 2+3j)", F32(2), complex_of(r))                            \
-  R(complex_fill, "aten::full", "complex64[2](2+3j 2+3j)", INTS1(2), complex_of(r))                                   \
-  R(one_hot_most, "aten::one_hot", "out of memory", int64s(r, INT64_MAX), I(-1))                                      \
-  R(expand_beyond, "aten::expand", "is too large for this machine", F32(1, 1), INTS2((int64_t)1 << 31, (int64_t)1 << 31)) \
-  R(empty_beyond, "aten::zeros", "is too large for this machine", INTS2((int64_t)1 << 62, 0))                         \
-  R(masked_select_beyond, "aten::masked_select", "out of memory", F32(1 << 20, 1, 0),                                 \
-    full(r, RUSH_BOOL, 4, SIZES(1 << 20, 1, 1 << 7, 0)))                                                              \
-  R(deform_groups, "torchvision::deform_conv2d", "offset.shape[1] is not valid", F32(1, 0, 4, 1), F32(1, 0, 4, 1),    \
-    F32(1, 0, 1, 1), F32(1, 0, 1, 1), F32(1), I(1), I(1), I(0), I(0), I(1), I(1), I(1), I((int64_t)1 << 62), NO)      \
-  R(embedding_offsets, "rush::embedding_rows", "Expect the lengths data to be less than indices size: bag 0",         \
-    U8(2, 12), full(r, RUSH_INT64, 1, SIZES(2)),                                                                      \
-    rig_tensor(r, RUSH_INT64, 1, SIZES(2), ((const int64_t[]){INT64_MAX, INT64_MIN})), NONE, NONE, I(8), NO)
+#define ROWS(R)                                                                                    \
+  R(block_diag_rows, "aten::block_diag", "uint8[1000002, 8]",                                      \
+    LIST(U8(1000000, 0), U8(1, 8), U8(1, 0)))                                                      \
+  R(linear_of_nothing, "aten::linear", "must match the existing size of the bias [2, 4]",          \
+    F32(100, 0), F32(4, 0), F32(2, 4))                                                             \
+  R(linear_of_nothing_ok, "aten::linear", "float32[3, 2](0 0 0 0 0 0)", F32(3, 0), F32(2, 0),      \
+      F32(3, 2))                                                                                   \
+  R(avg_pool_least, "aten::avg_pool2d", "int64[1, 1, 1, 1](-9223372036854775808)", int64s(r,       \
+      INT64_MIN),                                                                                  \
+    INTS1(1), INTS1(1), INTS1(0), NO, NO, I(-1))                                                   \
+  R(max_pool_reach, "aten::max_pool2d", "windows of this size", U8(1, 1, 1, 4), INTS2(1, 3),       \
+      INTS2(1, 1),                                                                                 \
+    INTS2(0, P31), INTS2(1, P31), NO)                                                              \
+  R(conv_reach, "aten::convolution", "a convolution of such a size", F32(1, 1, 64), F32(1, 1, 4),  \
+      NONE, INTS1(1),                                                                              \
+    INTS1(P31), INTS1(715827883), NO, INTS1(0), I(1))                                              \
+  R(conv_reach_depthwise, "aten::convolution", "a convolution of such a size", F32(1, 2, 1, 4),    \
+      F32(2, 1, 1, 3),                                                                             \
+    NONE, INTS1(1), INTS2(0, 1610616832), INTS2(1, 1610616832), NO, INTS1(0), I(2))                \
+  R(conv_phases, "aten::convolution", "whose strides multiply to more than 65536", F32(1, 1, 1,    \
+      1, 1),                                                                                       \
+    F32(1, 1, 1, 1, 1), NONE, INTS1(P31), INTS1(0), INTS1(1), rush_bool(true), INTS1(0), I(1))     \
+  R(layer_norm_of_nothing, "aten::layer_norm", "float32[3, 0]()", F32(3, 0), INTS1(0), NONE,       \
+      NONE, rush_float(1e-5),                                                                      \
+    NO)                                                                                            \
+  R(complex_scalar, "aten::Int.Scalar", "argument 'a' cannot be complex", complex_of(r))           \
+  R(complex_operand, "aten::add.Scalar", "complex64[2](2+3j 2+3j)", F32(2), complex_of(r))         \
+  R(complex_fill, "aten::full", "complex64[2](2+3j 2+3j)", INTS1(2), complex_of(r))                \
+  R(one_hot_most, "aten::one_hot", "out of memory", int64s(r, INT64_MAX), I(-1))                   \
+  R(expand_beyond, "aten::expand", "is too large for this machine", F32(1, 1),                     \
+      INTS2((int64_t)1 << 31, (int64_t)1 << 31))                                                   \
+  R(empty_beyond, "aten::zeros", "is too large for this machine", INTS2((int64_t)1 << 62, 0))      \
+  R(masked_select_beyond, "aten::masked_select", "out of memory", F32(1 << 20, 1, 0),              \
+    full(r, RUSH_BOOL, 4, SIZES(1 << 20, 1, 1 << 7, 0)))                                           \
+  R(deform_groups, "torchvision::deform_conv2d", "offset.shape[1] is not valid", F32(1, 0, 4, 1),  \
+      F32(1, 0, 4, 1),                                                                             \
+    F32(1, 0, 1, 1), F32(1, 0, 1, 1), F32(1), I(1), I(1), I(0), I(0), I(1), I(1), I(1),            \
+    I((int64_t)1 << 62), NO)                                                                       \
+  R(embedding_offsets, "rush::embedding_rows",                                                     \
+      "Expect the lengths data to be less than indices size: bag 0",                               \
+    U8(2, 12), full(r, RUSH_INT64, 1, SIZES(2)),                                                   \
+    rig_tensor(r, RUSH_INT64, 1, SIZES(2), ((const int64_t[]){INT64_MAX, INT64_MIN})), NONE, NONE, \
+    I(8), NO)
 /* clang-format on */
 
 #define CALL_ROW(name, op, says, ...)                                            \

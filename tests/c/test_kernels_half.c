@@ -1,6 +1,6 @@
-/* Halves become floats, and floats halves, as base/half.h has it. Products with a matrix of halves give the
- * bits that the same matrix gives in float32: all 65,536 values of both dtypes, sizes around the tiles, large
- * elements of the rows, any number of threads. */
+/* Halves become floats, and floats halves, as base/half.h has it. Products with a matrix of halves
+ * give the bits that the same matrix gives in float32: all 65,536 values of both dtypes, sizes
+ * around the tiles, large elements of the rows, any number of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -186,7 +186,8 @@ static rush_ctx *context(unsigned threads) {
   return ctx;
 }
 
-/* One weight for each column, times 1: with no value that is not finite among them, and with all. */
+/* One weight for each column, times 1: with no value that is not finite among them, and with
+ * all. */
 static void every_value_is_widened_exactly(void **unused) {
   (void)unused;
   rush_ctx *ctx = context(1);
@@ -237,7 +238,8 @@ static void products_of_layers(void **unused) {
   rush_ctx_destroy(ctx);
 }
 
-/* Elements of a row that the product by 2^112 would take out of range, and those that are not finite. */
+/* Elements of a row that the product by 2^112 would take out of range, and those that are not
+ * finite. */
 static void large_elements_of_a_row(void **unused) {
   (void)unused;
   static const float large[] = {0x1.fffffep15f, 0x1p17f, 0x1p100f, INFINITY, NAN};

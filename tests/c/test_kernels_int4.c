@@ -1,6 +1,6 @@
-/* Products with weights of few bits beside plain loops: pieces and groups of odd sizes, zero points,
- * extreme integers, columns and rows that do not fill a tile, and the same answers on any number of
- * threads. */
+/* Products with weights of few bits beside plain loops: pieces and groups of odd sizes, zero
+ * points, extreme integers, columns and rows that do not fill a tile, and the same answers on any
+ * number of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

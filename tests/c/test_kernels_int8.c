@@ -1,5 +1,6 @@
-/* Products of 8-bit integers beside plain loops: every tile of this machine, odd sizes, zero points,
- * extreme integers, rows made of floats, convolutions of bytes, and the same answers on any number of threads. */
+/* Products of 8-bit integers beside plain loops: every tile of this machine, odd sizes, zero
+ * points, extreme integers, rows made of floats, convolutions of bytes, and the same answers on any
+ * number of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -170,7 +171,8 @@ static const char wide_tile[] = "SSE2";
 static const char wide_tile[] = "16 bits";
 #endif
 
-/* Where weight i of a column lies in its block: w[groups][NR][KR] or, by pairs, [groups][KR / 2][NR][2]. */
+/* Where weight i of a column lies in its block: w[groups][NR][KR] or, by pairs, [groups][KR /
+ * 2][NR][2]. */
 static size_t place_of(bool by_pairs, size_t i, size_t c) {
   const size_t each = by_pairs ? 2 : RUSH_INT8_KR;
   return (i / each * RUSH_INT8_NR + c) * each + i % each;
@@ -405,7 +407,8 @@ static void test_convolutions(void **state) {
       check_convolution(convolutions[t], kind & 1, kind & 2, kind & 4, kind & 8);
 }
 
-/* 3x3 convolutions in two dimensions by tiles of 2x2, which only some machines choose, beside plain loops. */
+/* 3x3 convolutions in two dimensions by tiles of 2x2, which only some machines choose, beside plain
+ * loops. */
 typedef struct plane {
   size_t images, size[2], padding, channels, outs;
 } plane;
@@ -457,7 +460,7 @@ static void check_winograd(plane s, bool is_signed, bool extreme, const rush_int
   memset(packed, 0, packed_bytes);
   rush_int8_conv_pack_as(kernel->by_pairs, 1, s.channels, n, 9, w, zeros, packed);
   v.packed = packed;
-  assert_true(rush_int8_winograd_fits(&v, block));
+  assert_true(rush_int8_winograd_fits(&v));
   assert_true(rush_int8_winograd_scratch(NULL, &v, &bytes));
   scratch = memory(bytes);
   y[s.images * outputs * n] = 77;
@@ -494,7 +497,8 @@ static void test_winograd(void **state) {
       check_winograd(all[t], kind & 1, kind & 2, &kernels[kind >> 2]);
 }
 
-/* Activations on the way to integers: within one of what libm gives, exact where there is no table. */
+/* Activations on the way to integers: within one of what libm gives, exact where there is no
+ * table. */
 static void test_activations(void **state) {
   (void)state;
   enum { N = 19, ROWS = 60 };

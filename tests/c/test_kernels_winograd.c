@@ -14,7 +14,7 @@
 #include "timed.h"
 
 #include "base/base.h"
-#include "kernels/winograd.h"
+#include "kernels/conv.h"
 
 /* Inputs as they come out of a network's middle, or adverse to transforms. */
 typedef enum inputs { NOISE, POSITIVE, RECTIFIED, FAR_FROM_ZERO, UNEQUAL, KINDS } inputs;

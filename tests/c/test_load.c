@@ -90,8 +90,8 @@ static void add_constants(builder *b) {
   build_items(b, RUSH_CONST_OBJECT, T_OBJECT, 2, U32(C_ENUM, C_X));
 }
 
-/* forward(x, n, flag): y = x.t() if flag else x; for _ in range(n): y = y.t(); return y.view_as(w)
- */
+/* forward(x, n, flag): y = x.t() if flag else x; for _ in range(n): y = y.t(); return
+ * y.view_as(w) */
 static void add_method(builder *b) {
   build_method(b, "forward", T_TENSOR, 3, U32(T_TENSOR, T_INT, T_BOOL));
   static const uint32_t types[] = {T_TENSOR, T_TENSOR, T_TENSOR, T_TENSOR,
@@ -299,11 +299,18 @@ static void a_large_file_cut_at_each_section_says_so(void **state) {
 /* ---- The header ------------------------------------------------------------------------------ */
 
 /* clang-format off */
-static const struct { const char *name; size_t offset, width; uint64_t value; rush_status want; const char *says; } headers[] = {
+static const struct {
+  const char *name;
+  size_t offset, width;
+  uint64_t value;
+  rush_status want;
+  const char *says;
+} headers[] = {
     {"an HTML page", 0, 1, '<', RUSH_ERR_BAD_FILE, "it starts with '<', as an HTML page does"},
     {"a zip", 0, 4, 0x04034b50, RUSH_ERR_BAD_FILE, "a zip, as PyTorch writes (.pt, .pth, .pt2)"},
     {"a pickle", 0, 2, 0x0280, RUSH_ERR_BAD_FILE, "torch.save wrote it"},
-    {"an ONNX model", 0, 2, 0x0708, RUSH_ERR_BAD_FILE, "an ONNX model: rushlight.export the PyTorch model"},
+    {"an ONNX model", 0, 2, 0x0708, RUSH_ERR_BAD_FILE,
+         "an ONNX model: rushlight.export the PyTorch model"},
     {"other magic", 1, 1, 'P', RUSH_ERR_BAD_FILE, "byte 0 to 7 are 89 50 55 53 48 0d 0a 1a"},
     {"line ends changed", 5, 1, 0x0a, RUSH_ERR_BAD_FILE, "not a .rush file"},
     {"version 0", 8, 4, 0, RUSH_ERR_UNSUPPORTED, "format version 0, this runtime reads version 1"},
@@ -313,22 +320,28 @@ static const struct { const char *name; size_t offset, width; uint64_t value; ru
     {"more sections than there are", 12, 4, 60, RUSH_ERR_BAD_FILE, "section table"},
     {"an unknown feature", 16, 8, 4, RUSH_ERR_UNSUPPORTED, "needs features 0x4"},
     {"no head", 24, 8, 0, RUSH_ERR_BAD_FILE, "a head of 0 bytes"},
-    {"a head not aligned", 24, 8, 1000, RUSH_ERR_BAD_FILE, "a head of 1000 bytes; it must be a multiple of 64"},
+    {"a head not aligned", 24, 8, 1000, RUSH_ERR_BAD_FILE,
+         "a head of 1000 bytes; it must be a multiple of 64"},
     {"a head too large", 24, 8, (64u << 20) + 64, RUSH_ERR_BAD_FILE, "a head of 67108928 bytes"},
-    {"a head of 2^63", 24, 8, (uint64_t)1 << 63, RUSH_ERR_BAD_FILE, "a head of 9223372036854775808 bytes"},
-    {"weights not aligned", 32, 8, 65, RUSH_ERR_BAD_FILE, "65 bytes of weights, not a multiple of 64"},
+    {"a head of 2^63", 24, 8, (uint64_t)1 << 63, RUSH_ERR_BAD_FILE,
+         "a head of 9223372036854775808 bytes"},
+    {"weights not aligned", 32, 8, 65, RUSH_ERR_BAD_FILE,
+         "65 bytes of weights, not a multiple of 64"},
     {"weights too large", 32, 8, (uint64_t)1 << 60, RUSH_ERR_BAD_FILE, "bytes of weights"},
     {"another file size", 40, 8, 64, RUSH_ERR_BAD_FILE, "a file of 64 bytes is not its head of"},
     {"reserved, first", 48, 8, 1, RUSH_ERR_BAD_FILE, "reserved bytes 48 to 63"},
     {"reserved, last", 63, 1, 1, RUSH_ERR_BAD_FILE, "reserved bytes 48 to 63"},
     /* The section table: record k stands at 64 + 24 k. */
     {"ids fall", 64 + 24, 4, 1, RUSH_ERR_BAD_FILE, "id 0x1 stands behind 0x1"},
-    {"an unknown required section", 64, 4, 0, RUSH_ERR_UNSUPPORTED, "the file needs section 0x0, which this runtime"},
+    {"an unknown required section", 64, 4, 0, RUSH_ERR_UNSUPPORTED,
+         "the file needs section 0x0, which this runtime"},
     {"an offset of 0", 64 + 8, 8, 0, RUSH_ERR_BAD_FILE, "section 0x1 at byte 0"},
     {"an offset not aligned", 64 + 24 + 8, 8, 4001, RUSH_ERR_BAD_FILE, "section 0x2 at byte 4001"},
-    {"an offset far away", 64 + 24 + 8, 8, (uint64_t)-8, RUSH_ERR_BAD_FILE, "section 0x2 at byte 18446744073709551608"},
+    {"an offset far away", 64 + 24 + 8, 8, (uint64_t)-8, RUSH_ERR_BAD_FILE,
+         "section 0x2 at byte 18446744073709551608"},
     {"a section too long", 64 + 24 + 16, 8, (uint64_t)-8, RUSH_ERR_BAD_FILE, "section 0x2 at byte"},
-    {"a count that is a lie", 64 + 24 + 4, 4, 0xFFFFFFFF, RUSH_ERR_BAD_FILE, "section 'strings': 4294967295 records of 8 bytes"},
+    {"a count that is a lie", 64 + 24 + 4, 4, 0xFFFFFFFF, RUSH_ERR_BAD_FILE,
+         "section 'strings': 4294967295 records of 8 bytes"},
 };
 /* clang-format on */
 
@@ -407,184 +420,249 @@ static double zero = 0.0;
 
 /* name, status, what the message says, what is done to the good file */
 /* clang-format off */
-#define ROWS(R)                                                                                                       \
-  R(string_outside, BAD_FILE, "strings[2] at byte", REC(string, STRINGS, 2)->offset = 90000)                          \
-  R(string_huge, BAD_FILE, "lies outside the string bytes", REC(string, STRINGS, 2)->bytes = 0xFFFFFFFF)              \
-  R(string_without_end, BAD_FILE, "no zero byte follows it", REC(string, STRINGS, 0)->bytes--)                        \
-  R(string_cut_utf8, BAD_FILE, "is not UTF-8", ((char *)build_at(b, RUSH_SEC_STRING_BYTES, 0))[0] = (char)0xC3)       \
-  R(string_overlong, BAD_FILE, "is not UTF-8", memcpy(build_at(b, RUSH_SEC_STRING_BYTES, 0), "\xC0\x80", 2))          \
-  R(string_surrogate, BAD_FILE, "is not UTF-8", memcpy(build_at(b, RUSH_SEC_STRING_BYTES, 0), "\xED\xA0\x80", 3))     \
-  R(string_beyond, BAD_FILE, "is not UTF-8", memcpy(build_at(b, RUSH_SEC_STRING_BYTES, 0), "\xF4\x90\x80\x80", 4))    \
-  R(type_kind, BAD_FILE, "types[1] at byte", REC(type, TYPES, 1)->kind = 19)                                          \
-  R(type_reserved, BAD_FILE, "reserved bytes are not zero", REC(type, TYPES, 1)->reserved = 1)                        \
-  R(type_arity, BAD_FILE, "2 children do not fit kind 7", REC(type, TYPES, T_LIST)->n = 2)                            \
-  R(type_name, BAD_FILE, "name 999 is not a string", REC(type, TYPES, T_NAMED)->name = 999)                           \
-  R(type_list, BAD_FILE, "its list lies outside the lists", REC(type, TYPES, T_LIST)->list = 99999)                   \
-  R(type_of_itself, BAD_FILE, "child 5 does not come before it", WORD(LISTS, REC(type, TYPES, T_LIST)->list) = T_LIST)\
-  R(type_field, BAD_FILE, "field 0 has no name", WORD(LISTS, REC(type, TYPES, T_NAMED)->list + 1) = 999)              \
-  R(type_class, BAD_FILE, "a class has no name", REC(type, TYPES, T_ENUM)->name = RUSH_NONE)                           \
-  R(type_attribute, BAD_FILE, "attribute 1 has no name", WORD(LISTS, REC(type, TYPES, T_OBJECT)->list + 1) = 999)      \
-  R(type_nesting, BAD_FILE, "types are nested deeper than 64", nest_types(b))                                         \
-  R(storage_alignment, BAD_FILE, "offset 65 is not a multiple of 64", REC(storage, STORAGES, 1)->offset = 65)         \
-  R(storage_overlap, BAD_FILE, "overlaps the one before it", REC(storage, STORAGES, 1)->offset = 0)                   \
-  R(storage_outside, BAD_FILE, "lies outside the weights", REC(storage, STORAGES, 2)->bytes = 65)                     \
-  R(storage_far, BAD_FILE, "lies outside the weights", REC(storage, STORAGES, 2)->offset = (uint64_t)1 << 62)         \
-  R(dtype_reserved, UNSUPPORTED, "tensor 1 has dtype qint8 (12), which this runtime does not have", DTYPE = 12)       \
-  R(dtype_unknown, UNSUPPORTED, "tensor 1 has dtype ? (77)", DTYPE = 77)                                              \
-  R(tensor_rank, BAD_FILE, "rank 9, at most 8 may be", REC(tensor, TENSORS, 1)->rank = 9)                             \
-  R(tensor_reserved, BAD_FILE, "reserved bytes", REC(tensor, TENSORS, 1)->reserved1 = 1)                              \
-  R(tensor_name, BAD_FILE, "name 999 is not a string", REC(tensor, TENSORS, 1)->name = 999)                           \
-  R(tensor_storage, BAD_FILE, "storage 77 does not exist", REC(tensor, TENSORS, 1)->storage = 77)                     \
-  R(tensor_negative, BAD_FILE, "a size or stride is negative", REC(tensor, TENSORS, 1)->sizes[0] = -1)                \
-  R(tensor_stride, BAD_FILE, "a size or stride is negative", REC(tensor, TENSORS, 1)->strides[0] = -1)                \
-  R(tensor_beyond_rank, BAD_FILE, "beyond the rank", REC(tensor, TENSORS, 1)->strides[7] = 1)                         \
-  R(tensor_extent, BAD_FILE, "its extent overflows", REC(tensor, TENSORS, 0)->strides[0] = INT64_MAX;                 \
-    REC(tensor, TENSORS, 0)->sizes[0] = 4)                                                                            \
-  R(tensor_numel, BAD_FILE, "its number of elements overflows", REC(tensor, TENSORS, 0)->sizes[0] = (int64_t)1 << 40; \
-    REC(tensor, TENSORS, 0)->sizes[1] = (int64_t)1 << 40; REC(tensor, TENSORS, 0)->strides[0] = 0;                    \
-    REC(tensor, TENSORS, 0)->strides[1] = 0)                                                                          \
-  R(tensor_outside, BAD_FILE, "reaches outside storage 0 of 16 bytes", REC(tensor, TENSORS, 1)->offset = 2)           \
-  R(tensor_offset, BAD_FILE, "reaches outside storage 0", REC(tensor, TENSORS, 1)->offset = (uint64_t)-1)             \
-  R(tensor_bytes, BAD_FILE, "reaches outside storage 0", REC(tensor, TENSORS, 0)->dtype = RUSH_FLOAT64)               \
-  R(tensor_empty_offset, BAD_FILE, "is out of range", REC(tensor, TENSORS, 1)->sizes[0] = 0;                          \
-    REC(tensor, TENSORS, 1)->offset = (uint64_t)1 << 60)                                                              \
-  R(constant_kind, BAD_FILE, "kind 14 is not known", REC(constant, CONSTANTS, C_INT)->kind = 14)                      \
-  R(constant_none, BAD_FILE, "None has a payload", REC(constant, CONSTANTS, C_NONE)->p0 = 1)                          \
-  R(constant_bool, BAD_FILE, "a bool is 0 or 1", REC(constant, CONSTANTS, C_TRUE)->p0 = 2)                            \
-  R(constant_int, BAD_FILE, "unused fields are not zero", REC(constant, CONSTANTS, C_INT)->a = 1)                     \
-  R(constant_complex, BAD_FILE, "unused fields are not zero", REC(constant, CONSTANTS, C_COMPLEX)->a = 1)             \
-  R(constant_tensor, BAD_FILE, "tensor 99 does not exist", REC(constant, CONSTANTS, C_W)->a = 99)                     \
-  R(constant_tensor_payload, BAD_FILE, "unused fields", REC(constant, CONSTANTS, C_W)->p1 = 1)                        \
-  R(constant_tensor_shape, BAD_FILE, "or has no storage", REC(constant, CONSTANTS, C_W)->a = 2)                       \
-  R(constant_random, BAD_FILE, "or has a storage", REC(constant, CONSTANTS, C_RANDOM)->a = 0)                         \
-  R(constant_str, BAD_FILE, "string 999 does not exist", REC(constant, CONSTANTS, C_STR)->a = 999)                    \
-  R(constant_list, BAD_FILE, "its list lies outside the lists", REC(constant, CONSTANTS, C_LIST)->p0 = 1u << 30)      \
-  R(constant_list_huge, BAD_FILE, "its list lies outside", REC(constant, CONSTANTS, C_LIST)->p0 = (uint64_t)-1)       \
-  R(constant_type, BAD_FILE, "type 0 does not fit", REC(constant, CONSTANTS, C_LIST)->p1 = T_TENSOR)                  \
-  R(constant_type_huge, BAD_FILE, "type 18446744073709551615 does not fit", REC(constant, CONSTANTS, C_LIST)->p1 = (uint64_t)-1) \
-  R(constant_dict, BAD_FILE, "a dict with a key and no value", REC(constant, CONSTANTS, C_DICT)->p0 = 1)              \
-  R(constant_tuple, BAD_FILE, "0 items do not fit its type", REC(constant, CONSTANTS, C_TUPLE)->p0 = 0)               \
-  R(constant_object, BAD_FILE, "1 items do not fit its type", REC(constant, CONSTANTS, C_OBJECT)->p0 = 1)               \
-  R(constant_enum, BAD_FILE, "an enum is its name and its value", REC(constant, CONSTANTS, C_ENUM)->p0 = 1)            \
-  R(constant_enum_name, BAD_FILE, "an enum is its name", WORD(LISTS, REC(constant, CONSTANTS, C_ENUM)->a) = C_INT)     \
-  R(constant_cycle, BAD_FILE, "item 7 does not come before it", WORD(LISTS, REC(constant, CONSTANTS, C_LIST)->a) = C_LIST) \
-  R(constant_nesting, BAD_FILE, "constants are nested deeper than 64", nest_constants(b))                             \
-  R(op_name, BAD_FILE, "its name or schema is not a string", REC(op, OPS, 0)->name = 999)                             \
-  R(attribute_type, BAD_FILE, "attributes[0] at byte", REC(attribute, ATTRIBUTES, 0)->type = 99)                      \
-  R(attribute_initial, BAD_FILE, "attributes[0] at byte", REC(attribute, ATTRIBUTES, 0)->initial = 99)                \
-  R(attribute_reserved, BAD_FILE, "attributes[0] at byte", REC(attribute, ATTRIBUTES, 0)->reserved = 1)               \
-  R(hint_rank, BAD_FILE, "rank 9, at most 8 may be", REC(hint, HINTS, 0)->rank = 9)                                   \
-  R(hint_size, BAD_FILE, "size 1 is out of range", REC(hint, HINTS, 0)->sizes[1] = -2)                                \
-  R(hint_beyond, BAD_FILE, "size 3 is out of range", REC(hint, HINTS, 0)->sizes[3] = 1)                               \
-  R(hint_reserved, BAD_FILE, "reserved bytes", REC(hint, HINTS, 0)->reserved1 = 1)                                    \
-  R(port_name, BAD_FILE, "ports[0] at byte", REC(port, PORTS, 0)->name = 999)                                         \
-  R(port_hint, BAD_FILE, "hint 5 does not exist", REC(port, PORTS, 0)->hint = 5)                                      \
-  R(port_default, BAD_FILE, "default 99 does not exist", REC(port, PORTS, 2)->initial = 99)                           \
-  R(register_type, BAD_FILE, "registers[3] at byte", REC(register, REGISTERS, 3)->type = 99)                          \
-  R(register_name, BAD_FILE, "registers[3] at byte", REC(register, REGISTERS, 3)->name = 999)                         \
-  R(method_name, BAD_FILE, "methods[0] at byte", REC(method, METHODS, 0)->name = 999)                                 \
-  R(method_result, BAD_FILE, "methods[0] at byte", REC(method, METHODS, 0)->result = 99)                              \
-  R(method_ports, BAD_FILE, "ports lie outside the ports", REC(method, METHODS, 0)->inputs = 0xFFFFFFFF)              \
-  R(method_registers, BAD_FILE, "registers lie outside", REC(method, METHODS, 0)->n_registers = 0xFFFFFFFF)           \
-  R(method_few_registers, BAD_FILE, "registers lie outside", REC(method, METHODS, 0)->n_registers = 2)                \
-  R(method_instrs, BAD_FILE, "instructions lie outside", REC(method, METHODS, 0)->n_instrs = 11)                      \
-  R(method_empty, BAD_FILE, "or there are none", REC(method, METHODS, 0)->n_instrs = 0)                               \
-  R(method_outputs, BAD_FILE, "0 outputs, its result type has 1", REC(method, METHODS, 0)->n_outputs = 0)             \
-  R(method_twice, BAD_FILE, "a second method 'forward'", twice(b, true))                                              \
-  R(method_shared, BAD_FILE, "shares registers with the methods before it", twice(b, false))                          \
-  R(method_instr_shared, BAD_FILE, "start at 0, those before it end at 10", twice(b, false);                          \
-    REC(method, METHODS, 1)->registers = 11; REC(method, METHODS, 1)->n_registers = 0;                                \
-    REC(method, METHODS, 1)->n_inputs = 0)                                                                            \
-  R(method_gap, BAD_FILE, "its instructions start at 1, those before it end at 0",                                    \
-    REC(method, METHODS, 0)->instrs = 1; REC(method, METHODS, 0)->n_instrs = 9)                                       \
-  R(instr_stray, BAD_FILE, "instructions[9] at byte", REC(method, METHODS, 0)->n_instrs = I_RETURN)                   \
-  R(string_shared, BAD_FILE, "strings[1] at byte", REC(string, STRINGS, 1)->offset = 0;                               \
-    REC(string, STRINGS, 1)->bytes = REC(string, STRINGS, 0)->bytes)                                                  \
-  R(string_inside, BAD_FILE, "overlaps the one before it", REC(string, STRINGS, 1)->offset =                          \
-    REC(string, STRINGS, 0)->bytes; REC(string, STRINGS, 1)->bytes = 0)                                               \
-  R(type_doubled, BAD_FILE, "has more than", double_types(b, 40))                                                     \
-  R(type_wide, BAD_FILE, "types have too many parts in all", widen_types(b))                                          \
-  R(constant_doubled, BAD_FILE, "has more than", double_constants(b, 40))                                             \
-  R(constant_wide, BAD_FILE, "constants have too many parts in all", widen_constants(b))                              \
-  R(attributes_wide, BAD_FILE, "constants have too many parts in all", repeat_attributes(b))                          \
-  R(many_ops, BAD_FILE, "the file has 16385 operators, at most 16384 may be", add_ops(b, 16385))                      \
-  R(variadic_results, BAD_FILE, "prim::ListConstruct has 1 results, 0 are taken", INSTR(I_T)->n_out = 0;              \
-    rename_op_to(b, 0, "prim::ListConstruct"))                                                                        \
-  R(variadic_arguments, BAD_FILE, "prim::isinstance needs 2 arguments, 1 are given",                                  \
-    rename_op_to(b, 0, "prim::isinstance"))                                                                           \
-  R(operands_shared, BAD_FILE, "shares operands with an instruction before it",                                       \
-    INSTR(I_ALIAS)->operands = INSTR(I_T)->operands)                                                                  \
-  R(source_string, BAD_FILE, "sources[0] at byte", REC(source, SOURCES, 0)->file = 999)                               \
-  R(constraint_port, BAD_FILE, "constraints[1] at byte", REC(constraint, CONSTRAINTS, 1)->port = 999)                             \
-  R(constraint_dim, BAD_FILE, "its port or dimension does not exist", REC(constraint, CONSTRAINTS, 1)->dim = 8)                \
-  R(constraint_reserved, BAD_FILE, "its port or dimension", REC(constraint, CONSTRAINTS, 1)->reserved = 1)                     \
-  R(constraint_name, BAD_FILE, "its name does not exist", REC(constraint, CONSTRAINTS, 1)->name = 999)                         \
-  R(constraint_least, BAD_FILE, "no size is in its range", REC(constraint, CONSTRAINTS, 1)->least = -1)                        \
-  R(constraint_most, BAD_FILE, "no size is in its range", REC(constraint, CONSTRAINTS, 1)->most = 1)                           \
-  R(constraint_order, BAD_FILE, "ports and dimensions do not rise", REC(constraint, CONSTRAINTS, 1)->dim = 0)                  \
-  R(test_method, BAD_FILE, "its method or a constant does not exist", REC(test, TESTS, 0)->method = 1)                \
-  R(test_inputs, BAD_FILE, "inputs are not a tuple of 3", REC(test, TESTS, 0)->inputs = C_TUPLE)                      \
-  R(test_tolerance, BAD_FILE, "a tolerance is negative", REC(test, TESTS, 0)->rtol = -1)                              \
-  R(test_tolerance_nan, BAD_FILE, "a tolerance is negative", REC(test, TESTS, 0)->atol = (float)(0.0 / zero))         \
-  R(meta_string, BAD_FILE, "meta[0] at byte", REC(meta, META, 0)->value = 999)                                        \
-  R(text_reserved, BAD_FILE, "texts[0] at byte", REC(text, TEXTS, 0)->reserved = 1)                                   \
-  R(traced_test, BAD_FILE, "traced[0] at byte", REC(traced, TRACED, 0)->test = 1)                                     \
-  R(traced_results, BAD_FILE, "its results are not a tuple", REC(traced, TRACED, 0)->results = C_TRUE)                \
-  R(traced_handle, BAD_FILE, "it has no handle", REC(traced, TRACED, 0)->handle = 0)                                  \
-  R(measure_test, BAD_FILE, "measures[0] at byte", REC(measure, MEASURES, 0)->test = 1)                               \
-  R(measure_exact, BAD_FILE, "its constant does not exist", REC(measure, MEASURES, 0)->exact = 999)                   \
-  R(measure_tolerance, BAD_FILE, "a tolerance is negative", REC(measure, MEASURES, 0)->atol = -1)                     \
-  R(exact_traced, BAD_FILE, "its traced node does not exist", REC(exact, EXACT, 0)->traced = 1)                       \
-  R(exact_results, BAD_FILE, "its results are not a tuple", REC(exact, EXACT, 0)->results = C_TRUE)                   \
-  R(opcode, BAD_FILE, "opcode 7 is not known", INSTR(I_T)->opcode = 7)                                                \
-  R(instr_reserved, BAD_FILE, "instructions[1] at byte", INSTR(I_T)->reserved = 1)                                    \
-  R(instr_operands, BAD_FILE, "its operands lie outside", INSTR(I_T)->operands = 0xFFFFFFFF)                          \
-  R(instr_source, BAD_FILE, "source 9 does not exist", INSTR(I_T)->source = 9)                                        \
-  R(instr_target, BAD_FILE, "a target where none belongs", INSTR(I_T)->target = 3)                                    \
-  R(instr_op, BAD_FILE, "an operator where none belongs", INSTR(I_IF)->op = 0)                                        \
-  R(no_return, BAD_FILE, "the method does not end with RETURN", INSTR(I_RETURN)->opcode = RUSH_OPCODE_OP)             \
-  R(return_twice, BAD_FILE, "RETURN before the end of the method", INSTR(I_VIEW_AS)->opcode = RUSH_OPCODE_RETURN;     \
-    INSTR(I_VIEW_AS)->op = RUSH_NONE)                                                                                 \
-  R(return_values, BAD_FILE, "RETURN takes 1 value", INSTR(I_RETURN)->n_in = 0)                                       \
-  R(return_in_block, BAD_FILE, "END_LOOP gives 0 values", INSTR(I_END_LOOP)->n_in = 0)                                \
-  R(op_unknown, BAD_FILE, "operator 99 does not exist", INSTR(I_T)->op = 99)                                          \
-  R(op_arguments, BAD_FILE, "aten::view_as needs 2 arguments, 1 are given", INSTR(I_VIEW_AS)->n_in = 1;               \
-    OPERAND(I_VIEW_AS, 1) = SHAPED)                                                                                   \
-  R(op_too_many, UNSUPPORTED, "gives aten::t 2 arguments, this runtime knows it with 1", INSTR(I_T)->op = 0;          \
-    INSTR(I_T)->n_in = 2; INSTR(I_T)->operands = INSTR(I_VIEW_AS)->operands;                                          \
-    OPERAND(I_VIEW_AS, 0) = X; OPERAND(I_VIEW_AS, 2) = THEN)                                                          \
-  R(op_results, BAD_FILE, "aten::t has 1 results, 0 are taken", INSTR(I_T)->n_out = 0)                                \
-  R(op_type, BAD_FILE, "the type of argument 'self' does not fit aten::t", OPERAND(I_T, 0) = N)                       \
-  R(op_missing, UNSUPPORTED, "needs 1 operator that this runtime lacks: aten::no_such", rename_op(b, 0))              \
-  R(ops_missing, UNSUPPORTED, "needs 2 operators that this runtime lacks: aten::no_such, aten::no_such",              \
-    (rename_op(b, 0), rename_op(b, 1)))                                                                               \
-  R(read_unset, BAD_FILE, "register 10 is read where it has no value", OPERAND(I_T, 0) = SHAPED)                      \
-  R(read_other_branch, BAD_FILE, "register 4 is read where it has no value", OPERAND(I_END_IF, 0) = THEN)             \
-  R(read_after_block, BAD_FILE, "register 9 is read where it has no value", OPERAND(I_VIEW_AS, 0) = TURNED)           \
-  R(read_before, BAD_FILE, "register 6 is read where it has no value", OPERAND(I_BODY, 0) = LOOPED)                   \
-  R(read_outside, BAD_FILE, "register 77 is read where it has no value", OPERAND(I_T, 0) = 77)                        \
-  R(read_constant, BAD_FILE, "constant 99 does not exist", OPERAND(I_T, 0) = K(99))                                   \
-  R(write_outside, BAD_FILE, "register 77 does not exist", OPERAND(I_T, 1) = 77)                                      \
-  R(write_input, BAD_FILE, "register 0 is written a second time", OPERAND(I_T, 1) = X)                                \
-  R(write_twice, BAD_FILE, "register 4 is written a second time", OPERAND(I_ALIAS, 1) = THEN)                         \
-  R(write_constant, BAD_FILE, "does not exist", OPERAND(I_T, 1) = K(C_INT))                                           \
-  R(if_inputs, BAD_FILE, "IF takes 1 value, 2 are given", INSTR(I_IF)->n_in = 2; INSTR(I_IF)->n_out = 0;              \
-    INSTR(I_IF)->operands = INSTR(I_VIEW_AS)->operands; OPERAND(I_VIEW_AS, 0) = X)                                    \
-  R(if_target, BAD_FILE, "target 3 is not an ELSE", INSTR(I_IF)->target = I_ALIAS)                                    \
-  R(if_backwards, BAD_FILE, "is not an ELSE", INSTR(I_IF)->target = 0)                                                \
-  R(if_far, BAD_FILE, "is not an ELSE", INSTR(I_IF)->target = 0xFFFFFFFE)                                             \
-  R(if_results, BAD_FILE, "its branches do not give 1 values", INSTR(I_ELSE)->n_in = 0)                               \
-  R(if_results_else, BAD_FILE, "its branches do not give 1 values", INSTR(I_END_IF)->n_in = 0)                        \
-  R(else_alone, BAD_FILE, "ELSE does not close an IF here", INSTR(I_BODY)->opcode = RUSH_OPCODE_ELSE;                 \
-    INSTR(I_BODY)->op = RUSH_NONE; INSTR(I_BODY)->target = I_END_LOOP; INSTR(I_BODY)->n_out = 0)                      \
-  R(end_if_target, BAD_FILE, "is not its IF", INSTR(I_END_IF)->target = I_LOOP)                                       \
-  R(end_if_other, BAD_FILE, "is not its IF", INSTR(I_END_IF)->target = I_T)                                           \
-  R(loop_inputs, BAD_FILE, "LOOP with 1 inputs", INSTR(I_LOOP)->n_in = 1; INSTR(I_LOOP)->n_out = 0)                                             \
-  R(loop_outputs, BAD_FILE, "LOOP with 3 inputs cannot have 2 outputs", INSTR(I_LOOP)->n_out = 2)                     \
-  R(loop_target, BAD_FILE, "is not its END_LOOP", INSTR(I_LOOP)->target = I_BODY)                                     \
-  R(end_loop_target, BAD_FILE, "is not its END_LOOP", INSTR(I_END_LOOP)->target = I_IF)                               \
-  R(end_loop_values, BAD_FILE, "END_LOOP gives 1 values", INSTR(I_END_LOOP)->n_in = 1)                                \
-  R(block_nesting, BAD_FILE, "blocks are nested deeper than 64", nest_blocks(b, 64))                                  \
+#define ROWS(R)                                                                                    \
+  R(string_outside, BAD_FILE, "strings[2] at byte", REC(string, STRINGS, 2)->offset = 90000)       \
+  R(string_huge, BAD_FILE, "lies outside the string bytes", REC(string, STRINGS,                   \
+      2)->bytes = 0xFFFFFFFF)                                                                      \
+  R(string_without_end, BAD_FILE, "no zero byte follows it", REC(string, STRINGS, 0)->bytes--)     \
+  R(string_cut_utf8, BAD_FILE, "is not UTF-8", ((char *)build_at(b, RUSH_SEC_STRING_BYTES,         \
+      0))[0] = (char)0xC3)                                                                         \
+  R(string_overlong, BAD_FILE, "is not UTF-8", memcpy(build_at(b, RUSH_SEC_STRING_BYTES, 0),       \
+      "\xC0\x80", 2))                                                                              \
+  R(string_surrogate, BAD_FILE, "is not UTF-8", memcpy(build_at(b, RUSH_SEC_STRING_BYTES, 0),      \
+      "\xED\xA0\x80", 3))                                                                          \
+  R(string_beyond, BAD_FILE, "is not UTF-8", memcpy(build_at(b, RUSH_SEC_STRING_BYTES, 0),         \
+      "\xF4\x90\x80\x80", 4))                                                                      \
+  R(type_kind, BAD_FILE, "types[1] at byte", REC(type, TYPES, 1)->kind = 19)                       \
+  R(type_reserved, BAD_FILE, "reserved bytes are not zero", REC(type, TYPES, 1)->reserved = 1)     \
+  R(type_arity, BAD_FILE, "2 children do not fit kind 7", REC(type, TYPES, T_LIST)->n = 2)         \
+  R(type_name, BAD_FILE, "name 999 is not a string", REC(type, TYPES, T_NAMED)->name = 999)        \
+  R(type_list, BAD_FILE, "its list lies outside the lists", REC(type, TYPES,                       \
+      T_LIST)->list = 99999)                                                                       \
+  R(type_of_itself, BAD_FILE, "child 5 does not come before it", WORD(LISTS, REC(type, TYPES,      \
+      T_LIST)->list) = T_LIST)                                                                     \
+  R(type_field, BAD_FILE, "field 0 has no name", WORD(LISTS, REC(type, TYPES,                      \
+      T_NAMED)->list + 1) = 999)                                                                   \
+  R(type_class, BAD_FILE, "a class has no name", REC(type, TYPES, T_ENUM)->name = RUSH_NONE)       \
+  R(type_attribute, BAD_FILE, "attribute 1 has no name", WORD(LISTS, REC(type, TYPES,              \
+      T_OBJECT)->list + 1) = 999)                                                                  \
+  R(type_nesting, BAD_FILE, "types are nested deeper than 64", nest_types(b))                      \
+  R(storage_alignment, BAD_FILE, "offset 65 is not a multiple of 64", REC(storage, STORAGES,       \
+      1)->offset = 65)                                                                             \
+  R(storage_overlap, BAD_FILE, "overlaps the one before it", REC(storage, STORAGES,                \
+      1)->offset = 0)                                                                              \
+  R(storage_outside, BAD_FILE, "lies outside the weights", REC(storage, STORAGES, 2)->bytes = 65)  \
+  R(storage_far, BAD_FILE, "lies outside the weights", REC(storage, STORAGES,                      \
+      2)->offset = (uint64_t)1 << 62)                                                              \
+  R(dtype_reserved, UNSUPPORTED,                                                                   \
+      "tensor 1 has dtype qint8 (12), which this runtime does not have", DTYPE = 12)               \
+  R(dtype_unknown, UNSUPPORTED, "tensor 1 has dtype ? (77)", DTYPE = 77)                           \
+  R(tensor_rank, BAD_FILE, "rank 9, at most 8 may be", REC(tensor, TENSORS, 1)->rank = 9)          \
+  R(tensor_reserved, BAD_FILE, "reserved bytes", REC(tensor, TENSORS, 1)->reserved1 = 1)           \
+  R(tensor_name, BAD_FILE, "name 999 is not a string", REC(tensor, TENSORS, 1)->name = 999)        \
+  R(tensor_storage, BAD_FILE, "storage 77 does not exist", REC(tensor, TENSORS, 1)->storage = 77)  \
+  R(tensor_negative, BAD_FILE, "a size or stride is negative", REC(tensor, TENSORS,                \
+      1)->sizes[0] = -1)                                                                           \
+  R(tensor_stride, BAD_FILE, "a size or stride is negative", REC(tensor, TENSORS,                  \
+      1)->strides[0] = -1)                                                                         \
+  R(tensor_beyond_rank, BAD_FILE, "beyond the rank", REC(tensor, TENSORS, 1)->strides[7] = 1)      \
+  R(tensor_extent, BAD_FILE, "its extent overflows", REC(tensor, TENSORS,                          \
+      0)->strides[0] = INT64_MAX;                                                                  \
+    REC(tensor, TENSORS, 0)->sizes[0] = 4)                                                         \
+  R(tensor_numel, BAD_FILE, "its number of elements overflows", REC(tensor, TENSORS,               \
+      0)->sizes[0] = (int64_t)1 << 40;                                                             \
+    REC(tensor, TENSORS, 0)->sizes[1] = (int64_t)1 << 40; REC(tensor, TENSORS,                     \
+    0)->strides[0] = 0;                                                                            \
+    REC(tensor, TENSORS, 0)->strides[1] = 0)                                                       \
+  R(tensor_outside, BAD_FILE, "reaches outside storage 0 of 16 bytes", REC(tensor, TENSORS,        \
+      1)->offset = 2)                                                                              \
+  R(tensor_offset, BAD_FILE, "reaches outside storage 0", REC(tensor, TENSORS,                     \
+      1)->offset = (uint64_t)-1)                                                                   \
+  R(tensor_bytes, BAD_FILE, "reaches outside storage 0", REC(tensor, TENSORS,                      \
+      0)->dtype = RUSH_FLOAT64)                                                                    \
+  R(tensor_empty_offset, BAD_FILE, "is out of range", REC(tensor, TENSORS, 1)->sizes[0] = 0;       \
+    REC(tensor, TENSORS, 1)->offset = (uint64_t)1 << 60)                                           \
+  R(constant_kind, BAD_FILE, "kind 14 is not known", REC(constant, CONSTANTS, C_INT)->kind = 14)   \
+  R(constant_none, BAD_FILE, "None has a payload", REC(constant, CONSTANTS, C_NONE)->p0 = 1)       \
+  R(constant_bool, BAD_FILE, "a bool is 0 or 1", REC(constant, CONSTANTS, C_TRUE)->p0 = 2)         \
+  R(constant_int, BAD_FILE, "unused fields are not zero", REC(constant, CONSTANTS, C_INT)->a = 1)  \
+  R(constant_complex, BAD_FILE, "unused fields are not zero", REC(constant, CONSTANTS,             \
+      C_COMPLEX)->a = 1)                                                                           \
+  R(constant_tensor, BAD_FILE, "tensor 99 does not exist", REC(constant, CONSTANTS, C_W)->a = 99)  \
+  R(constant_tensor_payload, BAD_FILE, "unused fields", REC(constant, CONSTANTS, C_W)->p1 = 1)     \
+  R(constant_tensor_shape, BAD_FILE, "or has no storage", REC(constant, CONSTANTS, C_W)->a = 2)    \
+  R(constant_random, BAD_FILE, "or has a storage", REC(constant, CONSTANTS, C_RANDOM)->a = 0)      \
+  R(constant_str, BAD_FILE, "string 999 does not exist", REC(constant, CONSTANTS,                  \
+      C_STR)->a = 999)                                                                             \
+  R(constant_list, BAD_FILE, "its list lies outside the lists", REC(constant, CONSTANTS,           \
+      C_LIST)->p0 = 1u << 30)                                                                      \
+  R(constant_list_huge, BAD_FILE, "its list lies outside", REC(constant, CONSTANTS,                \
+      C_LIST)->p0 = (uint64_t)-1)                                                                  \
+  R(constant_type, BAD_FILE, "type 0 does not fit", REC(constant, CONSTANTS,                       \
+      C_LIST)->p1 = T_TENSOR)                                                                      \
+  R(constant_type_huge, BAD_FILE, "type 18446744073709551615 does not fit", REC(constant,          \
+      CONSTANTS, C_LIST)->p1 = (uint64_t)-1)                                                       \
+  R(constant_dict, BAD_FILE, "a dict with a key and no value", REC(constant, CONSTANTS,            \
+      C_DICT)->p0 = 1)                                                                             \
+  R(constant_tuple, BAD_FILE, "0 items do not fit its type", REC(constant, CONSTANTS,              \
+      C_TUPLE)->p0 = 0)                                                                            \
+  R(constant_object, BAD_FILE, "1 items do not fit its type", REC(constant, CONSTANTS,             \
+      C_OBJECT)->p0 = 1)                                                                           \
+  R(constant_enum, BAD_FILE, "an enum is its name and its value", REC(constant, CONSTANTS,         \
+      C_ENUM)->p0 = 1)                                                                             \
+  R(constant_enum_name, BAD_FILE, "an enum is its name", WORD(LISTS, REC(constant, CONSTANTS,      \
+      C_ENUM)->a) = C_INT)                                                                         \
+  R(constant_cycle, BAD_FILE, "item 7 does not come before it", WORD(LISTS, REC(constant,          \
+      CONSTANTS, C_LIST)->a) = C_LIST)                                                             \
+  R(constant_nesting, BAD_FILE, "constants are nested deeper than 64", nest_constants(b))          \
+  R(op_name, BAD_FILE, "its name or schema is not a string", REC(op, OPS, 0)->name = 999)          \
+  R(attribute_type, BAD_FILE, "attributes[0] at byte", REC(attribute, ATTRIBUTES, 0)->type = 99)   \
+  R(attribute_initial, BAD_FILE, "attributes[0] at byte", REC(attribute, ATTRIBUTES,               \
+      0)->initial = 99)                                                                            \
+  R(attribute_reserved, BAD_FILE, "attributes[0] at byte", REC(attribute, ATTRIBUTES,              \
+      0)->reserved = 1)                                                                            \
+  R(hint_rank, BAD_FILE, "rank 9, at most 8 may be", REC(hint, HINTS, 0)->rank = 9)                \
+  R(hint_size, BAD_FILE, "size 1 is out of range", REC(hint, HINTS, 0)->sizes[1] = -2)             \
+  R(hint_beyond, BAD_FILE, "size 3 is out of range", REC(hint, HINTS, 0)->sizes[3] = 1)            \
+  R(hint_reserved, BAD_FILE, "reserved bytes", REC(hint, HINTS, 0)->reserved1 = 1)                 \
+  R(port_name, BAD_FILE, "ports[0] at byte", REC(port, PORTS, 0)->name = 999)                      \
+  R(port_hint, BAD_FILE, "hint 5 does not exist", REC(port, PORTS, 0)->hint = 5)                   \
+  R(port_default, BAD_FILE, "default 99 does not exist", REC(port, PORTS, 2)->initial = 99)        \
+  R(register_type, BAD_FILE, "registers[3] at byte", REC(register, REGISTERS, 3)->type = 99)       \
+  R(register_name, BAD_FILE, "registers[3] at byte", REC(register, REGISTERS, 3)->name = 999)      \
+  R(method_name, BAD_FILE, "methods[0] at byte", REC(method, METHODS, 0)->name = 999)              \
+  R(method_result, BAD_FILE, "methods[0] at byte", REC(method, METHODS, 0)->result = 99)           \
+  R(method_ports, BAD_FILE, "ports lie outside the ports", REC(method, METHODS,                    \
+      0)->inputs = 0xFFFFFFFF)                                                                     \
+  R(method_registers, BAD_FILE, "registers lie outside", REC(method, METHODS,                      \
+      0)->n_registers = 0xFFFFFFFF)                                                                \
+  R(method_few_registers, BAD_FILE, "registers lie outside", REC(method, METHODS,                  \
+      0)->n_registers = 2)                                                                         \
+  R(method_instrs, BAD_FILE, "instructions lie outside", REC(method, METHODS, 0)->n_instrs = 11)   \
+  R(method_empty, BAD_FILE, "or there are none", REC(method, METHODS, 0)->n_instrs = 0)            \
+  R(method_outputs, BAD_FILE, "0 outputs, its result type has 1", REC(method, METHODS,             \
+      0)->n_outputs = 0)                                                                           \
+  R(method_twice, BAD_FILE, "a second method 'forward'", twice(b, true))                           \
+  R(method_shared, BAD_FILE, "shares registers with the methods before it", twice(b, false))       \
+  R(method_instr_shared, BAD_FILE, "start at 0, those before it end at 10", twice(b, false);       \
+    REC(method, METHODS, 1)->registers = 11; REC(method, METHODS, 1)->n_registers = 0;             \
+    REC(method, METHODS, 1)->n_inputs = 0)                                                         \
+  R(method_gap, BAD_FILE, "its instructions start at 1, those before it end at 0",                 \
+    REC(method, METHODS, 0)->instrs = 1; REC(method, METHODS, 0)->n_instrs = 9)                    \
+  R(instr_stray, BAD_FILE, "instructions[9] at byte", REC(method, METHODS,                         \
+      0)->n_instrs = I_RETURN)                                                                     \
+  R(string_shared, BAD_FILE, "strings[1] at byte", REC(string, STRINGS, 1)->offset = 0;            \
+    REC(string, STRINGS, 1)->bytes = REC(string, STRINGS, 0)->bytes)                               \
+  R(string_inside, BAD_FILE, "overlaps the one before it", REC(string, STRINGS, 1)->offset =       \
+    REC(string, STRINGS, 0)->bytes; REC(string, STRINGS, 1)->bytes = 0)                            \
+  R(type_doubled, BAD_FILE, "has more than", double_types(b, 40))                                  \
+  R(type_wide, BAD_FILE, "types have too many parts in all", widen_types(b))                       \
+  R(constant_doubled, BAD_FILE, "has more than", double_constants(b, 40))                          \
+  R(constant_wide, BAD_FILE, "constants have too many parts in all", widen_constants(b))           \
+  R(attributes_wide, BAD_FILE, "constants have too many parts in all", repeat_attributes(b))       \
+  R(many_ops, BAD_FILE, "the file has 16385 operators, at most 16384 may be", add_ops(b, 16385))   \
+  R(variadic_results, BAD_FILE, "prim::ListConstruct has 1 results, 0 are taken",                  \
+      INSTR(I_T)->n_out = 0;                                                                       \
+    rename_op_to(b, 0, "prim::ListConstruct"))                                                     \
+  R(variadic_arguments, BAD_FILE, "prim::isinstance needs 2 arguments, 1 are given",               \
+    rename_op_to(b, 0, "prim::isinstance"))                                                        \
+  R(operands_shared, BAD_FILE, "shares operands with an instruction before it",                    \
+    INSTR(I_ALIAS)->operands = INSTR(I_T)->operands)                                               \
+  R(source_string, BAD_FILE, "sources[0] at byte", REC(source, SOURCES, 0)->file = 999)            \
+  R(constraint_port, BAD_FILE, "constraints[1] at byte", REC(constraint, CONSTRAINTS,              \
+      1)->port = 999)                                                                              \
+  R(constraint_dim, BAD_FILE, "its port or dimension does not exist", REC(constraint,              \
+      CONSTRAINTS, 1)->dim = 8)                                                                    \
+  R(constraint_reserved, BAD_FILE, "its port or dimension", REC(constraint, CONSTRAINTS,           \
+      1)->reserved = 1)                                                                            \
+  R(constraint_name, BAD_FILE, "its name does not exist", REC(constraint, CONSTRAINTS,             \
+      1)->name = 999)                                                                              \
+  R(constraint_least, BAD_FILE, "no size is in its range", REC(constraint, CONSTRAINTS,            \
+      1)->least = -1)                                                                              \
+  R(constraint_most, BAD_FILE, "no size is in its range", REC(constraint, CONSTRAINTS,             \
+      1)->most = 1)                                                                                \
+  R(constraint_order, BAD_FILE, "ports and dimensions do not rise", REC(constraint, CONSTRAINTS,   \
+      1)->dim = 0)                                                                                 \
+  R(test_method, BAD_FILE, "its method or a constant does not exist", REC(test, TESTS,             \
+      0)->method = 1)                                                                              \
+  R(test_inputs, BAD_FILE, "inputs are not a tuple of 3", REC(test, TESTS, 0)->inputs = C_TUPLE)   \
+  R(test_tolerance, BAD_FILE, "a tolerance is negative", REC(test, TESTS, 0)->rtol = -1)           \
+  R(test_tolerance_nan, BAD_FILE, "a tolerance is negative", REC(test, TESTS,                      \
+      0)->atol = (float)(0.0 / zero))                                                              \
+  R(meta_string, BAD_FILE, "meta[0] at byte", REC(meta, META, 0)->value = 999)                     \
+  R(text_reserved, BAD_FILE, "texts[0] at byte", REC(text, TEXTS, 0)->reserved = 1)                \
+  R(traced_test, BAD_FILE, "traced[0] at byte", REC(traced, TRACED, 0)->test = 1)                  \
+  R(traced_results, BAD_FILE, "its results are not a tuple", REC(traced, TRACED,                   \
+      0)->results = C_TRUE)                                                                        \
+  R(traced_handle, BAD_FILE, "it has no handle", REC(traced, TRACED, 0)->handle = 0)               \
+  R(measure_test, BAD_FILE, "measures[0] at byte", REC(measure, MEASURES, 0)->test = 1)            \
+  R(measure_exact, BAD_FILE, "its constant does not exist", REC(measure, MEASURES,                 \
+      0)->exact = 999)                                                                             \
+  R(measure_tolerance, BAD_FILE, "a tolerance is negative", REC(measure, MEASURES, 0)->atol = -1)  \
+  R(exact_traced, BAD_FILE, "its traced node does not exist", REC(exact, EXACT, 0)->traced = 1)    \
+  R(exact_results, BAD_FILE, "its results are not a tuple", REC(exact, EXACT,                      \
+      0)->results = C_TRUE)                                                                        \
+  R(opcode, BAD_FILE, "opcode 7 is not known", INSTR(I_T)->opcode = 7)                             \
+  R(instr_reserved, BAD_FILE, "instructions[1] at byte", INSTR(I_T)->reserved = 1)                 \
+  R(instr_operands, BAD_FILE, "its operands lie outside", INSTR(I_T)->operands = 0xFFFFFFFF)       \
+  R(instr_source, BAD_FILE, "source 9 does not exist", INSTR(I_T)->source = 9)                     \
+  R(instr_target, BAD_FILE, "a target where none belongs", INSTR(I_T)->target = 3)                 \
+  R(instr_op, BAD_FILE, "an operator where none belongs", INSTR(I_IF)->op = 0)                     \
+  R(no_return, BAD_FILE, "the method does not end with RETURN",                                    \
+      INSTR(I_RETURN)->opcode = RUSH_OPCODE_OP)                                                    \
+  R(return_twice, BAD_FILE, "RETURN before the end of the method",                                 \
+      INSTR(I_VIEW_AS)->opcode = RUSH_OPCODE_RETURN;                                               \
+    INSTR(I_VIEW_AS)->op = RUSH_NONE)                                                              \
+  R(return_values, BAD_FILE, "RETURN takes 1 value", INSTR(I_RETURN)->n_in = 0)                    \
+  R(return_in_block, BAD_FILE, "END_LOOP gives 0 values", INSTR(I_END_LOOP)->n_in = 0)             \
+  R(op_unknown, BAD_FILE, "operator 99 does not exist", INSTR(I_T)->op = 99)                       \
+  R(op_arguments, BAD_FILE, "aten::view_as needs 2 arguments, 1 are given",                        \
+      INSTR(I_VIEW_AS)->n_in = 1;                                                                  \
+    OPERAND(I_VIEW_AS, 1) = SHAPED)                                                                \
+  R(op_too_many, UNSUPPORTED, "gives aten::t 2 arguments, this runtime knows it with 1",           \
+      INSTR(I_T)->op = 0;                                                                          \
+    INSTR(I_T)->n_in = 2; INSTR(I_T)->operands = INSTR(I_VIEW_AS)->operands;                       \
+    OPERAND(I_VIEW_AS, 0) = X; OPERAND(I_VIEW_AS, 2) = THEN)                                       \
+  R(op_results, BAD_FILE, "aten::t has 1 results, 0 are taken", INSTR(I_T)->n_out = 0)             \
+  R(op_type, BAD_FILE, "the type of argument 'self' does not fit aten::t", OPERAND(I_T, 0) = N)    \
+  R(op_missing, UNSUPPORTED, "needs 1 operator that this runtime lacks: aten::no_such",            \
+      rename_op(b, 0))                                                                             \
+  R(ops_missing, UNSUPPORTED,                                                                      \
+      "needs 2 operators that this runtime lacks: aten::no_such, aten::no_such",                   \
+    (rename_op(b, 0), rename_op(b, 1)))                                                            \
+  R(read_unset, BAD_FILE, "register 10 is read where it has no value", OPERAND(I_T, 0) = SHAPED)   \
+  R(read_other_branch, BAD_FILE, "register 4 is read where it has no value", OPERAND(I_END_IF,     \
+      0) = THEN)                                                                                   \
+  R(read_after_block, BAD_FILE, "register 9 is read where it has no value", OPERAND(I_VIEW_AS,     \
+      0) = TURNED)                                                                                 \
+  R(read_before, BAD_FILE, "register 6 is read where it has no value", OPERAND(I_BODY,             \
+      0) = LOOPED)                                                                                 \
+  R(read_outside, BAD_FILE, "register 77 is read where it has no value", OPERAND(I_T, 0) = 77)     \
+  R(read_constant, BAD_FILE, "constant 99 does not exist", OPERAND(I_T, 0) = K(99))                \
+  R(write_outside, BAD_FILE, "register 77 does not exist", OPERAND(I_T, 1) = 77)                   \
+  R(write_input, BAD_FILE, "register 0 is written a second time", OPERAND(I_T, 1) = X)             \
+  R(write_twice, BAD_FILE, "register 4 is written a second time", OPERAND(I_ALIAS, 1) = THEN)      \
+  R(write_constant, BAD_FILE, "does not exist", OPERAND(I_T, 1) = K(C_INT))                        \
+  R(if_inputs, BAD_FILE, "IF takes 1 value, 2 are given", INSTR(I_IF)->n_in = 2;                   \
+      INSTR(I_IF)->n_out = 0;                                                                      \
+    INSTR(I_IF)->operands = INSTR(I_VIEW_AS)->operands; OPERAND(I_VIEW_AS, 0) = X)                 \
+  R(if_target, BAD_FILE, "target 3 is not an ELSE", INSTR(I_IF)->target = I_ALIAS)                 \
+  R(if_backwards, BAD_FILE, "is not an ELSE", INSTR(I_IF)->target = 0)                             \
+  R(if_far, BAD_FILE, "is not an ELSE", INSTR(I_IF)->target = 0xFFFFFFFE)                          \
+  R(if_results, BAD_FILE, "its branches do not give 1 values", INSTR(I_ELSE)->n_in = 0)            \
+  R(if_results_else, BAD_FILE, "its branches do not give 1 values", INSTR(I_END_IF)->n_in = 0)     \
+  R(else_alone, BAD_FILE, "ELSE does not close an IF here",                                        \
+      INSTR(I_BODY)->opcode = RUSH_OPCODE_ELSE;                                                    \
+    INSTR(I_BODY)->op = RUSH_NONE; INSTR(I_BODY)->target = I_END_LOOP; INSTR(I_BODY)->n_out = 0)   \
+  R(end_if_target, BAD_FILE, "is not its IF", INSTR(I_END_IF)->target = I_LOOP)                    \
+  R(end_if_other, BAD_FILE, "is not its IF", INSTR(I_END_IF)->target = I_T)                        \
+  R(loop_inputs, BAD_FILE, "LOOP with 1 inputs", INSTR(I_LOOP)->n_in = 1;                          \
+      INSTR(I_LOOP)->n_out = 0)                                                                    \
+  R(loop_outputs, BAD_FILE, "LOOP with 3 inputs cannot have 2 outputs", INSTR(I_LOOP)->n_out = 2)  \
+  R(loop_target, BAD_FILE, "is not its END_LOOP", INSTR(I_LOOP)->target = I_BODY)                  \
+  R(end_loop_target, BAD_FILE, "is not its END_LOOP", INSTR(I_END_LOOP)->target = I_IF)            \
+  R(end_loop_values, BAD_FILE, "END_LOOP gives 1 values", INSTR(I_END_LOOP)->n_in = 1)             \
+  R(block_nesting, BAD_FILE, "blocks are nested deeper than 64", nest_blocks(b, 64))               \
   R(block_nesting_ok, OK, "", nest_blocks(b, 62))
 /* clang-format on */
 
@@ -695,8 +773,8 @@ static void each_rule_has_its_message(void **state) {
   assert_int_equal(wrong, 0);
 }
 
-/* A byte in a text of 20, and what loading says of it; as many places as eight bytes at a time could
- * take another way. */
+/* A byte in a text of 20, and what loading says of it; as many places as eight bytes at a time
+ * could take another way. */
 static void utf8_is_looked_at_in_every_place(void **state) {
   (void)state;
   for (size_t at = 0; at < 20; at++) {

@@ -5,8 +5,8 @@
 
 enum { TENSOR, INT, TENSORS, STR, PAIR, ARGS_TYPE };
 
-/* forward(x, n): weights (packed and plain), an attribute that changes, a loop, a list, a string.
- */
+/* forward(x, n): weights (packed and plain), an attribute that changes, a loop, a list, a
+ * string. */
 static uint8_t *make_file(size_t *size) {
   static const float w[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, v[4] = {1, 0, -1, 2},
                      x[6] = {1, 2, 3, 4, 5, 6};

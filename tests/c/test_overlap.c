@@ -1,5 +1,6 @@
-/* Operands that share memory with what is written: what a row reads is what was there before the call, or
- * the call is refused (call/overlap.h). tests/python/test_overlap.py compares every row with PyTorch. */
+/* Operands that share memory with what is written: what a row reads is what was there before the
+ * call, or the call is refused (call/overlap.h). tests/python/test_overlap.py compares every row
+ * with PyTorch. */
 #include "harness.h"
 
 enum { ANY };
@@ -18,7 +19,8 @@ static void shifted(builder *b, const char *op, uint32_t n) {
   build_return(b, 0);
 }
 
-/* Each element that is written would be read as one more of the mask, and take one more of the source. */
+/* Each element that is written would be read as one more of the mask, and take one more of the
+ * source. */
 static void a_mask_is_read_before_anything_is_written(void **state) {
   (void)state;
   rig rig_, *r = &rig_;

@@ -84,8 +84,8 @@ static void a_table_that_linear_packs_is_read_there(void **state) {
   }
 }
 
-/* The same with a table of halves, whose sums here are halves, too: all of the program computes in them, or
- * the layer takes floats. The bias, of halves like all the program's, comes behind it. */
+/* The same with a table of halves, whose sums here are halves, too: all of the program computes in
+ * them, or the layer takes floats. The bias, of halves like all the program's, comes behind it. */
 static void a_table_of_halves_stays_one(void **state) {
   (void)state;
   for (int floats = 0; floats < 2; floats++) {
@@ -168,8 +168,8 @@ static void a_table_alone_is_plain(void **state) {
   rig_close(r);
 }
 
-/* The same linear many times, as a program has it whose layers share their weights; one with a bias is
- * another. */
+/* The same linear many times, as a program has it whose layers share their weights; one with a bias
+ * is another. */
 static void equal_instructions_share_what_is_packed(void **state) {
   (void)state;
   rig rig_, *r = &rig_;

@@ -1,9 +1,10 @@
-/* Weights of few bits are packed while a file loads where they are constants, and in each run where they are
- * not: the answers are the same. */
+/* Weights of few bits are packed while a file loads where they are constants, and in each run where
+ * they are not: the answers are the same. */
 #include "harness.h"
 
-/* A call of each operator that does so, in words: the sizes of the input, which for a convolution is made bytes;
- * dtypes and sizes of tensors; sizes of first states (hh: a list of two); numbers. */
+/* A call of each operator that does so, in words: the sizes of the input, which for a convolution
+ * is made bytes; dtypes and sizes of tensors; sizes of first states (hh: a list of two);
+ * numbers. */
 static const struct {
   const char *op, *words;
 } rows[] = {

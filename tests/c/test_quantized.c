@@ -1,4 +1,5 @@
-/* ops/quantized/quantized_pointwise: numbers that bytes hold exactly go through quantized operators and back to floats. */
+/* ops/quantized/quantized_pointwise: numbers that bytes hold exactly go through quantized operators
+ * and back to floats. */
 #include "harness.h"
 
 enum { TENSOR };

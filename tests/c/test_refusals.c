@@ -1,5 +1,5 @@
-/* What operators refuse, by PyTorch's words: each row of refusals.def calls one with arguments that do not fit (call_text.h), and a part
- * of the message is compared. */
+/* What operators refuse, by PyTorch's words: each row of refusals.def calls one with arguments that
+ * do not fit (call_text.h), and a part of the message is compared. */
 #include "call_text.h"
 
 static const struct {

@@ -179,8 +179,8 @@ static void carried_tensors_are_counted(void **state) {
   assert_string_equal(run(r, 0, ARGS(rush_int(0), one, two)), "float32[2](11 22)");
   assert_string_equal(run(r, 0, ARGS(rush_int(1), one, two)), "float32[2](21 42)");
   assert_string_equal(run(r, 0, ARGS(rush_int(3), one, one)), "float32[2](8 16)");
-  assert_string_equal(show(r, &one),
-                      "float32[2](1 2)"); /* memory was not reused while it is ours */
+  /* The memory was not reused while the value is ours. */
+  assert_string_equal(show(r, &one), "float32[2](1 2)");
   rush_value_release(r->session, &one);
   rush_value_release(r->session, &two);
   rig_close(r);
@@ -267,8 +267,8 @@ static void lists_and_tuples_hold_what_they_are_given(void **state) {
   rig_close(r);
 }
 
-/* list = []; for i in range(n): list.append(x + i); return list: values live on in what holds them.
- */
+/* list = []; for i in range(n): list.append(x + i); return list: values live on in what holds
+ * them. */
 static void what_a_list_holds_outlives_its_register(void **state) {
   (void)state;
   rig rig_, *r = &rig_;

@@ -278,7 +278,7 @@ static void every_operator_on_nothing_ends_soon(void **state) {
   rig_close(r);
 }
 
-/* ---- Those whose arguments have to fit each other ------------------------------------------------ */
+/* ---- Those whose arguments have to fit each other -------------------------------------------- */
 
 /* Arguments in words: x is a tensor of zeros of these sizes; a tensor of its own is zeros[2,3], or
  * same[2,3] where all elements are one in memory. */
@@ -408,7 +408,7 @@ static void each_of_these_looks_whether_to_stop(void **state) {
   assert_int_equal(late, 0);
 }
 
-/* ---- Large lists ------------------------------------------------------------------------------ */
+/* ---- Large lists ----------------------------------------------------------------------------- */
 
 /* Many times the operator on a list of 2^24 numbers: each is short, and nothing else is done. */
 static void build_loop_over(builder *b, const char *op, uint32_t n_in) {
@@ -447,7 +447,7 @@ static void loops_over_large_lists_look(void **state) {
   assert_int_equal(late, 0);
 }
 
-/* ---- Values that share themselves ------------------------------------------------------------- */
+/* ---- Values that share themselves ------------------------------------------------------------ */
 
 /* v = 1, then LEVELS times v = [v, v]: LEVELS containers, and 2^LEVELS ways to the number. */
 enum { ANY, LEVELS = 30 };

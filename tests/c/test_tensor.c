@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "tensor/iter.h"
+#include "tensor/turned.h"
 
 /* A heap of its own, without any session. */
 typedef struct bench {
@@ -168,8 +169,8 @@ static void a_shape_that_cannot_be_is_refused(void **state) {
                                         {(int64_t)1 << 40, 1}};
   for (size_t i = 0; i < 4; i++) {
     size_t live = r->rig.counter.live;
-    r->rig.counter.fail_at =
-        i == 3 ? r->rig.counter.calls + 2 : 0; /* a terabyte: some machines would give it */
+    /* Case 3 wants a terabyte, which some machines would give. */
+    r->rig.counter.fail_at = i == 3 ? r->rig.counter.calls + 2 : 0;
     assert_int_equal(rush_tensor_new(&r->heap, RUSH_FLOAT64, 2, too_many[i], &t),
                      RUSH_ERR_NO_MEMORY);
     assert_null(t);

@@ -18,8 +18,8 @@ static uint32_t add(builder *b, uint32_t x, uint32_t y, uint64_t handle) {
   return out;
 }
 
-/* forward(x): y = x + 1; repeat 3 times: y = y + 10; return y + 100. Handles 7, 3 in the loop 4, 5; `unrolled`
- * the loop's body stands there twice, one iteration is folded away. */
+/* forward(x): y = x + 1; repeat 3 times: y = y + 10; return y + 100. Handles 7, 3 in the loop 4, 5;
+ * `unrolled` the loop's body stands there twice, one iteration is folded away. */
 static void make_program(builder *b, bool unrolled) {
   build_type(b, RUSH_TYPE_INT);
   build_type(b, RUSH_TYPE_BOOL);

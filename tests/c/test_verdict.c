@@ -8,7 +8,8 @@
 enum { MOST = 64 };
 
 /* 64 numbers around 1 (or `scale`): what float64 has, PyTorch's, and an answer. `pytorch` and `own`
- * are relative errors of either sign, `one` an error of one element more, `all` a factor too much. */
+ * are relative errors of either sign, `one` an error of one element more, `all` a factor too
+ * much. */
 typedef struct row {
   const char *name;
   int n;
@@ -28,14 +29,17 @@ static const row rows[] = {
     {"PyTorch is right, this is not", 64, 1, 1e-7, 1e-3, 0, 0, true, true, 1e-4, 1e-5, false},
     {"a thousandth too much", 64, 1, 5e-5, 5e-5, 0, 1e-3, true, true, 1e-4, 1e-5, false},
     {"one element is another", 64, 1, 5e-5, 5e-5, 1e-2, 0, true, true, 1e-4, 1e-5, false},
-    {"one element of a very noisy answer", 64, 1, 1e-3, 1e-3, 1e-1, 0, true, true, 1e-4, 1e-5, false},
+    {"one element of a very noisy answer", 64, 1, 1e-3, 1e-3, 1e-1, 0, true, true, 1e-4, 1e-5,
+         false},
     {"small numbers, close beside 1", 64, 1e-4, 1e-7, 1e-3, 0, 0, false, true, 1e-4, 1e-5, true},
     {"small numbers, and float64 tells", 64, 1e-4, 1e-7, 1e-3, 0, 0, true, true, 1e-4, 1e-5, false},
-    {"small numbers that PyTorch rounds as much", 64, 1e-4, 1e-3, 1e-3, 0, 0, true, true, 1e-4, 1e-5, true},
+    {"small numbers that PyTorch rounds as much", 64, 1e-4, 1e-3, 1e-3, 0, 0, true, true, 1e-4,
+         1e-5, true},
     {"a few small numbers", 2, 1e-4, 1e-7, 1e-3, 0, 0, true, true, 1e-4, 1e-5, true},
     {"a few numbers, and PyTorch is lucky", 2, 1, 1e-4, 1e-3, 0, 0, true, true, 1e-4, 1e-5, true},
     {"float64 is another function", 64, 1, 0.5, 0.5, 0, 0, true, true, 1e-4, 1e-5, false},
-    {"float64 is not known, the norm is small", 64, 1, 0, 1e-5, 2.4e-4, 0, false, true, 1e-4, 1e-5, true},
+    {"float64 is not known, the norm is small", 64, 1, 0, 1e-5, 2.4e-4, 0, false, true, 1e-4, 1e-5,
+         true},
     {"the norm is not small", 64, 1, 0, 2e-4, 0, 0, false, true, 1e-4, 1e-5, false},
     {"nobody asked for the norm", 64, 1, 0, 1e-5, 2.4e-4, 0, false, false, 1e-4, 1e-5, false},
     {"a tolerance of nothing", 64, 1, 0, 1e-9, 0, 0, false, false, 0, 0, false},
@@ -58,8 +62,9 @@ static void an_answer_is_right_or_not(void **state) {
   }
 }
 
-/* 64 numbers, every second a hundred thousandth: steps of activations far above the answer are errors
- * of these, too. PyTorch is off by `pytorch` in one, this by `own`, in units of the greatest. */
+/* 64 numbers, every second a hundred thousandth: steps of activations far above the answer are
+ * errors of these, too. PyTorch is off by `pytorch` in one, this by `own`, in units of the
+ * greatest. */
 static bool small_ones_are_right(double pytorch, double own) {
   rush_verdict v;
   rush_verdict_begin(&v, 1e-4, 1e-5, 1, true, true);
@@ -70,8 +75,8 @@ static bool small_ones_are_right(double pytorch, double own) {
   return rush_verdict_is_right(&v);
 }
 
-/* As a deep network in bfloat16: PyTorch is off by `pytorch`, with errors of either sign, and this by a
- * share of these errors and `more` of its own, times `all`. */
+/* As a deep network in bfloat16: PyTorch is off by `pytorch`, with errors of either sign, and this
+ * by a share of these errors and `more` of its own, times `all`. */
 static bool far_ones_are_right(double pytorch, double share, double more, double all) {
   rush_verdict v;
   rush_verdict_begin(&v, 1.6e-2, 1e-5, 1, true, true);

@@ -1,5 +1,6 @@
-/* What a test of a kernel compares, the kernel's variants and plain C, timed: `./dev bench --kernels` runs the
- * tests' programs with --times, which prints a line of JSON for each TIMED instead of testing. */
+/* What a test of a kernel compares, the kernel's variants and plain C, timed: `./dev bench
+ * --kernels` runs the tests' programs with --times, which prints a line of JSON for each TIMED
+ * instead of testing. */
 #ifndef RUSH_TESTS_TIMED_H
 #define RUSH_TESTS_TIMED_H
 
@@ -53,13 +54,13 @@ static inline void timed_print(const char *kernel, const char *row, const char *
 }
 
 #define PLAIN "plain C"
-/* Of functions that are there for each width of vectors: number 0 is the one that everybody calls, and behind it
- * are those of x86-64. */
+/* Of functions that are there for each width of vectors: number 0 is the one that everybody calls,
+ * and behind it are those of x86-64. */
 static inline const char *timed_width(size_t w) {
   return w == 0 ? "kernel" : w == 1 ? "SSE2" : w == 2 ? "AVX2" : "AVX-512";
 }
-/* The statement, which may be run many times. `operations` are those of floats or of integers, products and
- * sums each counted, `bytes` what is read and written; 0 where that means little. */
+/* The statement, which may be run many times. `operations` are those of floats or of integers,
+ * products and sums each counted, `bytes` what is read and written; 0 where that means little. */
 #define TIMED(kernel, row, variant, operations, bytes, ...)                     \
   do {                                                                          \
     __VA_ARGS__;                                                                \

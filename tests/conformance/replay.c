@@ -5,13 +5,13 @@
  * file is verified twice, so that what instructions keep from their first run is used too. Prints
  * the rows that fail and a count.
  *
- * With --ran each operator that ran and returned in a row that passed is written to FILE, a line each: what
- * covered.py asks for. One whose only answer is a refusal (it has no results) counts where it refused.
+ * With --ran each operator that ran and returned in a row that passed is written to FILE, a line
+ * each: what covered.py asks for. One whose only answer is a refusal (it has no results) counts
+ * where it refused.
  *
  * With --oom each row is loaded and verified again and again, with allocation 1, 2, 3, ... and all
  * later ones failing, until none does: the status must be no-memory, and no byte may stay behind.
- * --oom-some takes fewer: behind allocation n comes n + 1 + n / 8.
- */
+ * --oom-some takes fewer: behind allocation n comes n + 1 + n / 8. */
 #define _POSIX_C_SOURCE 200809L /* fork */
 #include <rushlight/rushlight.h>
 #include <stdio.h>

@@ -24,19 +24,20 @@ enum {
   } while (0)
 void fuzz_broken(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* The allocator's state. New memory is filled with `fill`: who reads it before writing gives another
- * answer with another fill. */
+/* The allocator's state. New memory is filled with `fill`: who reads it before writing gives
+ * another answer with another fill. */
 typedef struct fuzz_memory {
   size_t live, limit;
   uint64_t calls, fail_at; /* that call (counted from 1) and later ones fail; 0: none */
   uint8_t fill;
   bool refused; /* something was beyond `limit` */
-  bool
-      maps; /* blocks of megabytes are memory that the system has when it is touched, and are not filled: 0 */
+  /* Blocks of megabytes are memory that the system provides when it is touched; they are not
+   * filled. */
+  bool maps;
   unsigned polls, most_polls; /* most: 0 for FUZZ_POLLS */
-  double began,
-      asked; /* when the call at work did, and when it was first asked to end (0: not yet),
-                          in seconds of work */
+  /* Seconds of work at which the running call began, and at which it was first asked to end (0: not
+   * yet). */
+  double began, asked;
 } fuzz_memory;
 void *fuzz_alloc(void *user, void *ptr, size_t old_size, size_t new_size);
 

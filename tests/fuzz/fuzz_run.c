@@ -1,5 +1,5 @@
-/* Runs a program made of the bytes, or the file that they are, twice, with other bytes in fresh memory the
- * second time: the answers must be the same, or something was read that nobody wrote.
+/* Runs a program made of the bytes, or the file that they are, twice, with other bytes in fresh
+ * memory the second time: the answers must be the same, or something was read that nobody wrote.
  *
  *   fuzz_run --rush IN OUT             writes the program of the input IN as a file OUT
  *   fuzz_run --random N SEED DIR       writes N programs of any kind as DIR/0.rush, ... */

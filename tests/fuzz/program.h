@@ -16,8 +16,8 @@ enum {
 /* The program that the bytes mean, whatever they are, as a file that the caller frees. Its method
  * `main` takes nothing and returns a tuple of the values it made last. */
 uint8_t *program_of(const uint8_t *data, size_t size, size_t *file_size);
-/* The file of an input: its bytes themselves where they are one, else that of the program that they mean.
- * `made` has to be freed, and may be NULL. */
+/* The file of an input: its bytes themselves where they are one, else that of the program that they
+ * mean. `made` has to be freed, and may be NULL. */
 typedef struct input {
   const uint8_t *file;
   size_t size;

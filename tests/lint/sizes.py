@@ -7,7 +7,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 # Functions whose arguments are sizes; a call's last argument is where the result goes.
 CALLS = re.compile(r"(?<!rush_status )(?<!bool )\b(rush_(?:mul|add)(?:64)?|__builtin_(?:mul|add)_overflow|tmp_bytes|tmp_items|"
-                   r"rush_(?:alloc|calloc|realloc|heap_alloc|allowance)|rush_round_up|round_up|malloc|calloc|realloc)\(")
+                   r"rush_(?:alloc|calloc|realloc|heap_alloc|memory_allowance)|rush_round_up|round_up|malloc|calloc|realloc)\(")
 # A size that such a call of the same function is given later.
 NAMED = re.compile(r"\bsize_t (?:[^;{}()]*,\s*)?(\w+) =\s*([^;,{}]*(?:\([^;{}]*\))?[^;,{}]*)")
 WORDS = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)

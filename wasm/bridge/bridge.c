@@ -1,6 +1,6 @@
 /* What JavaScript needs besides rushlight.h: 64-bit integers as doubles (a wasm function's i64 is a
- * BigInt in JS), a clock, entropy, and the promise that the structs which js/src/engine/engine.js reads by
- * offset look as it thinks. */
+ * BigInt in JS), a clock, entropy, and the promise that the structs which js/src/engine/engine.js
+ * reads by offset look as it thinks. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -141,8 +141,8 @@ rush_status rush_bridge_step(rush_session *session, double budget) {
   return rush_session_step(session, (uint64_t)budget);
 }
 
-/* Where JavaScript has Promise Integration, `pause` suspends the stack of this call while others have
- * their turn. What they call meanwhile asks `poll`: nothing else can be suspended. */
+/* Where JavaScript has Promise Integration, `pause` suspends the stack of this call while others
+ * have their turn. What they call meanwhile asks `poll`: nothing else can be suspended. */
 static bool pause(void *user) {
   rush_ctx *ctx = user;
   rush_ctx_set_poll(ctx, poll, NULL);

@@ -1,10 +1,10 @@
 /* The .rush file format, version 1. This comment is the specification; load.c is its only reader.
  *
- * A file is a HEAD (header, section table, sections) followed by WEIGHTS. The head alone says what
- * the model is, what it needs and where every weight goes, so a reader can plan before it
- * downloads. All integers are little-endian, all floats IEEE 754. Records have a fixed width, refer
- * to each other by index, and never by pointer. RUSH_NONE (0xFFFFFFFF) stands for "no index". Bytes
- * that this text calls reserved are zero, and a reader refuses a file in which they are not.
+ * A file is a HEAD (header, section table, sections) followed by WEIGHTS. The head alone says
+ * what the model is, what it needs and where every weight lies, so a reader can plan before it
+ * downloads. All integers are little-endian and all floats are IEEE 754. Records have a fixed
+ * width and refer to each other by index. RUSH_NONE (0xFFFFFFFF) means "no index". Reserved
+ * bytes must be zero, and a reader refuses a file in which they are not.
  *
  * HEADER, 64 bytes
  *    0  u8[8]  magic         89 52 55 53 48 0D 0A 1A: text-mode transfer damages it visibly
@@ -17,11 +17,12 @@
  *   48  u64    reserved
  *   56  u64    reserved
  *
- * SECTION TABLE, directly behind the header: n_sections times rush_file_section, by rising id. Each
- * section starts at a multiple of 8, behind the one before it (the first one behind the table); the
- * gaps, and what is left up to head_bytes, are zero and shorter than 64 bytes. `bytes` is count
- * times the record's width. Sections with an id below 0x100 must be known to the reader; an absent
- * one is empty. Sections from 0x100 on are optional, and a reader that does not know one skips it.
+ * SECTION TABLE. It follows the header and consists of n_sections records rush_file_section,
+ * sorted by id. Each section starts at a multiple of 8, after the one before it; the first one
+ * starts after the table. The gaps between sections, and the bytes up to head_bytes, are zero
+ * and shorter than 64 bytes. `bytes` is count times the width of the record. A reader must know
+ * each section with an id below 0x100; an absent one is empty. Sections from 0x100 on are
+ * optional, and a reader skips those that it does not know.
  *
  *   id     record                 what
  *   0x01   u8                     string bytes: UTF-8, each string followed by a zero byte
@@ -48,31 +49,32 @@
  *   0x106  rush_file_measure      how near the outputs of test vectors must be, value by value
  *   0x107  rush_file_exact        what traced nodes gave in float64
  *
- * Strings rise and do not overlap. Types and constants are nested at most 64 deep. Written out in
- * full, shared parts as often as they occur, a type has at most 4096 parts and a constant 2^18, each
- * plus the count of section 0x03; the sums over all types and over all constants are at most 64 and 4
- * times that (plus the number of records). The constants of attributes, defaults and traces, which
- * are copied, have together at most as many parts as one constant, plus the number of constants,
- * plus 16 for each.
+ * Strings are sorted by offset and do not overlap. Types and constants are nested at most 64
+ * deep. The following limits count shared parts as often as they occur. A type has at most 4096
+ * parts and a constant 2^18, each plus the count of section 0x03. The sums over all types and
+ * over all constants are at most 64 and 4 times these numbers, plus the number of records.
+ * Constants of attributes, defaults and traces are copied. Together they have at most as many
+ * parts as one constant may have, plus the number of constants, plus 16 for each.
  *
  * VALUES. A program computes with PyTorch's values: None, Tensor, int (64 bit), float (64 bit),
  * bool, complex, str, list, tuple, dict, Device, Generator, Future, enum and object. dtype, layout
  * and memory format are ints, with PyTorch's numbering, as in TorchScript.
  *
- * TYPES. `kind` is rush_type_kind. Children are a list of types at `list`: one for list, optional
- * and future; two for dict (key, value); any number for tuple and union; none else. `name` is the
- * class of a named tuple, object or enum, else RUSH_NONE. A named tuple's list goes on with one
- * string index per field. An object's list is one string index per attribute, `n` of them; their
- * types are not told.
+ * TYPES. `kind` is rush_type_kind. The children are a list of types at `list`: one for list,
+ * optional and future, two for dict (key, value), any number for tuple and union, and none for
+ * the others. `name` is the class of a named tuple, object or enum, otherwise RUSH_NONE. The
+ * list of a named tuple continues with one string index per field. The list of an object has `n`
+ * string indices, one per attribute; the file does not record their types.
  *
- * STORAGES. `offset` counts from head_bytes and is a multiple of 64; storages rise and do not
- * overlap. Storages stand in the order in which execution first needs them, small ones of an
- * instruction first, so that a reader can pack a layer as soon as it has arrived.
+ * STORAGES. `offset` counts from head_bytes and is a multiple of 64. Storages are sorted by
+ * offset and do not overlap. They stand in the order in which execution first needs them, and
+ * within an instruction small ones come first. So a reader can pack a layer as soon as it has
+ * arrived.
  *
- * TENSORS. sizes and strides as in PyTorch (strides in elements, not negative, zero beyond rank);
- * `offset` in elements. The last element that the view reaches lies inside the storage. A tensor
- * whose storage is RUSH_NONE only describes a shape: constants of kind RUSH_CONST_RANDOM refer to
- * it.
+ * TENSORS. Sizes and strides are as in PyTorch. Strides count elements, are not negative, and
+ * are zero beyond the rank. `offset` counts elements. The last element that the view reaches
+ * lies inside the storage. A tensor whose storage is RUSH_NONE only describes a shape; constants
+ * of kind RUSH_CONST_RANDOM refer to it.
  *
  * CONSTANTS, by `kind` (rush_const_kind):
  *   NONE     all fields zero
@@ -90,53 +92,59 @@
  *            computed in double; integers floor(lo + (hi - lo) * (u >> 11) * 2^-53), computed in
  *            double; bool takes the top bit of u.
  *
- * OPERATORS. `name` is "namespace::name.overload" (without the point where the overload is empty).
- * `schema` is the text of the schema that the exporter saw, for messages. An instruction gives the
- * arguments in schema order; trailing arguments that equal their default may be left out. A reader
- * that knows the operator with fewer arguments refuses instructions that give more.
+ * OPERATORS. `name` is "namespace::name.overload", without the point if the overload is empty.
+ * `schema` is the text of the schema that the exporter saw; messages show it. An instruction
+ * gives the arguments in schema order and may leave out trailing arguments that equal their
+ * default. A reader that knows the operator with fewer arguments refuses instructions that give
+ * more.
  *
- * METHODS AND INSTRUCTIONS. The first method's instructions start at 0, those of each other one where
- * the one before it ends, the last one's end is the end of the section; registers of methods rise and
- * do not overlap, nor do operands of instructions. A method has `n_registers` registers, described from `registers` on.
- * Its inputs are registers 0 to n_inputs-1. Each other register is written by exactly one
- * instruction. An operand with bit 31 set is a constant (the other bits are its index), else a
- * register. The operands of an instruction are n_in inputs, then n_out registers that it writes.
- * `target` and `op` are RUSH_NONE where not mentioned.
+ * METHODS AND INSTRUCTIONS. The instructions of the first method start at 0, and those of each
+ * other method start where the method before it ends. The last method ends at the end of the
+ * section. Registers of methods are sorted and do not overlap; the same holds for the operands
+ * of instructions. A method has `n_registers` registers, whose records start at `registers`. Its
+ * inputs are registers 0 to n_inputs-1. Exactly one instruction writes each other register. An
+ * operand with bit 31 set is a constant, and the other bits are its index; without it the
+ * operand is a register. The operands of an instruction are n_in inputs, then n_out registers
+ * that it writes. `target` and `op` are RUSH_NONE unless mentioned here.
  *   OP        op: operator.
  *   IF        in: a bool. out: results. target: its ELSE.
  *   ELSE      in: values of the first branch, one per result. target: its END_IF.
  *   END_IF    in: values of the second branch. target: its IF.
- *   LOOP      in: greatest number of iterations (int), whether to enter (bool), c carried values.
+ *   LOOP      in: maximum number of iterations (int), whether to enter (bool), c carried values.
  *             out: c results, the iteration's index (int), c carried values inside.
  *             target: its END_LOOP.
- *   END_LOOP  in: whether to go on (bool), c carried values. target: its LOOP.
- *   RETURN    in: the result. The last instruction of a method, and only there.
- * IF..ELSE..END_IF and LOOP..END_LOOP nest properly, at most 64 deep. A register may be read where
- * its writer comes before in the same block or in an enclosing one.
+ *   END_LOOP  in: whether to continue (bool), c carried values. target: its LOOP.
+ *   RETURN    in: the result. It is the last instruction of a method, and occurs only there.
+ * IF..ELSE..END_IF and LOOP..END_LOOP nest properly, at most 64 deep. An instruction may read a
+ * register if the instruction that writes it comes before it in the same block or in an
+ * enclosing one.
  *
- * PORTS. Each input has a name, a type, a hint and the default of the method's schema, where there
- * are any. If a method returns a tuple it has one output per item, if None then none, else one.
+ * PORTS. Each input has a name, a type, a hint, and the default of the method's schema if there
+ * is one. A method that returns a tuple has one output per item. A method that returns None has
+ * no output; every other method has one.
  *
- * HINTS AND CONSTRAINTS. A hint is what the examples of the export were: it says the shape of data that
- * comes without one and what memory to plan for, and forbids nothing. A constraint is about size `dim`
- * of the tensor at the input `port`: it is at least `least` and at most `most`, and sizes of one
- * `name` (or RUSH_NONE) at the inputs of one method are equal. A reader that knows the section
- * refuses a run whose inputs break a constraint. Records rise by port, then dim. (What else an
- * exported program demands of its inputs, its own instructions check.)
+ * HINTS AND CONSTRAINTS. A hint describes the examples of the export. It gives the shape of data
+ * that comes without one and the memory to plan for, and it forbids nothing. A constraint is
+ * about size `dim` of the tensor at the input `port`. That size must be at least `least` and at
+ * most `most`. Sizes with the same `name` (unless it is RUSH_NONE) at the inputs of one method
+ * must be equal. A reader that knows the section refuses a run whose inputs violate a
+ * constraint. Records are sorted by port, then by dim. The program's own instructions check all
+ * other conditions of an exported program.
  *
- * TESTS. Inputs are a TUPLE constant with one item per input, the output a constant; the method's
- * answer must be close to it as torch.allclose(rtol, atol, equal_nan=True) means it; everything
- * that is not floating point must be equal. Tensors with one storage alias each other.
- * MEASURES say more: a test has none, or one for each tensor, int, float, complex and bool of its
- * output, in their order. `exact` is the constant that the program gave there when it was run in
- * float64 (a tensor of the same sizes, in float64 where the output is floating point; a number of
- * the output's kind), or RUSH_NONE. The value is then compared by the rule of rushlight/verdict.h,
- * with the measure's own tolerances.
+ * TESTS. The inputs are a TUPLE constant with one item per input, and the output is a constant.
+ * The answer of the method must be close to the output as torch.allclose(rtol, atol,
+ * equal_nan=True) defines it. Values that are not floating point must be equal. Tensors with one
+ * storage alias each other.
+ * MEASURES refine this. A test has no measures, or one for each tensor, int, float, complex and
+ * bool of its output, in their order. `exact` is the constant that the program gave for that
+ * value in float64, or RUSH_NONE. It is a tensor of the same sizes, in float64 if the output is
+ * floating point, or a number of the output's kind. The value is then compared by the rule of
+ * rushlight/verdict.h, with the measure's own tolerances.
  *
- * COMPATIBILITY. A reader of version 1 loads every file of version 1. New meaning comes as a new
- * optional section, a new feature bit, or a new version; records never change their width. A reader
- * refuses an unknown version, feature, required section, kind, dtype or operator by name.
- */
+ * COMPATIBILITY. Version 1 is the format of the first release. From that release on, a reader of
+ * version 1 loads every file of version 1. New meaning comes as a new optional section, a new
+ * feature bit, or a new version; records never change their width. A reader refuses an unknown
+ * version, feature, required section, kind, dtype or operator, and names it. */
 #ifndef RUSHLIGHT_FORMAT_H
 #define RUSHLIGHT_FORMAT_H
 
@@ -144,7 +152,7 @@
 
 /* The first 8 bytes of a file. */
 #define RUSH_MAGIC "\x89RUSH\r\n\x1a"
-/* Numbers that the text above uses. */
+/* The limits and sizes that the text above mentions. */
 enum {
   RUSH_FORMAT_VERSION = 1,
   RUSH_HEADER_BYTES = 64,
@@ -155,16 +163,16 @@ enum {
   RUSH_MAX_METHODS = 4096,
   RUSH_MAX_OPS = 16384,
   RUSH_MAX_CONSTRAINTS = 4096,
-  RUSH_MAX_TYPE_PARTS = 4096, /* plus the count of the lists, as the next */
+  RUSH_MAX_TYPE_PARTS = 4096, /* plus the count of section 0x03; so is the next */
   RUSH_MAX_CONST_PARTS = 1 << 18,
-  RUSH_ALIGN = 64, /* of the weights and of each storage */
+  RUSH_ALIGN = 64, /* alignment of the weights and of each storage, in bytes */
 };
-/* No index. */
+/* Stands for "no index". */
 #define RUSH_NONE 0xFFFFFFFFu
-/* The bit of an operand that is a constant. */
+/* Marks an operand that is a constant. */
 #define RUSH_OPERAND_CONSTANT 0x80000000u
 
-/* Dtypes, with the numbers of PyTorch's ScalarType (c10/core/ScalarType.h). Reserved ones are
+/* Dtypes have the numbers of PyTorch's ScalarType (c10/core/ScalarType.h). Reserved ones are
  * refused by name. */
 typedef enum rush_dtype {
   RUSH_UINT8 = 0,
@@ -175,17 +183,19 @@ typedef enum rush_dtype {
   RUSH_FLOAT16 = 5,
   RUSH_FLOAT32 = 6,
   RUSH_FLOAT64 = 7,
-  RUSH_COMPLEX64 = 9,   /* two float32: the real part, and the imaginary one */
+  RUSH_COMPLEX64 = 9,   /* two float32: the real part, then the imaginary part */
   RUSH_COMPLEX128 = 10, /* two float64 */
   RUSH_BOOL = 11,
-  RUSH_QINT8 = 12,  /* these three within a program only: a file has their integers, and */
-  RUSH_QUINT8 = 13, /* instructions that say what they stand for */
+  /* Only programs make these three. A file stores their integers, and instructions with the
+   * scales. */
+  RUSH_QINT8 = 12,
+  RUSH_QUINT8 = 13,
   RUSH_QINT32 = 14,
   RUSH_BFLOAT16 = 15,
-  RUSH_DTYPE_UNKNOWN = 255, /* in hints only */
+  RUSH_DTYPE_UNKNOWN = 255, /* only in hints */
 } rush_dtype;
 
-/* Ids of sections. */
+/* The ids of sections. */
 typedef enum rush_section_id {
   RUSH_SEC_STRING_BYTES = 0x01,
   RUSH_SEC_STRINGS = 0x02,
@@ -202,7 +212,7 @@ typedef enum rush_section_id {
   RUSH_SEC_OPERANDS = 0x0D,
   RUSH_SEC_INSTRS = 0x0E,
   RUSH_SEC_METHODS = 0x0F,
-  RUSH_SEC_OPTIONAL = 0x100, /* ids from here on may be skipped */
+  RUSH_SEC_OPTIONAL = 0x100, /* a reader may skip sections from this id on */
   RUSH_SEC_SOURCES = 0x100,
   RUSH_SEC_TESTS = 0x101,
   RUSH_SEC_META = 0x102,
@@ -213,7 +223,7 @@ typedef enum rush_section_id {
   RUSH_SEC_EXACT = 0x107,
 } rush_section_id;
 
-/* Kinds of types. */
+/* The kinds of types. */
 typedef enum rush_type_kind {
   RUSH_TYPE_NONE = 0,
   RUSH_TYPE_TENSOR = 1,
@@ -236,7 +246,7 @@ typedef enum rush_type_kind {
   RUSH_TYPE_ENUM = 18,
 } rush_type_kind;
 
-/* Kinds of constants. */
+/* The kinds of constants. */
 typedef enum rush_const_kind {
   RUSH_CONST_NONE = 0,
   RUSH_CONST_TENSOR = 1,
@@ -254,7 +264,7 @@ typedef enum rush_const_kind {
   RUSH_CONST_ENUM = 13,
 } rush_const_kind;
 
-/* What an instruction does. */
+/* The instructions. */
 typedef enum rush_opcode {
   RUSH_OPCODE_OP = 0,
   RUSH_OPCODE_IF = 1,
@@ -265,7 +275,7 @@ typedef enum rush_opcode {
   RUSH_OPCODE_RETURN = 6,
 } rush_opcode;
 
-/* Which of PyTorch's texts about a module. */
+/* The texts that PyTorch prints about a module. */
 typedef enum rush_text_kind {
   RUSH_TEXT_GRAPH = 0,
   RUSH_TEXT_CODE = 1,
@@ -359,8 +369,9 @@ typedef struct rush_file_meta {
 
 typedef struct rush_file_traced {
   uint32_t test, results; /* results: a TUPLE constant, one item per result of the node */
-  uint64_t handle;  /* as in rush_file_source, not 0. Records rise by test, then handle; of one
-                       handle they stand in the order of PyTorch's run */
+  /* As in rush_file_source, and not 0. Records are sorted by test, then by handle; those of one
+   * handle have the order of PyTorch's run. */
+  uint64_t handle;
 } rush_file_traced; /* 16 */
 
 typedef struct rush_file_constraint {
@@ -369,12 +380,12 @@ typedef struct rush_file_constraint {
 } rush_file_constraint; /* 32 */
 
 typedef struct rush_file_measure {
-  uint32_t test, exact; /* exact: constant, or RUSH_NONE. Records rise by test */
+  uint32_t test, exact; /* exact: constant, or RUSH_NONE. Sorted by test */
   float rtol, atol;
 } rush_file_measure; /* 16 */
 
 typedef struct rush_file_exact {
-  uint32_t traced, results; /* a record of rush_file_traced, which rise; results: as there */
+  uint32_t traced, results; /* traced: a rush_file_traced, sorted by it; results: as there */
 } rush_file_exact;          /* 8 */
 
 typedef struct rush_file_text {

@@ -1,6 +1,6 @@
-/* The generator of a session's random numbers, to take its state and to give it back: for programs
- * that share one generator between sessions, or with PyTorch (the TorchScript class does). To seed
- * it, rush_session_manual_seed is enough. */
+/* The random number generator of a session. Programs read and set its state to share one
+ * generator between sessions or with PyTorch, as the TorchScript class does. To seed it, use
+ * rush_session_manual_seed. */
 #ifndef RUSHLIGHT_GENERATOR_H
 #define RUSHLIGHT_GENERATOR_H
 
@@ -10,20 +10,22 @@
 extern "C" {
 #endif
 
-/* How many words the state has. */
+/* The number of words in the state. */
 enum { RUSH_RANDOM_WORDS = 624 };
 
-/* A Mersenne twister as at::mt19937 is one, and the normal number that waits (CPUGeneratorImpl). */
+/* The state of a Mersenne twister as at::mt19937 has it, and the pending normal number
+ * (CPUGeneratorImpl). */
 typedef struct rush_random {
   uint32_t words[RUSH_RANDOM_WORDS]; /* the twister's state */
-  uint32_t used;                     /* of these words; at the end they are made anew */
-  bool has_normal;                   /* the second number of the last pair waits */
-  double normal;                     /* that number */
+  uint32_t used;                     /* words used so far; the twister runs again after the last */
+  bool has_normal;                   /* `normal` is pending */
+  double normal;                     /* the second number of the last pair */
 } rush_random;
 
-/* Copies the state out: plain data. */
+/* Copies the state of the session's generator to *out, which is plain data. */
 void rush_session_get_random(const rush_session *session, rush_random *out);
-/* Copies it in. `used` beyond the words counts as all. */
+/* Sets the state of the session's generator. A `used` beyond the number of words counts as all
+ * of them. */
 void rush_session_set_random(rush_session *session, const rush_random *random);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Operators of your own, in C.
+/* Custom operators, written in C.
  *
  *   static rush_status double_it(rush_call *call, void *user) {
  *     rush_tensor_info x;
@@ -12,13 +12,13 @@
  *   static const rush_custom_op op = {.size = sizeof op,
  *                                     .schema = "my_ops::double_it(Tensor x) -> Tensor",
  *                                     .run = double_it};
- *   rush_ctx_add_op(ctx, &op);              before loading models that use it, or:
+ *   rush_ctx_add_op(ctx, &op);              before loading models that use it, or
  *   rushlight_add_operators(target op.c)    in CMake, which links RUSH_LINK_OPS(&op) into a build
  *
- * The schema is what TORCH_LIBRARY registered on the host. Arguments arrive complete and checked
- * against it: of the right kinds, defaults filled in. Where `run` is NULL a name without a schema
- * will do: the schema is then the one that the file carries.
- */
+ * The schema is the one that TORCH_LIBRARY registered on the host. The runtime checks the
+ * arguments against it and fills in defaults, so `run` receives all arguments with the right
+ * kinds. If `run` is NULL, a name without a schema is enough: the schema is then the one in the
+ * file. */
 #ifndef RUSHLIGHT_OP_H
 #define RUSHLIGHT_OP_H
 
@@ -28,66 +28,73 @@
 extern "C" {
 #endif
 
-/* One call of an operator; valid while it runs. */
+/* One call of an operator. It is valid while the operator runs. */
 typedef struct rush_call rush_call;
 
-/* Flags of rush_custom_op. */
+/* The flags of rush_custom_op. */
 enum {
-  RUSH_CUSTOM_STRIDED =
-      1 << 8, /* takes tensors with any strides; without it they arrive contiguous */
+  /* The operator takes tensors with any strides. Without this flag they arrive contiguous. */
+  RUSH_CUSTOM_STRIDED = 1 << 8,
 };
 
-/* An operator: its schema and its function. */
+/* A custom operator: its schema and its function. */
 typedef struct rush_custom_op {
-  uint32_t size;      /* sizeof(rush_custom_op): tells versions of this struct apart */
+  uint32_t size;      /* sizeof(rush_custom_op), which tells versions of this struct apart */
   uint32_t flags;     /* RUSH_CUSTOM_*, or 0 */
   const char *schema; /* "namespace::name.overload(Tensor x, int n=1) -> Tensor" */
-  /* Returns RUSH_OK with all results set, or what rush_call_fail returned. NULL: an operator that
-   * the host computes outside, see rush_session_next. */
+  /* Returns RUSH_OK after setting all results, or the status that rush_call_fail returned. NULL
+   * means that the host computes the operator; see rush_session_next. */
   rush_status (*run)(rush_call *call, void *user);
-  void *user; /* handed to run */
+  void *user; /* passed to run */
 } rush_custom_op;
 
-/* Makes the operator known to models that this context loads from now on. `op` stays the caller's,
- * who keeps it until those models are destroyed. BAD_ARGUMENT for a schema that cannot be read or a
- * name that is taken (also by an operator of Rushlight's). */
+/* Registers the operator for models that this context loads from now on. `op` belongs to the
+ * caller and must stay valid until those models are destroyed. Fails with BAD_ARGUMENT if the
+ * schema cannot be parsed or the name is taken, even by an operator of Rushlight, and with
+ * NO_MEMORY. */
 rush_status rush_ctx_add_op(rush_ctx *ctx, const rush_custom_op *op);
 
-/* For a build of the runtime that carries operators: in one C file, RUSH_LINK_OPS(&a, &b, &c) */
+/* Links operators into a build of the runtime. Write it once, in one C file: RUSH_LINK_OPS(&a,
+ * &b, &c) */
 #define RUSH_LINK_OPS(...) const rush_custom_op *const rush_linked_ops[] = {__VA_ARGS__, NULL}
-/* What it defines, ending with NULL. */
+/* The operators that RUSH_LINK_OPS lists, followed by NULL. */
 extern const rush_custom_op *const rush_linked_ops[];
 
 /* ---- Inside run ------------------------------------------------------------------------------ */
 
-/* How many arguments the schema has. */
+/* Returns how many arguments the schema has. */
 size_t rush_call_arg_count(const rush_call *call);
-/* Argument `i`, borrowed; None where there is no such argument. */
+/* Returns argument `i`, borrowed, or None if there is no such argument. */
 rush_value rush_call_arg(const rush_call *call, size_t i);
-/* Argument `i` as a tensor; BAD_ARGUMENT for other kinds (None of a `Tensor?` too). An argument
- * that the schema marks as written, (a!), may be written through `data`. */
+/* Stores argument `i` as a tensor. `data` may be written if the schema marks the argument as
+ * written, (a!). Fails with BAD_ARGUMENT for other kinds, including None of a `Tensor?`. */
 rush_status rush_call_tensor(const rush_call *call, size_t i, rush_tensor_info *out);
-/* The same for an operator that takes one dtype and rank only: BAD_ARGUMENT, saying which, for
- * other tensors. */
+/* Does the same for an operator that takes one dtype and rank only. Fails with BAD_ARGUMENT for
+ * other tensors; the message names the expected dtype and rank. */
 rush_status rush_call_tensor_of(rush_call *call, size_t i, rush_dtype dtype, int rank,
                                 rush_tensor_info *out);
-/* Makes result `i` a new contiguous tensor; *data are its elements, not set. */
+/* Makes result `i` a new contiguous tensor of these sizes. *data points to its elements, which
+ * are not initialized. Fails with UNSUPPORTED, BAD_ARGUMENT or NO_MEMORY as rush_tensor_create
+ * does. */
 rush_status rush_call_result(rush_call *call, size_t i, rush_dtype dtype, int rank,
                              const int64_t *sizes, void **data);
-/* Makes result `i` this value and takes over the caller's reference, also where it fails. */
+/* Makes result `i` this value and takes over the caller's reference, even if it fails. Fails
+ * with BAD_ARGUMENT if there is no such result. */
 rush_status rush_call_return(rush_call *call, size_t i, rush_value value);
-/* Makes result `i` argument `k` itself, as operators do that write an argument and return it. */
+/* Makes result `i` argument `k` itself, for operators that write an argument and return it.
+ * Fails with BAD_ARGUMENT if there is no such result or argument. */
 rush_status rush_call_return_arg(rush_call *call, size_t i, size_t k);
-/* Leaves the message and gives BAD_ARGUMENT to return. */
+/* Records the message and returns BAD_ARGUMENT, for `run` to return. */
 rush_status rush_call_fail(rush_call *call, const char *fmt, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 2, 3)))
 #endif
     ;
-/* Counts `steps` of work of about a nanosecond: for an operator that takes long, every millisecond
- * or so. INTERRUPTED, to be returned, where the host wants to stop. */
+/* Counts `steps` of work, each about a nanosecond. A slow operator calls it about every
+ * millisecond. Returns INTERRUPTED if the host wants to stop; `run` must then return that
+ * status. */
 rush_status rush_call_charge(rush_call *call, uint64_t steps);
-/* The session, for the functions on values in rushlight.h. */
+/* Returns the session, for the functions on values in rushlight.h. */
 rush_session *rush_call_session(const rush_call *call);
 
 #ifdef __cplusplus

@@ -168,7 +168,7 @@ static inline void rush_text_fail(rush_text *t, rush_status why) {
 static inline rush_status rush_text_status(const rush_text *t) {
   return t->failed ? t->why : RUSH_OK;
 }
-/* Hands over the zero-terminated text and its allocated size. */
+/* Hands over the zero-terminated text and its allocated size, or reports the failure. */
 rush_status rush_text_take(rush_text *t, char **out, size_t *size);
 
 #endif

@@ -96,8 +96,8 @@ struct rush_op {
    * arrived (see rush_prepare). May be NULL. */
   rush_status (*prepare)(rush_prepare *p);
   uint32_t flags;
-  const void
-      *family; /* the row of a framework (pointwise, reduce), rush_overlap_default, or NULL */
+  /* The row of a framework (pointwise, reduce), rush_overlap_default, or NULL. */
+  const void *family;
 };
 
 /* Packed weights of an instruction, shared by instructions with the same constants. They belong to

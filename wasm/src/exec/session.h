@@ -32,8 +32,8 @@ struct rush_session {
   rush_chain *chains; /* all chains, and the function that frees them (or NULL) */
   void (*end_chains)(rush_session *s);
   rush_value *args, *results; /* of the current instruction: m->max_in, m->max_out */
-  rush_random own_random, test_random,
-      *random; /* the generator of the run: its own, or that of a test vector */
+  rush_random own_random, test_random;
+  rush_random *random; /* the generator of the run: its own, or that of a test vector */
 
   /* Of a run: maximum number of instructions (0: unlimited), and those done. */
   uint64_t step_limit, steps;
@@ -60,6 +60,8 @@ struct rush_session {
 
 /* Creates a deep copy of a constant, which the caller may write. */
 rush_status rush_session_copy(rush_session *s, uint32_t constant, rush_value *out);
+/* Fails with BAD_STATE while a step is running. */
+rush_status rush_session_not_stepping(const rush_session *s);
 /* Drops the values of a run that has ended or is abandoned. */
 void rush_session_clear(rush_session *s);
 /* Steps to the end of the current run. If the host must compute an operator, fails with BAD_STATE

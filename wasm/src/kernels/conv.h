@@ -18,8 +18,7 @@ typedef struct rush_conv {
   size_t in[3], out[3], kernel[3], stride[3], dilation[3];
   ptrdiff_t padding[3]; /* leading padding; trailing padding follows from `out` */
   bool transposed;
-  struct rush_ctx
-      *ctx; /* checked for a stop request (rush_should_stop) while running and packing; or NULL */
+  struct rush_ctx *ctx; /* polled while running and packing (rush_should_stop); or NULL */
 } rush_conv;
 
 /* Returns whether the depthwise fast path applies: one input and one output channel per group. */
@@ -59,5 +58,17 @@ struct rush_dw_strip;
 typedef void rush_dwconv_strip_fn(const struct rush_dw_job *job, const struct rush_dw_strip *strip,
                                   const float *w, float *y, size_t stride);
 rush_dwconv_strip_fn rush_dwconv_5x5;
+
+/* Winograd's convolution: a 3x3 kernel of stride 1 on tiles of 2x2 or 4x4 outputs, in 16 or 36
+ * products where the direct form needs 36 or 144. Both forms read the same packed weights, which
+ * each run transforms block by block. So no weight is kept twice, the form can follow the size of
+ * the image, and loading takes no longer.
+ *
+ * Returns the bytes of scratch memory that it needs behind the direct form's. The result is 0 where
+ * the direct form is faster, or four times as exact. Runs the convolution if `direct`, the same one
+ * in its direct form (xnn_conv.h), is not NULL and the result is not 0. */
+struct rush_conv_job;
+typedef size_t rush_winograd_fn(const rush_conv *s, const struct rush_conv_job *direct);
+rush_winograd_fn rush_winograd;
 
 #endif

@@ -24,6 +24,7 @@ void rush_dwconv_pack(const rush_conv *s, const float *w, const ptrdiff_t stride
   for (size_t d = 0; d < s->kernel[0]; d++) {
     for (size_t h = 0; h < s->kernel[1]; h++) {
       for (size_t x = 0; x < s->kernel[2]; x++, packed += row) {
+        if (rush_should_stop(s->ctx, row)) return;
         const float *at =
             w + (ptrdiff_t)d * strides[2] + (ptrdiff_t)h * strides[3] + (ptrdiff_t)x * strides[4];
         for (size_t c = 0; c < row; c++)

@@ -27,7 +27,8 @@ static bool is_depthwise(size_t groups, size_t channels, size_t outs) {
   return channels == 1 && outs == 1 && groups > 1;
 }
 
-/* Weights that lie without gaps: a tap's, or, where these are few, all. Of inputs the same is true. */
+/* Weights that lie without gaps: a tap's, or, where these are few, all. Of inputs the same is
+ * true. */
 static bool is_dense(size_t channels, size_t taps) {
   return channels <= KR && taps > 1;
 }
@@ -128,9 +129,10 @@ void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t tap
                          packed);
 }
 
-/* ---- What the machine multiplies --------------------------------------------------------------- */
+/* ---- What the machine multiplies ------------------------------------------------------------- */
 
-/* How bytes of x are seen: as they are, with the highest bit flipped, or less their zero in 16 bits. */
+/* How bytes of x are seen: as they are, with the highest bit flipped, or less their zero in 16
+ * bits. */
 typedef struct form {
   rush_int8_kernel kernel;
   bool depthwise, wide, copies;
@@ -203,7 +205,8 @@ static void copy_pixels(const void *arg, size_t begin, size_t end, unsigned who)
                      j->copy + begin * each * j->f.item);
 }
 
-/* An output: where its image begins, a group's part `shift` bytes into a pixel, and where it stands in it. */
+/* An output: where its image begins, a group's part `shift` bytes into a pixel, and where it stands
+ * in it. */
 typedef struct output {
   const uint8_t *x;
   size_t at[3];
@@ -225,8 +228,8 @@ RUSH_INLINE void to_next(const job *j, output *o) {
   o->x += j->v->pixels * j->pixel;
 }
 
-/* Where outputs from `at` on, of which n differ, see their taps: to[taps][MR], for each group's part
- * `shift` bytes into a pixel. */
+/* Where outputs from `at` on, of which n differ, see their taps: to[taps][MR], for each group's
+ * part `shift` bytes into a pixel. */
 static void point(const job *j, size_t at, size_t n, size_t shift, size_t step,
                   const uint8_t **to) {
   const rush_int8_window *w = &j->v->window;
@@ -272,7 +275,8 @@ RUSH_INLINE void copy_run(size_t item, size_t n, const uint8_t *from, uint8_t *t
   for (size_t i = 0; i < n; i += KR) memcpy(to + i * item, from + i * item, KR * item);
 }
 
-/* What an output's taps see, one behind the other: each writes over what those before have copied beyond their end. */
+/* What an output's taps see, one behind the other: each writes over what those before have copied
+ * beyond their end. */
 RUSH_INLINE void gather_one(size_t item, const job *j, const output *o, uint8_t *to) {
   const rush_int8_window *w = &j->v->window;
   const ptrdiff_t none = 0;
@@ -400,7 +404,8 @@ static void convolve_strips(const void *arg, size_t begin, size_t end, unsigned 
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-bool rush_int8_conv_has_zeros(const rush_int8_conv *v, size_t block_bytes) {
+/* Whether a weight has a zero other than 0; not for depthwise ones. */
+static bool has_zeros(const rush_int8_conv *v, size_t block_bytes) {
   const size_t blocks = round_up(v->outs, NR) / NR * v->groups;
   for (size_t b = 0; b < blocks; b++) {
     const int32_t *zeros;
@@ -425,7 +430,8 @@ static bool add_part(size_t n, size_t item, size_t more, size_t *part, size_t *a
   return rush_add(*all, *part, all);
 }
 
-/* scratch: a pixel that is outside; pointers, sums and rows of each thread; x as the machine wants it. */
+/* scratch: a pixel that is outside; pointers, sums and rows of each thread; x as the machine wants
+ * it. */
 static bool parts_of(job *j, size_t threads, size_t *bytes) {
   size_t pointers, sums, rows = 0, images;
   if (!rush_mul(threads, j->n_pointers, &pointers) || !rush_mul(threads, j->n_sums, &sums))
@@ -455,7 +461,7 @@ static bool plan(struct rush_ctx *ctx, const rush_int8_conv *v, job *j, size_t *
       (j->strips && !rush_mul(v->window.out[1], RUSH_INT8_STRIP_BLOCK, &j->n_sums)))
     return false;
   if (!j->f.depthwise && j->f.kernel.words != NULL && of_block(v, j->taps, &j->block_bytes) &&
-      rush_int8_winograd_fits(v, j->block_bytes)) {
+      rush_int8_winograd_fits(v) && !has_zeros(v, j->block_bytes)) {
     j->winograd = true;
     return rush_int8_winograd_scratch(ctx, v, bytes);
   }
@@ -508,7 +514,7 @@ void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scr
   if (!column_of(v->channels, j.taps, &j.k) || !of_block(v, j.taps, &j.block_bytes)) return;
   const size_t blocks = round_up(v->outs, NR) / NR;
   j.group_bytes = blocks * j.block_bytes;
-  j.zeros = rush_int8_conv_has_zeros(v, j.block_bytes);
+  j.zeros = has_zeros(v, j.block_bytes);
   /* As even pieces of outputs as there can be, of whole tiles. */
   j.down = (j.m - 1) / HEIGHT + 1;
   j.height = (j.m - 1) / j.down + 1;

@@ -1,7 +1,7 @@
 /* rush_int8_requantize on vectors of RUSH_LANES numbers (4 or 8), named
  * RUSH_NAMED(int8_requantize). int8_requantize.c and int8_requantize_avx2.c include this file. */
 #include "kernels/elementary_inline.h"
-#include "kernels/int8_conv.h"
+#include "kernels/int8_conv_types.h"
 #if RUSH_LANES == 4
 #include "kernels/int8_bytes.h"
 #endif

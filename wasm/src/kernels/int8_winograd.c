@@ -6,7 +6,8 @@
 
 enum { NR = RUSH_INT8_NR, KR = RUSH_INT8_KR, MR = RUSH_INT8_MR, LANES = 8, PLACES = 16 };
 
-/* The least channels and tiles that are worth it; the most channels whose sums, four times as large, fit. */
+/* The least channels and tiles that are worth it; the most channels whose sums, four times as
+ * large, fit. */
 enum { LEAST_CHANNELS = 16, MOST_CHANNELS = 1024, LEAST_TILES = 8 };
 
 static size_t half_up(size_t n) {
@@ -22,15 +23,13 @@ static bool is_shifted(const rush_int8_window *w, int d) {
   return true;
 }
 
-bool rush_int8_winograd_fits(const rush_int8_conv *v, size_t block_bytes) {
+bool rush_int8_winograd_fits(const rush_int8_conv *v) {
   const rush_int8_window *w = &v->window;
-  if (v->groups != 1 || v->channels < LEAST_CHANNELS || v->channels > MOST_CHANNELS ||
-      v->channels % LANES != 0 || v->outs < LEAST_CHANNELS || w->kernel[0] != 3 ||
-      w->kernel[1] != 3 || w->kernel[2] != 1 || w->out[2] != 1 ||
-      half_up(w->out[0]) * half_up(w->out[1]) < LEAST_TILES || !is_shifted(w, 0) ||
-      !is_shifted(w, 1))
-    return false;
-  return !rush_int8_conv_has_zeros(v, block_bytes);
+  return v->groups == 1 && v->channels >= LEAST_CHANNELS && v->channels <= MOST_CHANNELS &&
+         v->channels % LANES == 0 && v->outs >= LEAST_CHANNELS && w->kernel[0] == 3 &&
+         w->kernel[1] == 3 && w->kernel[2] == 1 && w->out[2] == 1 &&
+         half_up(w->out[0]) * half_up(w->out[1]) >= LEAST_TILES && is_shifted(w, 0) &&
+         is_shifted(w, 1);
 }
 
 typedef struct job {
@@ -155,7 +154,8 @@ static void weights_of_block(const job *j, const int8_t *w, int16_t *to) {
   }
 }
 
-/* Four columns of a tile's 2x2 outputs: m[0] + m[1] + m[2], m[1] - m[2] - m[3] of rows, and so of columns. */
+/* Four columns of a tile's 2x2 outputs: m[0] + m[1] + m[2], m[1] - m[2] - m[3] of rows, and so of
+ * columns. */
 RUSH_INLINE void outputs_of(const int32_t *m, size_t stride, i4 y[2][2]) {
   i4 t[2][4];
   for (size_t i = 0; i < 4; i++) {

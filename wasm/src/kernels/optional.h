@@ -6,7 +6,6 @@
 
 #include "kernels/conv_any.h"
 #include "kernels/gemm_any.h"
-#include "kernels/winograd.h"
 
 /* Without these two, dtypes other than float32 are refused. */
 extern rush_conv_any_fn *const rush_optional_conv_any;

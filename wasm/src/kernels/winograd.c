@@ -2,14 +2,15 @@
  * multiplied element by element: over all tiles and channels, that is a matrix product for each of
  * the 16 or 36 elements, [tiles][in_c] by [in_c][out_c].
  *
- * The transforms are those of Toom and Cook, polynomials evaluated at points. F(2x2) has 0, 1, -1 and
- * infinity. F(4x4) has 0, A, -A, B, -B and infinity: with 5/8 and 3/2, whose squares are exact, the
- * error is 1.5 to 3 times the direct form's, where 1 and 2 of the textbooks give 5 times that, and 14
- * in the worst element; F(2x2)'s is smaller than the direct one's, as its sums are shorter.
+ * The transforms are those of Toom and Cook, polynomials evaluated at points. F(2x2) has 0, 1, -1
+ * and infinity. F(4x4) has 0, A, -A, B, -B and infinity: with 5/8 and 3/2, whose squares are exact,
+ * the error is 1.5 to 3 times the direct form's, where 1 and 2 of the textbooks give 5 times that,
+ * and 14 in the worst element; F(2x2)'s is smaller than the direct one's, as its sums are shorter.
  *
- * Within a tile errors are as large as its largest input makes them. So a tile is convolved directly
- * that holds pixels of very unequal size, infinities or NaN, or whose outputs are not finite. */
-#include "kernels/winograd.h"
+ * Within a tile errors are as large as its largest input makes them. So a tile is convolved
+ * directly that holds pixels of very unequal size, infinities or NaN, or whose outputs are not
+ * finite. */
+#include "kernels/xnn_conv.h"
 
 #include <float.h>
 #include <math.h>
@@ -18,7 +19,6 @@
 #include "base/threads.h"
 #include "kernels/gemm.h"
 #include "kernels/tile.h"
-#include "kernels/xnn_conv.h"
 
 #define A 0.625f
 #define B 1.5f
@@ -132,8 +132,8 @@ static size_t within(size_t n, size_t least, size_t most) {
   return n > most ? most : n;
 }
 
-/* What a form costs, in products: for each element of a tile besides its own the loads and stores of
- * those, and the transforms, as they were measured in wasm. */
+/* What a form costs, in products: for each element of a tile besides its own the loads and stores
+ * of those, and the transforms, as they were measured in wasm. */
 static double cost(const rush_conv *s, size_t size, size_t nr) {
   static const struct {
     double in, out, weight;
@@ -256,8 +256,8 @@ static place place_of(const job *j, size_t tile) {
   return p;
 }
 
-/* The least and the greatest size of a tile's pixels. Beside a pixel of zeros errors count absolutely:
- * it has the size of one. */
+/* The least and the greatest size of a tile's pixels. Beside a pixel of zeros errors count
+ * absolutely: it has the size of one. */
 typedef struct range {
   f4 least, most;
 } range;
@@ -276,8 +276,8 @@ static bool is_even(range r) {
   return most <= FLT_MAX && most <= least * UNEVEN;
 }
 
-/* A tile of inputs: where each is (outside the image, where zeros are), and whether all are of about
- * one size. */
+/* A tile of inputs: where each is (outside the image, where zeros are), and whether all are of
+ * about one size. */
 static bool look_at_tile(const job *j, size_t tile, const float *at[MOST * MOST]) {
   const rush_conv *s = j->s;
   const place p = place_of(j, tile);

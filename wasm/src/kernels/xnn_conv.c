@@ -116,30 +116,71 @@ bool rush_conv_packed(const rush_conv *s, size_t *floats) {
   return true;
 }
 
-static void pack_group(const rush_conv *s, const axis *a, size_t k, const float *w,
-                       const ptrdiff_t *strides, const float *bias, float *packed) {
+/* One group of a phase, and where its matrix of k rows goes. `columns` of them are packed. */
+typedef struct group {
+  const rush_conv *s;
+  const axis *a;
+  size_t k, columns;
+  const float *w;
+  const ptrdiff_t *strides;
+  float *packed;
+} group;
+
+/* Rows of the matrix from `first` on, of weights at `w`, in pieces between which the host may
+ * stop. */
+static bool pack_rows(const group *g, size_t first, size_t rows, const float *w, ptrdiff_t in,
+                      ptrdiff_t out) {
+  enum { PIECE = 1 << 18 };
+  const size_t most = PIECE / g->columns + 1;
+  for (size_t i = 0; i < rows; i += most) {
+    const size_t n = rows - i < most ? rows - i : most;
+    if (rush_should_stop(g->s->ctx, n * g->columns)) return false;
+    rush_gemm_pack_rows(g->k, first + i, n, g->s->out_c, w + (ptrdiff_t)i * in, in, out, g->packed);
+  }
+  return true;
+}
+
+/* False where the host has stopped it. */
+static bool pack_group(const group *g) {
+  const rush_conv *s = g->s;
+  const axis *a = g->a;
+  const ptrdiff_t *strides = g->strides;
   const ptrdiff_t out = strides[s->transposed ? 1 : 0], in = strides[s->transposed ? 0 : 1];
   const ptrdiff_t c = (ptrdiff_t)s->in_c;
-  rush_gemm_pack_bias(k, s->out_c, bias, packed);
   const ptrdiff_t kw = (ptrdiff_t)s->kernel[2], kh = (ptrdiff_t)s->kernel[1];
   const bool channels_last = in == 1 && (kw == 1 || strides[4] == c) &&
                              (kh == 1 || strides[3] == kw * c) &&
                              (s->kernel[0] == 1 || strides[2] == kh * kw * c);
-  if (channels_last && !s->transposed) {
-    rush_gemm_pack_rows(k, 0, k, s->out_c, w, 1, out, packed);
-    return;
-  }
+  if (channels_last && !s->transposed) return pack_rows(g, 0, g->k, g->w, 1, out);
   size_t first = 0;
   for (size_t d = 0; d < a[0].taps; d++) {
     for (size_t h = 0; h < a[1].taps; h++) {
       for (size_t x = 0; x < a[2].taps; x++, first += s->in_c) {
-        const float *at = w + (a[0].k0 + (ptrdiff_t)d * a[0].k_step) * strides[2] +
+        const float *at = g->w + (a[0].k0 + (ptrdiff_t)d * a[0].k_step) * strides[2] +
                           (a[1].k0 + (ptrdiff_t)h * a[1].k_step) * strides[3] +
                           (a[2].k0 + (ptrdiff_t)x * a[2].k_step) * strides[4];
-        rush_gemm_pack_rows(k, first, s->in_c, s->out_c, at, in, out, packed);
+        if (!pack_rows(g, first, s->in_c, at, in, out)) return false;
       }
     }
   }
+  return true;
+}
+
+/* All groups of a phase; moves *packed past them. False where the host has stopped it. */
+static bool pack_phase(const rush_conv *s, const axis *a, const float *w, const ptrdiff_t *strides,
+                       const float *bias, float **packed) {
+  /* Dimension 0 of the weight counts the outputs, or (transposed) the inputs, of all groups. */
+  const ptrdiff_t step = strides[0] * (ptrdiff_t)(s->transposed ? s->in_c : s->out_c);
+  size_t k = 0, one = 0;
+  depth_of(s, a, &k);
+  rush_gemm_packed(k, s->out_c, &one);
+  for (size_t g = 0; g < s->groups; g++, *packed += one) {
+    const group to = {s, a, k, one / (k + 1), w + (ptrdiff_t)g * step, strides, *packed};
+    if (rush_should_stop(s->ctx, to.columns)) return false;
+    rush_gemm_pack_bias(k, s->out_c, bias ? bias + g * s->out_c : NULL, *packed);
+    if (to.columns > 0 && !pack_group(&to)) return false;
+  }
+  return true;
 }
 
 void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[5],
@@ -148,18 +189,11 @@ void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[
     rush_dwconv_pack(s, w, strides, bias, packed);
     return;
   }
-  /* Dimension 0 of the weight counts the outputs, or (transposed) the inputs, of all groups. */
-  const ptrdiff_t group = strides[0] * (ptrdiff_t)(s->transposed ? s->in_c : s->out_c);
   for (size_t d = 0; d < phases(s, 0); d++) {
     for (size_t h = 0; h < phases(s, 1); h++) {
       for (size_t x = 0; x < phases(s, 2); x++) {
         const axis a[3] = {axis_taps(s, 0, d), axis_taps(s, 1, h), axis_taps(s, 2, x)};
-        size_t k = 0, one = 0;
-        depth_of(s, a, &k);
-        rush_gemm_packed(k, s->out_c, &one);
-        for (size_t g = 0; g < s->groups && !rush_should_stop(s->ctx, one); g++, packed += one)
-          pack_group(s, a, k, w + (ptrdiff_t)g * group, strides, bias ? bias + g * s->out_c : NULL,
-                     packed);
+        if (!pack_phase(s, a, w, strides, bias, &packed)) return;
       }
     }
   }

@@ -1,4 +1,5 @@
-/* A convolution in its direct form at work, and that form of some of its outputs: for winograd.c. */
+/* A convolution in its direct form at work, and that form of some of its outputs: for
+ * winograd.c. */
 #ifndef RUSH_XNN_CONV_H
 #define RUSH_XNN_CONV_H
 

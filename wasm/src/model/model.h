@@ -84,8 +84,8 @@ struct rush_model {
   rush_packed **packed; /* n_instrs */
   uint32_t n_missing;   /* number of operators that this runtime lacks */
   uint32_t n_defaults;
-  uint32_t max_in,
-      max_out; /* maximum operands of an instruction, including arguments with defaults */
+  /* The most operands of an instruction, including arguments with defaults. */
+  uint32_t max_in, max_out;
 };
 
 /* Returns the zero-terminated text of a string index, or "" for RUSH_NONE. */

@@ -12,6 +12,7 @@
 #include "kernels/transpose.h"
 #include "tensor/copy_row.h"
 #include "tensor/iter.h"
+#include "tensor/turned.h"
 
 enum {
   BLOCK = 256,

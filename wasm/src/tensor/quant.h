@@ -3,7 +3,7 @@
 #ifndef RUSH_QUANT_H
 #define RUSH_QUANT_H
 
-#include "tensor/tensor.h"
+#include "tensor/turned.h"
 
 static inline const rush_quant *rush_quant_of(const rush_tensor *t) {
   assert(rush_is_quantized(t->dtype));

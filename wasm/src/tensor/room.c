@@ -7,8 +7,8 @@ static void set_size(rush_tensor *t, int dim, int64_t n) {
   for (int d = 0; d < t->rank; d++) t->numel *= t->sizes[d];
 }
 
-/* Says of a new tensor's storage that its elements are the tensor's, by its strides, and that PyTorch
- * has them row-major. */
+/* Says of a new tensor's storage that its elements are the tensor's, by its strides, and that
+ * PyTorch has them row-major. */
 static rush_status turn(rush_heap *heap, rush_tensor *t) {
   struct rush_turned *turned;
   RUSH_TRY(rush_heap_alloc(heap, sizeof *turned, (void **)&turned));

@@ -5,20 +5,11 @@
  * tensors have one memory, as if the one were a view of the other. To a program they are apart, as
  * cat's argument and result are: so they have a storage each, all of whose elements have their
  * place in the room, and a storage is laid in memory of its own, by rush_turn_back, before anything
- * writes it. A place in the room is written once.
- */
+ * writes it. A place in the room is written once. */
 #ifndef RUSH_ROOM_H
 #define RUSH_ROOM_H
 
 #include "tensor/turned.h"
-
-/* Its memory is the `data` of all its storages, which are turned, also where there is no gap. */
-struct rush_room {
-  size_t refs; /* storages */
-  int dim;     /* along which it grows */
-  int64_t used,
-      capacity; /* sizes along `dim`: of the longest tensor that there was, and the most */
-};
 
 /* A row-major tensor, its elements not set, with room for `capacity` >= sizes[dim] along `dim`. */
 rush_status rush_tensor_new_roomy(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
@@ -28,12 +19,5 @@ rush_status rush_tensor_new_roomy(rush_heap *heap, rush_dtype dtype, int rank, c
 bool rush_has_room(const rush_tensor *t, int dim, int64_t n);
 /* A new tensor of t's elements, where they are, and of n more, which are not set: rush_has_room. */
 rush_status rush_tensor_grown(rush_heap *heap, const rush_tensor *t, int64_t n, rush_tensor **out);
-
-/* Frees the bytes of a storage, not its header, where no other one has them. */
-static inline void rush_storage_free_bytes(rush_heap *heap, rush_storage *s) {
-  if (s->room && --s->room->refs > 0) return;
-  rush_heap_free(heap, s->data);
-  rush_heap_free(heap, s->room);
-}
 
 #endif

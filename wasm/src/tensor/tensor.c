@@ -1,4 +1,4 @@
-#include "tensor/room.h"
+#include "tensor/tensor.h"
 
 #include <stdio.h>
 
@@ -259,14 +259,6 @@ static rush_status new_storage(rush_heap *heap, size_t bytes, rush_storage **out
   return RUSH_OK;
 }
 
-static void drop_storage(rush_heap *heap, rush_storage *s) {
-  if (--s->refs > 0) return;
-  if (!s->borrowed) rush_storage_free_bytes(heap, s);
-  rush_heap_free(heap, s->turned);
-  rush_heap_free(heap, s->quant);
-  rush_heap_free(heap, s);
-}
-
 static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
                               rush_tensor **out) {
   char text[RUSH_SHAPE_TEXT];
@@ -344,22 +336,6 @@ void rush_strides_of_copy(const rush_tensor *like, int64_t *strides) {
     rush_strides_like(like->rank, like->sizes, 1, &like, strides);
 }
 
-rush_status rush_tensor_new_like(rush_heap *heap, const rush_tensor *like, rush_dtype dtype,
-                                 rush_tensor **out) {
-  rush_tensor *t;
-  *out = NULL;
-  if (rush_is_turned(like)) {
-    int64_t strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];
-    const rush_tensor seen = rush_nominal_header(like);
-    rush_strides_of_copy(like, strides);
-    rush_strides_of_copy(&seen, nominal);
-    return rush_tensor_new_turned(heap, dtype, like->rank, like->sizes, strides, nominal, out);
-  }
-  RUSH_TRY(new_header(heap, dtype, like->rank, like->sizes, &t));
-  rush_strides_of_copy(like, t->strides);
-  return give_storage(heap, t, out);
-}
-
 rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int rank,
                                  const int64_t *sizes, const int64_t *strides, int64_t offset,
                                  rush_tensor **out) {
@@ -389,11 +365,4 @@ rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int r
   }
   *out = t;
   return RUSH_OK;
-}
-
-void rush_tensor_drop(rush_heap *heap, rush_tensor *t) {
-  if (!t || --t->object.refs > 0) return;
-  if (rush_is_turned(t)) rush_turned_leave(t);
-  drop_storage(heap, t->storage);
-  rush_heap_free(heap, t);
 }

@@ -12,11 +12,6 @@ rush_status rush_tensor_new(rush_heap *heap, rush_dtype dtype, int rank, const i
 /* The same for a dtype that comes from outside: UNSUPPORTED where this runtime does not have it. */
 rush_status rush_tensor_new_checked(rush_heap *heap, rush_dtype dtype, int rank,
                                     const int64_t *sizes, rush_tensor **out);
-/* Dense, in the order of dimensions that `strides` has (as empty_like with preserve_format: strides
- * of a non-overlapping dense tensor are kept, else row-major or sorted as PyTorch does). Turned
- * where `like` is and that makes a difference. */
-rush_status rush_tensor_new_like(rush_heap *heap, const rush_tensor *like, rush_dtype dtype,
-                                 rush_tensor **out);
 /* Channels-last of rank 3 (N,C,L), 4 (N,C,H,W) or 5. */
 rush_status rush_tensor_new_channels_last(rush_heap *heap, rush_dtype dtype, int rank,
                                           const int64_t *sizes, rush_tensor **out);
@@ -25,13 +20,16 @@ rush_status rush_tensor_new_channels_last(rush_heap *heap, rush_dtype dtype, int
 rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int rank,
                                  const int64_t *sizes, const int64_t *strides, int64_t offset,
                                  rush_tensor **out);
-void rush_tensor_drop(rush_heap *heap, rush_tensor *t); /* accepts NULL */
 static inline rush_tensor *rush_tensor_retain(rush_tensor *t) {
   return t->object.refs++, t;
 }
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
+/* Whether the elements lie in another order than PyTorch's would: turned.h. */
+static inline bool rush_is_turned(const rush_tensor *t) {
+  return t->storage != NULL && t->storage->turned != NULL;
+}
 static inline size_t rush_itemsize(const rush_tensor *t) {
   return rush_dtype_size(t->dtype);
 }
@@ -42,8 +40,8 @@ static inline void *rush_data(const rush_tensor *t) {
 static inline bool rush_has_elements(const rush_tensor *t) {
   return t->storage->data || t->storage->bytes == 0;
 }
-/* Whether its one holder may write what it likes there: nothing else refers to the tensor, or to its
- * storage, which it begins with and which is no weight. */
+/* Whether its one holder may write what it likes there: nothing else refers to the tensor, or to
+ * its storage, which it begins with and which is no weight. */
 static inline bool rush_is_unshared(const rush_tensor *t) {
   return t->object.refs == 1 && t->storage->refs == 1 && t->offset == 0 && !t->storage->borrowed &&
          !t->storage->has_conjugate && !t->storage->room;
@@ -65,8 +63,8 @@ bool rush_is_channels_last(const rush_tensor *t);
 /* is_non_overlapping_and_dense(). */
 bool rush_is_dense(const rush_tensor *t);
 bool rush_same_sizes(const rush_tensor *a, const rush_tensor *b);
-bool rush_same_strides(const rush_tensor *a,
-                       const rush_tensor *b); /* ignoring dimensions of size 1 */
+/* Dimensions of size 1 are ignored. */
+bool rush_same_strides(const rush_tensor *a, const rush_tensor *b);
 /* Whether two tensors may share bytes (conservative: compares byte ranges of one storage). */
 bool rush_may_overlap(const rush_tensor *a, const rush_tensor *b);
 /* Row-major strides. */
@@ -87,8 +85,8 @@ void rush_strides_of_result(int rank, const int64_t *sizes, int n,
  * and products of sizes of one tensor, with its item's size too, fit a size_t and a ptrdiff_t; what
  * else is multiplied or added goes through rush_to_size, rush_mul, rush_add and their like. */
 #define RUSH_MAX_NUMEL (sizeof(size_t) > 4 ? (int64_t)1 << 34 : (int64_t)PTRDIFF_MAX)
-/* A stride as a tensor keeps it: one that no second element is found by may be anything, and becomes
- * small enough for sizes to be multiplied with it. */
+/* A stride as a tensor keeps it: one that no second element is found by may be anything, and
+ * becomes small enough for sizes to be multiplied with it. */
 static inline int64_t rush_clamped_stride(int64_t stride) {
   return stride < RUSH_MAX_NUMEL ? stride : RUSH_MAX_NUMEL;
 }

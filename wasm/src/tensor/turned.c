@@ -1,18 +1,5 @@
 #include "tensor/turned.h"
 
-#include "tensor/room.h"
-
-void rush_turned_join(rush_tensor *t) {
-  t->next_turned = t->storage->turned->first;
-  t->storage->turned->first = t;
-}
-
-void rush_turned_leave(rush_tensor *t) {
-  rush_tensor **at = &t->storage->turned->first;
-  while (*at != t) at = &(*at)->next_turned;
-  *at = t->next_turned;
-}
-
 static bool same_order(int rank, const int64_t *sizes, const int64_t *a, const int64_t *b) {
   for (int d = 0; d < rank; d++)
     if (sizes[d] > 1 && a[d] != b[d]) return false;
@@ -43,6 +30,20 @@ rush_status rush_tensor_new_turned(rush_heap *heap, rush_dtype dtype, int rank,
   t->nominal_offset = 0;
   t->storage->turned = turned;
   rush_turned_join(t);
+  return RUSH_OK;
+}
+
+rush_status rush_tensor_new_like(rush_heap *heap, const rush_tensor *like, rush_dtype dtype,
+                                 rush_tensor **out) {
+  int64_t strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];
+  rush_strides_of_copy(like, strides);
+  if (rush_is_turned(like)) {
+    const rush_tensor seen = rush_nominal_header(like);
+    rush_strides_of_copy(&seen, nominal);
+    return rush_tensor_new_turned(heap, dtype, like->rank, like->sizes, strides, nominal, out);
+  }
+  RUSH_TRY(rush_tensor_new(heap, dtype, like->rank, like->sizes, out));
+  memcpy((*out)->strides, strides, like->rank * sizeof *strides);
   return RUSH_OK;
 }
 

@@ -1,12 +1,44 @@
 #include "tensor/value.h"
 
-#include "tensor/tensor.h"
-
 const char *rush_kind_name(uint32_t kind) {
   static const char *const names[] = {"None",    "Tensor",    "int",    "float",  "bool",
                                       "complex", "str",       "list",   "tuple",  "dict",
                                       "Device",  "Generator", "Future", "object", "enum"};
   return kind < sizeof names / sizeof *names ? names[kind] : "?";
+}
+
+/* ---- Dropping -------------------------------------------------------------------------------- */
+
+void rush_turned_join(rush_tensor *t) {
+  t->next_turned = t->storage->turned->first;
+  t->storage->turned->first = t;
+}
+
+static void leave_turned(rush_tensor *t) {
+  rush_tensor **at = &t->storage->turned->first;
+  while (*at != t) at = &(*at)->next_turned;
+  *at = t->next_turned;
+}
+
+void rush_storage_free_bytes(rush_heap *heap, rush_storage *s) {
+  if (s->room && --s->room->refs > 0) return;
+  rush_heap_free(heap, s->data);
+  rush_heap_free(heap, s->room);
+}
+
+static void drop_storage(rush_heap *heap, rush_storage *s) {
+  if (--s->refs > 0) return;
+  if (!s->borrowed) rush_storage_free_bytes(heap, s);
+  rush_heap_free(heap, s->turned);
+  rush_heap_free(heap, s->quant);
+  rush_heap_free(heap, s);
+}
+
+void rush_tensor_drop(rush_heap *heap, rush_tensor *t) {
+  if (!t || --t->object.refs > 0) return;
+  if (t->storage->turned) leave_turned(t);
+  drop_storage(heap, t->storage);
+  rush_heap_free(heap, t);
 }
 
 /* Containers whose count fell to zero wait in a chain, linked through the place of their object
@@ -19,6 +51,7 @@ static void free_list_items(rush_heap *heap, rush_list *list) {
   *list->link = list->next;
   if (list->next) list->next->link = list->link;
   heap->n_containers--;
+  heap->ctx->work += list->capacity; /* a drop cannot stop, but the next charge polls sooner */
   rush_heap_free(heap, list->items);
   rush_heap_free(heap, list);
 }

@@ -42,6 +42,23 @@ typedef struct rush_tensor {
   struct rush_tensor *next_turned;
 } rush_tensor;
 
+/* The order of a turned storage (turned.h): that of the tensor of all its elements, which is dense
+ * unless there is room behind it (room.h). */
+struct rush_turned {
+  rush_tensor *first; /* the tensors on the storage, linked by next_turned */
+  rush_dtype dtype;
+  int rank;
+  int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];
+};
+
+/* Memory that several turned storages share (room.h): it is the `data` of each. */
+struct rush_room {
+  size_t refs;      /* storages */
+  int dim;          /* along which tensors grow */
+  int64_t used;     /* the size along `dim` of the longest tensor so far */
+  int64_t capacity; /* the greatest size along `dim` */
+};
+
 typedef struct rush_str {
   rush_object object;
   size_t size;
@@ -83,6 +100,12 @@ static inline rush_value rush_value_retained(rush_value v) {
 }
 /* Drops one reference and sets *v to None. */
 void rush_drop(rush_heap *heap, rush_value *v);
+/* Drops one reference; accepts NULL. */
+void rush_tensor_drop(rush_heap *heap, rush_tensor *t);
+/* Adds a tensor to those of its turned storage. Dropping it takes it out again. */
+void rush_turned_join(rush_tensor *t);
+/* Frees the bytes of a storage, and not its header, unless another storage shares them. */
+void rush_storage_free_bytes(rush_heap *heap, rush_storage *s);
 /* *place = v, whose reference it takes over; what was there is dropped, last. */
 static inline void rush_assign(rush_heap *heap, rush_value *place, rush_value v) {
   rush_value old = *place;

@@ -79,8 +79,8 @@ rush_status rush_fused_new(rush_ctx *ctx, uint32_t n, uint32_t operands, rush_fu
   w->greatest = sizeof(float);
   w->storage.refs = 2;
   w->params = (void *)(w + 1);
-  w->outside =
-      (void *)(w->params + n); /* before the steps, which have only 4-byte alignment in wasm */
+  /* It stands before the steps, which have only 4-byte alignment in wasm. */
+  w->outside = (void *)(w->params + n);
   w->steps = (void *)(w->outside + operands);
   return RUSH_OK;
 }

@@ -1,244 +1,4 @@
-#include "blocks/elements/pointwise.h"
-
-#include "base/threads.h"
-
-enum { BYTES = 2048 /* of a buffer */, SHORT = 16 /* rows that are put together */ };
-
-void rush_pw_scalar(const rush_call *c, rush_pw_job *job, uint32_t arg, int k) {
-  if (arg_is_none(c, arg)) return;
-  if (c->args[arg].kind == RUSH_KIND_COMPLEX) {
-    const rush_complex *z = (const rush_complex *)c->args[arg].u.ref;
-    job->p.f[k] = z->re;
-    job->p.f[k + 1] = z->im;
-    return;
-  }
-  job->p.f[k] = arg_scalar_double(c, arg);
-  if (!arg_scalar_is_float(c, arg)) {
-    job->p.i[k] = arg_scalar_int(c, arg);
-  } else {
-    int64_t as_int;
-    rush_convert(RUSH_INT64, &as_int, RUSH_FLOAT64, &job->p.f[k], 1);
-    job->p.i[k] = as_int;
-  }
-}
-
-float rush_pw_rounded(const rush_pw_params *p, float v) {
-  return (float)rush_rounded(p->common, (double)v);
-}
-
-/* ---- Bodies that rows share ------------------------------------------------------------------ */
-
-void rush_pw_map_f64(size_t n, void *out, const void *const *in, rush_pw_params *p) {
-  const double *x = in[0];
-  double *y = out;
-  double (*fn)(double) = p->fn;
-  for (size_t i = 0; i < n; i++) y[i] = fn(x[i]);
-}
-void rush_pw_map_f32(size_t n, void *out, const void *const *in, rush_pw_params *p) {
-  const float *x = in[0];
-  float *y = out;
-  float (*fn)(float) = p->fn32;
-  for (size_t i = 0; i < n; i++) y[i] = fn(x[i]);
-}
-void rush_pw_map2_f64(size_t n, void *out, const void *const *in, rush_pw_params *p) {
-  const double *a = in[0], *b = in[1];
-  double *y = out, (*fn)(double, double) = p->fn2;
-  for (size_t i = 0; i < n; i++) y[i] = fn(a[i], b[i]);
-}
-void rush_pw_map2_f32(size_t n, void *out, const void *const *in, rush_pw_params *p) {
-  const float *a = in[0], *b = in[1];
-  float *y = out, (*fn)(float, float) = p->fn2_32;
-  for (size_t i = 0; i < n; i++) y[i] = fn(a[i], b[i]);
-}
-void rush_pw_map_c128(size_t n, void *out, const void *const *in, rush_pw_params *p) {
-  const rush_c128 *x = in[0];
-  rush_c128 *y = out;
-  for (size_t i = 0; i < n; i++) y[i] = p->cfn(x[i]);
-}
-void rush_pw_copy_i64(size_t n, void *out, const void *const *in, rush_pw_params *p) {
-  (void)p;
-  memmove(out, in[0], n * sizeof(int64_t));
-}
-void rush_pw_false(size_t n, void *out, const void *const *in, rush_pw_params *p) {
-  (void)in, (void)p;
-  memset(out, 0, n);
-}
-
-/* ---- Rows of elements ------------------------------------------------------------------------ */
-
-/* Operand 0 is the destination, 1.. are the inputs. */
-enum { LANES = RUSH_PW_OPERANDS + 1 };
-
-typedef struct run {
-  rush_pw_body *body;
-  rush_pw_params *p;
-  int n;                       /* inputs */
-  int64_t block;               /* elements at a time: as many as fit into a buffer */
-  rush_dtype memory[LANES];    /* dtype of what is in memory */
-  rush_dtype body_type[LANES]; /* what the body reads and writes */
-  rush_dtype common;
-  bool wraps
-      [LANES]; /* what the common dtype cannot hold is brought to it before the body's, as a 0-d
-                       int64 beside uint8 elements, which wraps */
-  const char *held[LANES]; /* the element that fills buffer k, or NULL */
-  char *at[LANES];
-  int64_t stride[LANES]; /* bytes */
-  _Alignas(16) char buffer[LANES][BYTES];
-  _Alignas(16) char spare[BYTES];
-  _Alignas(16) char raw[LANES][BYTES]; /* of run_short_rows */
-} run;
-
-/* Brings m elements of input k, from `from` on, into its buffer, as the body wants them. */
-static void fetch(run *r, int k, const char *from, int64_t m) {
-  rush_dtype have = r->memory[k], want = r->body_type[k];
-  size_t item = rush_dtype_size(have);
-  int64_t stride = r->stride[k];
-  if (have == want && stride == 0 && item == sizeof(int32_t)) {
-    rush_pw_fill_words(r->buffer[k], from, m);
-  } else if (have == want) {
-    rush_copy_items(item, r->buffer[k], (int64_t)item, from, stride, m);
-  } else {
-    if (stride != (int64_t)item) {
-      rush_copy_items(item, r->spare, (int64_t)item, from, stride, m);
-      from = r->spare;
-    }
-    rush_convert(want, r->buffer[k], have, from, m);
-  }
-  if (r->wraps[k]) {
-    rush_convert(r->common, r->spare, want, r->buffer[k], m);
-    rush_convert(want, r->buffer[k], r->common, r->spare, m);
-  }
-}
-
-/* Whether n elements of operand k are in memory as the body wants them. */
-static bool lies_right(const run *r, int k, int64_t n) {
-  return r->memory[k] == r->body_type[k] && !r->wraps[k] &&
-         (n == 1 || r->stride[k] == (int64_t)rush_dtype_size(r->memory[k]));
-}
-
-static void call_body(run *r, int64_t n) {
-  const void *in[RUSH_PW_OPERANDS];
-  for (int k = 1; k <= r->n; k++) in[k - 1] = r->at[k];
-  r->body((size_t)n, r->at[0], in, r->p);
-}
-
-static void run_blocks(run *r, int64_t n) {
-  bool direct[LANES];
-  const void *in[RUSH_PW_OPERANDS];
-  for (int k = 0; k <= r->n; k++) direct[k] = lies_right(r, k, n);
-  size_t item = rush_dtype_size(r->memory[0]);
-  for (int64_t done = 0; done < n; done += r->block) {
-    int64_t m = n - done < r->block ? n - done : r->block;
-    for (int k = 1; k <= r->n; k++) {
-      const char *from = r->at[k] + done * r->stride[k];
-      if (direct[k]) {
-        in[k - 1] = from;
-        continue;
-      }
-      in[k - 1] = r->buffer[k];
-      if (r->stride[k] == 0 && r->held[k] == from) continue;
-      fetch(r, k, from, m);
-      r->held[k] = r->stride[k] == 0 ? from : NULL;
-    }
-    char *to = r->at[0] + done * r->stride[0];
-    if (direct[0]) {
-      r->body((size_t)m, to, in, r->p);
-      continue;
-    }
-    r->body((size_t)m, r->buffer[0], in, r->p);
-    const char *from = r->buffer[0];
-    if (r->memory[0] != r->body_type[0]) {
-      bool dense = r->stride[0] == (int64_t)item;
-      rush_convert(r->memory[0], dense ? to : r->spare, r->body_type[0], from, m);
-      if (dense) continue;
-      from = r->spare;
-    }
-    rush_copy_items(item, to, r->stride[0], from, (int64_t)item, m);
-  }
-}
-
-/* What runs rows of n elements. */
-typedef void row_fn(run *r, int64_t n);
-static row_fn *row_of(const run *r, int64_t n) {
-  for (int k = 0; k <= r->n; k++)
-    if (!lies_right(r, k, n)) return run_blocks;
-  return call_body;
-}
-
-/* n1 rows of n0 elements, one behind the other. */
-static void gather_rows(char *to, const char *from, const int64_t *stride, size_t item, int64_t n0,
-                        int64_t n1) {
-  for (int64_t j = 0; j < n1; j++, from += stride[1], to += (size_t)n0 * item)
-    rush_copy_items(item, to, (int64_t)item, from, stride[0], n0);
-}
-
-/* A block of n elements that lie in raw[]; the result goes to `to`, where memory is dense. */
-static void flush(run *r, int64_t n, char *to) {
-  const void *in[RUSH_PW_OPERANDS];
-  for (int k = 1; k <= r->n; k++) {
-    in[k - 1] = r->raw[k];
-    if (r->held[k]) { /* a Scalar fills the buffer already */
-      in[k - 1] = r->buffer[k];
-    } else if (r->memory[k] != r->body_type[k] || r->wraps[k]) {
-      r->stride[k] = (int64_t)rush_dtype_size(r->memory[k]);
-      fetch(r, k, r->raw[k], n);
-      in[k - 1] = r->buffer[k];
-    }
-  }
-  if (r->memory[0] == r->body_type[0]) {
-    r->body((size_t)n, to, in, r->p);
-  } else {
-    r->body((size_t)n, r->buffer[0], in, r->p);
-    rush_convert(r->memory[0], to, r->body_type[0], r->buffer[0], n);
-  }
-}
-
-static bool next_plane(rush_iter *it) {
-  for (int d = 2; d < it->rank; d++) {
-    for (int k = 0; k < it->n; k++) it->at[k] += it->stride[k][d];
-    if (++it->index[d] < it->size[d]) return true;
-    for (int k = 0; k < it->n; k++) it->at[k] -= it->stride[k][d] * it->size[d];
-    it->index[d] = 0;
-  }
-  return false;
-}
-
-/* Where rows are short, several make a block. The destination is dense, so that it is walked in its
- * order. lane[i]: which of r's lanes operand i of the iterator is. */
-RUSH_RARE __attribute__((noinline)) static void run_short_rows(run *r, rush_iter *it,
-                                                               const int *lane) {
-  bool walked[LANES] = {true};
-  for (int i = 1; i < it->n; i++) walked[lane[i]] = true;
-  for (int k = 1; k <= r->n; k++) {
-    if (walked[k]) continue;
-    r->stride[k] = 0;
-    fetch(r, k, r->at[k], r->block);
-    r->held[k] = r->at[k];
-  }
-  const int64_t n0 = it->size[0], n1 = it->size[1];
-  char *to = it->at[0];
-  int64_t fill = 0;
-  do {
-    for (int64_t j = 0; j < n1;) {
-      int64_t rows = (r->block - fill) / n0;
-      if (rows == 0) {
-        flush(r, fill, to);
-        to += (size_t)fill * rush_dtype_size(r->memory[0]);
-        fill = 0;
-        continue;
-      }
-      if (rows > n1 - j) rows = n1 - j;
-      for (int i = 1; i < it->n; i++) {
-        const size_t item = rush_dtype_size(r->memory[lane[i]]);
-        gather_rows(r->raw[lane[i]] + (size_t)fill * item, it->at[i] + j * it->stride[i][1],
-                    it->stride[i], item, n0, rows);
-      }
-      fill += rows * n0;
-      j += rows;
-    }
-  } while (next_plane(it));
-  flush(r, fill, to);
-}
+#include "blocks/elements/pointwise_rows.h"
 
 /* ---- Operands and destination ---------------------------------------------------------------- */
 
@@ -344,9 +104,9 @@ static rush_status check_inplace(rush_call *c, const operands *o, rush_dtype dty
   return rush_check_write(c->ctx, dst);
 }
 
-/* Whether element i of `dst` may be written as soon as element i of operand k is read: *safe. Where the
- * two share some elements in other places it is an error, as far as PyTorch sees it (both dense).
- */
+/* Whether element i of `dst` may be written as soon as element i of operand k is read: *safe. Where
+ * the two share some elements in other places it is an error, as far as PyTorch sees it (both
+ * dense). */
 static rush_status check_beside(rush_ctx *ctx, const rush_tensor *dst, const rush_pw_plan *plan,
                                 int k, bool *safe) {
   const rush_tensor *t = plan->o.t[k];
@@ -450,110 +210,6 @@ void rush_pw_place_scalar(const rush_call *c, const rush_pw_plan *plan, int k, i
   }
 }
 
-/* A loop over elements, of which each thread does some with buffers and parameters of its own. */
-typedef struct walk {
-  run *r;
-  int64_t n;    /* elements, where all tensors are walked alike */
-  rush_iter it; /* else */
-  int lane[LANES];
-  bool short_rows;
-} walk;
-
-enum { LINE = 1024, FEW = 4096 /* are not worth a copy of all this */ };
-
-static void copy_run(run *to, rush_pw_params *p, const run *from) {
-  memcpy(to, from, offsetof(run, buffer));
-  *p = *from->p;
-  to->p = p;
-  for (int k = 0; k <= to->n; k++) to->held[k] = NULL;
-}
-static void give_fault(const walk *w, const rush_pw_params *p) {
-  if (p->fault) __atomic_store_n(&w->r->p->fault, p->fault, __ATOMIC_RELAXED);
-}
-
-static void some_lines(const void *arg, size_t begin, size_t end, unsigned who) {
-  const walk *w = arg;
-  run r;
-  rush_pw_params p;
-  (void)who;
-  copy_run(&r, &p, w->r);
-  const int64_t first = (int64_t)begin * LINE, last = (int64_t)end * LINE;
-  for (int k = 0; k <= r.n; k++) r.at[k] += r.stride[k] * first;
-  const int64_t n = (last < w->n ? last : w->n) - first;
-  row_of(&r, n)(&r, n);
-  give_fault(w, &p);
-}
-
-static void walk_rows(run *r, rush_iter *it, const walk *w) {
-  if (w->short_rows) {
-    run_short_rows(r, it, w->lane);
-    return;
-  }
-  row_fn *const row = row_of(r, it->size[0]);
-  do {
-    for (int k = 0; k < it->n; k++) r->at[w->lane[k]] = it->at[k];
-    row(r, it->size[0]);
-  } while (rush_iter_next(it));
-}
-
-/* Of the outermost dimension. */
-static void some_planes(const void *arg, size_t begin, size_t end, unsigned who) {
-  const walk *w = arg;
-  run r;
-  rush_pw_params p;
-  rush_iter it = w->it;
-  const int d = it.rank - 1;
-  (void)who;
-  copy_run(&r, &p, w->r);
-  for (int k = 0; k < it.n; k++) it.at[k] += it.stride[k][d] * (int64_t)begin;
-  it.size[d] = (int64_t)(end - begin);
-  walk_rows(&r, &it, w);
-  give_fault(w, &p);
-}
-
-static void run_all(rush_ctx *ctx, run *r, const operands *o, const int64_t scalar[][2],
-                    rush_tensor *dst) {
-  const rush_tensor *walked[LANES] = {dst};
-  walk w;
-  const bool few = dst->numel <= FEW;
-  int n_walked = 1;
-  w.r = r;
-  w.n = dst->numel;
-  w.lane[0] = 0;
-  bool linear = o->flat ? rush_is_contiguous(dst) : rush_is_dense(dst);
-  if (few && rush_should_stop(ctx, (uint64_t)w.n)) return;
-  for (int k = 0; k < r->n; k++) {
-    const rush_tensor *t = o->t[k];
-    r->at[k + 1] = t ? rush_data(t) : (char *)(uintptr_t)scalar[k];
-    r->stride[k + 1] = 0;
-    if (!t) continue;
-    w.lane[n_walked] = k + 1;
-    walked[n_walked++] = t;
-    if (t->numel == 1) continue;
-    r->stride[k + 1] = (int64_t)rush_itemsize(t);
-    linear = linear && (o->flat || rush_same_strides(dst, t));
-  }
-  if (linear) {
-    r->at[0] = rush_data(dst);
-    r->stride[0] = (int64_t)rush_itemsize(dst);
-    if (few) {
-      row_of(r, w.n)(r, w.n);
-    } else {
-      rush_parallel(ctx, (size_t)((w.n - 1) / LINE) + 1, LINE, some_lines, &w);
-    }
-    return;
-  }
-  rush_iter_init(&w.it, dst->rank, dst->sizes, n_walked, walked);
-  w.short_rows = w.it.size[0] <= SHORT && w.it.rank > 1 && rush_is_dense(dst);
-  for (int k = 0; k < n_walked; k++) r->stride[w.lane[k]] = w.it.stride[k][0];
-  if (few) {
-    walk_rows(r, &w.it, &w);
-    return;
-  }
-  const int64_t planes = w.it.size[w.it.rank - 1];
-  rush_parallel(ctx, (size_t)planes, (uint64_t)(dst->numel / planes), some_planes, &w);
-}
-
 /* Of an operand that the body takes in a dtype other than the common one. */
 static bool wraps(const rush_pw_job *job, uint32_t arg, const rush_tensor *t) {
   if (t->dtype == job->common || rush_itemsize(t) < rush_dtype_size(job->common)) return false;
@@ -569,7 +225,7 @@ static rush_status run_plan(rush_call *c, rush_pw_plan *plan) {
   rush_pw_job *job = &plan->job;
   const operands *o = &plan->o;
   int64_t scalar[RUSH_PW_OPERANDS][2];
-  run r;
+  rush_pw_run r;
   rush_tensor *dst;
   RUSH_TRY(destination(c, plan, &dst));
   if (dst->numel == 0) return RUSH_OK;
@@ -596,7 +252,7 @@ static rush_status run_plan(rush_call *c, rush_pw_plan *plan) {
     if (wide > greatest) greatest = wide;
   }
   r.block = (int64_t)(sizeof r.spare / greatest);
-  run_all(c->ctx, &r, o, scalar, dst);
+  rush_pw_run_all(c->ctx, &r, o, scalar, dst);
   if (job->p.fault) {
     rush_drop(c->heap, &c->results[0]);
     return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT, "%s", job->p.fault);
@@ -604,8 +260,8 @@ static rush_status run_plan(rush_call *c, rush_pw_plan *plan) {
   return RUSH_OK;
 }
 
-/* Complex numbers are operands of rows that have a body for them; other numbers may be complex where the
- * row says so, and the common dtype is. */
+/* Complex numbers are operands of rows that have a body for them; other numbers may be complex
+ * where the row says so, and the common dtype is. */
 static rush_status check_numbers(const rush_call *c, const rush_pw_job *job) {
   const bool others = (job->row->flags & RUSH_PW_COMPLEX_NUMBERS) != 0;
   for (uint32_t k = 0; k < c->n_args; k++) {

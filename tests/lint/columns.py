@@ -1,0 +1,29 @@
+"""No line of C in wasm/ and tests/ is longer than .clang-format's limit, comments and tables included, and no comment
+ends on a line of its own: clang-format leaves both alone."""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+LIMIT = int(re.search(r"^ColumnLimit: (\d+)$", (TOP / ".clang-format").read_text(), re.M)[1])
+
+
+def faults(lines):
+    for number, line in enumerate(lines, 1):
+        if len(line) > LIMIT:
+            yield number, f"{len(line)} columns, at most {LIMIT}"
+        if line.strip() == "*/":
+            yield number, "the end of a comment stands alone"
+
+
+def main():
+    assert [n for n, _ in faults(["x" * LIMIT, "x" * (LIMIT + 1), " */", "/* x */"])] == [2, 3]
+    files = subprocess.check_output(["git", "ls-files", "wasm/*.[ch]", "tests/*.[ch]"], cwd=TOP, text=True).split()
+    found = [f"{f}:{n}: {fault}" for f in files for n, fault in faults((TOP / f).read_text().splitlines())]
+    print("\n".join(found) or f"no line of C has more than {LIMIT} columns")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+/* The beginning of a run: arguments, defaults and constraints on sizes. */
+#include "exec/session.h"
+#include "model/print.h"
+
+/* ---- Arguments ------------------------------------------------------------------------------- */
+
+static rush_status refuse_input(rush_session *s, const char *method, const rush_file_port *port,
+                                const rush_value *v) {
+  rush_text type = {.ctx = s->ctx};
+  char *text;
+  size_t size;
+  RUSH_TRY(rush_take_stop(s->ctx));
+  rush_print_type(&type, s->m, port->type);
+  RUSH_TRY(rush_text_take(&type, &text, &size));
+  const rush_status st =
+      rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "%s: input \"%s\" wants %s, which this %s is not",
+                method, rush_string(s->m, port->name), text, rush_kind_name(v->kind));
+  rush_release(s->ctx, text, size);
+  return st;
+}
+
+/* An input's default. A list is a new one, kept until the session is reset: PyTorch keeps what a
+ * program writes into a default, too. */
+static rush_status take_default(rush_session *s, uint32_t port, rush_value *out) {
+  const uint32_t initial = s->m->ports[port].initial;
+  if (!rush_is_container(s->constants[initial].kind)) {
+    *out = rush_value_retained(s->constants[initial]);
+    return RUSH_OK;
+  }
+  if (s->initials[port].kind == RUSH_KIND_NONE)
+    RUSH_TRY(rush_session_copy(s, initial, s->initials + port));
+  *out = rush_value_retained(s->initials[port]);
+  return RUSH_OK;
+}
+
+static rush_status take_args(rush_session *s, const rush_file_method *f, const rush_value *args,
+                             size_t n_args) {
+  const rush_model *m = s->m;
+  const char *method = rush_string(m, f->name);
+  RUSH_CHECK(s->ctx, n_args <= f->n_inputs, RUSH_ERR_BAD_ARGUMENT, "%s takes %u input%s, got %zu",
+             method, f->n_inputs, f->n_inputs == 1 ? "" : "s", n_args);
+  for (uint32_t k = 0; k < f->n_inputs; k++) {
+    const rush_file_port *port = m->ports + f->inputs + k;
+    const char *name = rush_string(m, port->name);
+    if (k >= n_args) {
+      RUSH_CHECK(s->ctx, port->initial != RUSH_NONE, RUSH_ERR_BAD_ARGUMENT,
+                 "%s: input \"%s\" is missing", method, name);
+      RUSH_TRY(take_default(s, f->inputs + k, s->registers + k));
+      continue;
+    }
+    if (!rush_value_fits(s->ctx, m, port->type, args + k))
+      return refuse_input(s, method, port, args + k);
+    s->registers[k] = rush_value_retained(args[k]);
+  }
+  return RUSH_OK;
+}
+
+/* Keeps the first input whose dtype is not that of the export's examples. A program may take
+ * others, too; where it fails, that is the likely cause. */
+static void find_odd_input(rush_session *s, const rush_file_method *f) {
+  const rush_model *m = s->m;
+  s->odd_port = RUSH_NONE;
+  for (uint32_t k = f->n_inputs; k-- > 0;) {
+    const uint32_t hint = m->ports[f->inputs + k].hint;
+    const rush_value *v = s->registers + k;
+    if (hint == RUSH_NONE || v->kind != RUSH_KIND_TENSOR) continue;
+    const int dtype = (int)rush_as_tensor(v)->dtype;
+    if (m->hints[hint].dtype == RUSH_DTYPE_UNKNOWN || m->hints[hint].dtype == dtype) continue;
+    s->odd_port = f->inputs + k;
+    s->odd_dtype = dtype;
+  }
+}
+
+/* ---- Constraints ----------------------------------------------------------------------------- */
+
+/* The first constraint of a method's inputs that has this one's name. */
+static const rush_file_constraint *first_of_name(const rush_model *m, const rush_file_method *f,
+                                                 const rush_file_constraint *p) {
+  for (const rush_file_constraint *q = m->constraints; p->name != RUSH_NONE && q < p; q++) {
+    if (q->port >= f->inputs && q->name == p->name) return q;
+  }
+  return NULL;
+}
+
+/* The size that a constraint is about; -1 where the input is None, or of a smaller rank. */
+static int64_t constrained_size(const rush_session *s, const rush_file_method *f,
+                                const rush_file_constraint *p) {
+  const rush_value *v = s->registers + (p->port - f->inputs);
+  if (v->kind != RUSH_KIND_TENSOR || (int)p->dim >= rush_as_tensor(v)->rank) return -1;
+  return rush_as_tensor(v)->sizes[p->dim];
+}
+
+/* How many dimensions the export's example had, or at least had. */
+static int rank_of(const rush_model *m, const rush_file_constraint *p) {
+  const uint32_t hint = m->ports[p->port].hint;
+  const int rank = hint == RUSH_NONE ? RUSH_MAX_RANK + 1 : m->hints[hint].rank;
+  return rank <= RUSH_MAX_RANK ? rank : (int)p->dim + 1;
+}
+
+static rush_status enforce_constraint(rush_session *s, const rush_file_method *f,
+                                      const rush_file_constraint *p) {
+  const rush_model *m = s->m;
+  const char *input = rush_string(m, m->ports[p->port].name);
+  const rush_value *v = s->registers + (p->port - f->inputs);
+  const int64_t size = constrained_size(s, f, p);
+  if (v->kind != RUSH_KIND_TENSOR) return RUSH_OK;
+  RUSH_CHECK(s->ctx, size >= 0, RUSH_ERR_BAD_ARGUMENT,
+             "input \"%s\" has rank %d; it was exported with %d dimensions", input,
+             rush_as_tensor(v)->rank, rank_of(m, p));
+  RUSH_CHECK(s->ctx, p->least != p->most || size == p->least, RUSH_ERR_BAD_ARGUMENT,
+             "size %u of input \"%s\" is %lld; it was exported as %lld", p->dim, input,
+             (long long)size, (long long)p->least);
+  RUSH_CHECK(s->ctx, size >= p->least, RUSH_ERR_BAD_ARGUMENT,
+             "size %u of input \"%s\" is %lld; it must be at least %lld", p->dim, input,
+             (long long)size, (long long)p->least);
+  RUSH_CHECK(s->ctx, size <= p->most, RUSH_ERR_BAD_ARGUMENT,
+             "size %u of input \"%s\" is %lld; it must be at most %lld", p->dim, input,
+             (long long)size, (long long)p->most);
+  const rush_file_constraint *first = first_of_name(m, f, p);
+  const int64_t other = first ? constrained_size(s, f, first) : -1;
+  RUSH_CHECK(s->ctx, other < 0 || size == other, RUSH_ERR_BAD_ARGUMENT,
+             "size %u of input \"%s\" is %lld and size %u of input \"%s\" is %lld: they must be "
+             "equal",
+             p->dim, input, (long long)size, first->dim, rush_string(m, m->ports[first->port].name),
+             (long long)other);
+  return RUSH_OK;
+}
+
+static rush_status enforce_constraints(rush_session *s, const rush_file_method *f) {
+  for (uint32_t i = 0; i < s->m->n_constraints; i++) {
+    const rush_file_constraint *p = s->m->constraints + i;
+    if (p->port >= f->inputs && p->port - f->inputs < f->n_inputs)
+      RUSH_TRY(enforce_constraint(s, f, p));
+  }
+  return RUSH_OK;
+}
+
+/* ---- Begin ----------------------------------------------------------------------------------- */
+
+rush_status rush_session_begin(rush_session *s, size_t method, const rush_value *args,
+                               size_t n_args) {
+  RUSH_TRY(rush_session_not_stepping(s));
+  RUSH_CHECK(s->ctx, method < s->m->n_methods, RUSH_ERR_BAD_ARGUMENT,
+             "method %zu does not exist, the model has %u", method, s->m->n_methods);
+  rush_session_clear(s);
+  s->method = (uint32_t)method;
+  const rush_file_method *f = s->m->methods + method;
+  rush_status st = take_args(s, f, args, n_args);
+  if (st == RUSH_OK) st = enforce_constraints(s, f);
+  if (st != RUSH_OK) {
+    rush_session_clear(s);
+    return st;
+  }
+  find_odd_input(s, f);
+  s->random = &s->own_random;
+  s->steps = 0;
+  s->running = true;
+  s->pc = f->instrs;
+  return RUSH_OK;
+}
