@@ -185,41 +185,41 @@ static void introsort(rush_ctx *ctx, rush_sort_item *p, int64_t first, int64_t l
   }
 }
 
-void rush_sort(rush_ctx *ctx, rush_sort_item *p, int64_t n) {
+void rush_sort(rush_ctx *ctx, rush_sort_item *items, int64_t n) {
   if (n < 2) return;
-  introsort(ctx, p, 0, n, 2 * log2_of(n));
-  if (!ctx->stopped) insertion_sort(p, 0, n);
+  introsort(ctx, items, 0, n, 2 * log2_of(n));
+  if (!ctx->stopped) insertion_sort(items, 0, n);
 }
 
-void rush_nth_element(rush_ctx *ctx, rush_sort_item *p, int64_t n, int64_t nth) {
+void rush_nth_element(rush_ctx *ctx, rush_sort_item *items, int64_t n, int64_t nth) {
   if (n == 0 || nth >= n) return;
   int64_t first = 0, last = n;
   for (int depth = 2 * log2_of(n); last - first > 3; depth--) {
     if (rush_should_stop(ctx, 4 * (uint64_t)(last - first))) return;
     if (depth == 0) {
-      heap_select(ctx, p + first, nth + 1 - first, last - first);
-      swap(&p[first], &p[nth]);
+      heap_select(ctx, items + first, nth + 1 - first, last - first);
+      swap(&items[first], &items[nth]);
       return;
     }
-    int64_t cut = partition(p, first, last);
+    int64_t cut = partition(items, first, last);
     if (cut <= nth)
       first = cut;
     else
       last = cut;
   }
-  insertion_sort(p, first, last);
+  insertion_sort(items, first, last);
 }
 
-int64_t rush_nth_element_stable(rush_ctx *ctx, rush_sort_item *p, int64_t n, int64_t nth) {
-  rush_nth_element(ctx, p, n, nth);
+int64_t rush_nth_element_stable(rush_ctx *ctx, rush_sort_item *items, int64_t n, int64_t nth) {
+  rush_nth_element(ctx, items, n, nth);
   if (ctx->stopped) return 0;
-  int64_t key = p[nth].key, less = 0, same = 0;
+  int64_t key = items[nth].key, less = 0, same = 0;
   for (int64_t i = 0; i < n; i++) {
-    less += p[i].key < key;
-    if (p[i].key == key) p[same++] = (rush_sort_item){p[i].index, p[i].index};
+    less += items[i].key < key;
+    if (items[i].key == key) items[same++] = (rush_sort_item){items[i].index, items[i].index};
   }
-  rush_nth_element(ctx, p, same, nth - less);
-  return p[nth - less].index;
+  rush_nth_element(ctx, items, same, nth - less);
+  return items[nth - less].index;
 }
 
 void rush_top_k(rush_ctx *ctx, rush_sort_item *items, int64_t n, int64_t k, bool sorted) {
@@ -234,29 +234,29 @@ void rush_top_k(rush_ctx *ctx, rush_sort_item *items, int64_t n, int64_t k, bool
 
 /* ---- ATen's quick_select_template ------------------------------------------------------------ */
 
-void rush_quick_select(rush_ctx *ctx, rush_sort_item *p, int64_t n, int64_t k) {
+void rush_quick_select(rush_ctx *ctx, rush_sort_item *items, int64_t n, int64_t k) {
   int64_t left = 0, right = n - 1;
   while (right > left + 1) {
     if (rush_should_stop(ctx, 4 * (uint64_t)(right - left))) return;
-    swap(&p[left + (right - left) / 2], &p[left + 1]);
-    if (before(&p[right], &p[left + 1])) swap(&p[left + 1], &p[right]);
-    if (before(&p[right], &p[left])) swap(&p[left], &p[right]);
-    if (before(&p[left], &p[left + 1])) swap(&p[left + 1], &p[left]);
+    swap(&items[left + (right - left) / 2], &items[left + 1]);
+    if (before(&items[right], &items[left + 1])) swap(&items[left + 1], &items[right]);
+    if (before(&items[right], &items[left])) swap(&items[left], &items[right]);
+    if (before(&items[left], &items[left + 1])) swap(&items[left + 1], &items[left]);
     int64_t i = left + 1, j = right;
-    rush_sort_item pivot = p[left];
+    rush_sort_item pivot = items[left];
     for (;;) {
       do i++;
-      while (before(&p[i], &pivot));
+      while (before(&items[i], &pivot));
       do j--;
-      while (before(&pivot, &p[j]));
+      while (before(&pivot, &items[j]));
       if (j < i) break;
-      swap(&p[i], &p[j]);
+      swap(&items[i], &items[j]);
     }
-    swap(&p[left], &p[j]);
+    swap(&items[left], &items[j]);
     if (j <= k) left = i;
     if (j >= k) right = j - 1;
   }
-  if (right == left + 1 && before(&p[right], &p[left])) swap(&p[left], &p[right]);
+  if (right == left + 1 && before(&items[right], &items[left])) swap(&items[left], &items[right]);
 }
 
 /* ---- Lines ----------------------------------------------------------------------------------- */

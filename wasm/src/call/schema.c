@@ -190,8 +190,9 @@ static rush_status parse_default(parser *p, rush_schema_arg *arg) {
   if (accept(p, "[")) {
     arg->otherwise = RUSH_DEFAULT_INTS;
     while (!accept(p, "]")) {
-      if (arg->n_ints == RUSH_DEFAULT_MAX_INTS || !parse_int(p, &arg->ints[arg->n_ints++]))
+      if (arg->n_ints == RUSH_DEFAULT_MAX_INTS || !parse_int(p, &arg->ints[arg->n_ints]))
         return wrong(p, "an int");
+      arg->n_ints++;
       accept(p, ",");
     }
     return RUSH_OK;

@@ -159,7 +159,8 @@ static void transform(const rush_fft *plan, const double complex *in, double com
     t.m /= t.p;
     t.y = (c2 *)((count - k) % 2 ? out : work);
     void (*const run)(const pass *) = t.p <= 5 ? passes[t.p - 2] : pass_any;
-    const size_t js = t.s < CHUNK ? CHUNK / t.s : 1;
+    const size_t js =
+        t.s < CHUNK ? CHUNK / t.s : 1;  // NOLINT(clang-analyzer-core.DivideZero): s is a product
     for (t.j0 = 0; t.j0 < t.m; t.j0 = t.j1) {
       t.j1 = t.m - t.j0 < js ? t.m : t.j0 + js;
       for (t.q0 = 0; t.q0 < t.s; t.q0 = t.q1) {

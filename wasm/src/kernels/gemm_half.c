@@ -109,14 +109,14 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
   }
 }
 
-void rush_half_gemm(rush_ctx *ctx, const rush_half_product *p, float *memory) {
+void rush_half_gemm(rush_ctx *ctx, const rush_half_product *p, float *scratch) {
   product t;
   if (p->k == 0) { /* only the biases remain */
     rush_gemm_parallel(ctx, p->m, p->n, 0, p->a, p->lda, p->packed, p->c, p->ldc, p->min, p->max);
     return;
   }
   plan(ctx, p, &t);
-  t.scratch = memory;
+  t.scratch = scratch;
   if (p->m == 1 && t.nr == 8 && is_in_range(p)) {
     t.one_row = true;
     t.columns = rush_gemm_columns_of_few(1, p->n, p->k, rush_threads(ctx));

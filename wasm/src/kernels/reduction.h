@@ -8,12 +8,12 @@
 
 /* Sums. Blocks of 256 are added in float32 with 16 partial sums, and the blocks in float64. The
  * relative error stays that of a pairwise sum for every n. */
-double rush_sum_f32(size_t n, const float *x);
+double rush_sum_f32(size_t n, const float *data);
 double rush_sum_f64(size_t n, const double *x);
 /* sums of (x - shift)^2 and of |x - shift| */
-double rush_sum_squares_f32(size_t n, const float *x, float shift);
+double rush_sum_squares_f32(size_t n, const float *data, float shift);
 double rush_sum_squares_f64(size_t n, const double *x, double shift);
-double rush_sum_abs_f32(size_t n, const float *x);
+double rush_sum_abs_f32(size_t n, const float *data);
 
 /* Maximum and minimum for n > 0. NaN propagates. */
 float rush_max_f32(size_t n, const float *x);

@@ -140,8 +140,8 @@ static double cost(const rush_conv *s, size_t size, size_t nr) {
   } transforms[] = {{6, 5, 3}, {14, 6, 5}}; /* of a channel's tile, of a column's, of a weight */
   const double in = (double)s->in_c, out = (double)s->out_c, products = in + 8;
   const double wide = (double)nr / 8; /* transforms are of four floats at a time on every machine */
-  const double tiles = (double)s->batch * (double)((s->out[1] + size - 1) / size) *
-                       (double)((s->out[2] + size - 1) / size);
+  const size_t down = (s->out[1] + size - 1) / size, across = (s->out[2] + size - 1) / size;
+  const double tiles = (double)s->batch * (double)down * (double)across;
   if (size == 1) return tiles * out * (9 * in + 8);
   const int i = size == 4;
   const double planes = (double)((size + 2) * (size + 2));

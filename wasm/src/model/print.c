@@ -82,12 +82,12 @@ static void print_type(rush_text *t, const rush_model *m, uint32_t index, bool f
   }
 }
 
-void rush_print_type(rush_text *t, const rush_model *m, uint32_t index) {
-  print_type(t, m, index, false);
+void rush_print_type(rush_text *t, const rush_model *m, uint32_t type) {
+  print_type(t, m, type, false);
 }
 
-void rush_print_type_with_fields(rush_text *t, const rush_model *m, uint32_t index) {
-  print_type(t, m, index, true);
+void rush_print_type_with_fields(rush_text *t, const rush_model *m, uint32_t type) {
+  print_type(t, m, type, true);
 }
 
 static void print_double(rush_text *t, uint64_t bits) {
