@@ -11,42 +11,42 @@ import { types } from './types.js';
 const HELP = `usage: npx rushlight COMMAND FILE.rush [OPTION...]
 
   run       run the model: --input NAME=VALUE... [--output DIR | FILE.npy | FILE.safetensors]
-  inspect   show inputs, outputs, operators, sizes and the program, of which it reads only the head;
-            with --run (or --input) the run: operators with layers, shapes, parameters, bytes and times
-  verify    replay the file's test vectors and compare with the answers in it: PyTorch's, or of a file
-            that has fewer bits its own, at export
-  diff      compare each operator with the trace in the file (rushlight export --trace), name the
+  inspect   show inputs, outputs, operators, sizes and the program, reading only the head of the file;
+            with --run or --input, also layers, shapes, parameters, bytes and times of the operators
+  verify    replay the file's test vectors and compare with its answers: PyTorch's, or the file's own
+            answers at export if it is quantized
+  diff      compare each operator with the trace in the file (rushlight export --trace), and name the
             first value that differs
-  bench     latency, load time, memory and the time of each operator
-  types     write what the model takes and gives for TypeScript: NAME.d.ts, or --output FILE (- is stdout)
-  serve     a page on this machine that runs the model: outputs as numbers, plots and pictures, and
-            where the time goes
-  slim      write a smaller wasm, with the operators of these files only: FILE.rush... -o DIR
+  bench     measure latency, load time, memory and the time of each operator
+  types     write the TypeScript types of the model to NAME.d.ts, or to --output FILE (- is stdout)
+  serve     serve a page that runs the model and shows its outputs and times, on this machine only
+  slim      write a smaller wasm with only the operators of these files: FILE.rush... -o DIR
 
-  --input NAME=VALUE   x.npy, x.safetensors (the tensor NAME in it), a number, true, a JSON array or
-                       string; or a shape to be filled: 1x3x224x224[:float32|:int64|..][:LOW..HIGH],
-                       3:float32 for one dimension. Without LOW..HIGH whole numbers that an embedding
-                       reads are rows of it, others 1, and what was made is said on stderr
-  --input x.safetensors  every tensor in it, by name
-  --output DIR         writes DIR/NAME.npy for each output (FILE.npy: the one output; FILE.safetensors: all in one)
-  --method NAME        another method than forward
-  --backend NAME       auto, simd or relaxed; for bench and verify also several: simd,relaxed
-  --threads N          how many compute, or auto: as many as the machine has (1)
-  --ops FILE.js        its default export computes operators of your own, as load()'s option ops
-  --max-bytes N        most memory of the model and its runs; what needs more fails
-  --max-steps N        most instructions of a run; a loop that does not end fails there
-  --runs N             bench: how many runs are timed (30)
-  --port N             serve: its port (by default any that is free)
+  --input NAME=VALUE   x.npy, x.safetensors (its tensor NAME), a number, true, a JSON array or string,
+                       or a shape of random numbers: 1x3x224x224[:float32|:int64|..][:LOW..HIGH];
+                       3:float32 has one dimension. Without LOW..HIGH, integers that an embedding reads
+                       are its rows, and other integers are 1; stderr shows the choice
+  --input x.safetensors  take every tensor in the file by its name
+  --output DIR         write DIR/NAME.npy for each output; FILE.npy for the only output;
+                       FILE.safetensors for all outputs
+  --method NAME        use another method than forward
+  --backend NAME       auto, simd or relaxed; bench and verify also take several: simd,relaxed
+  --threads N          the number of threads, or auto (default: 1)
+  --ops FILE.js        compute custom operators with its default export, as load()'s option ops
+  --max-bytes N        limit the memory of the model and its runs
+  --max-steps N        limit the instructions of a run, which also ends endless loops
+  --runs N             bench: the number of timed runs (default: 30)
+  --port N             serve: the port (default: any free port)
   --json               print JSON
-  --run                inspect: run it, with random numbers where no --input is given and no size is open
-  --layers             inspect: a table of the layers that have weights: parameters as PyTorch counts
-                       them, bytes and shapes as they are stored
-  --version            print the package's version
-  --graph, --code      inspect: PyTorch's own graph or code of the model and each submodule
-  --cache              keep what a URL gives, and take it from there: see rushlight/cache in the README
+  --run                inspect: run the model, with random numbers for inputs of fixed size
+  --layers             inspect: print the layers that have weights: parameters as PyTorch counts them,
+                       bytes and shapes in the file
+  --graph, --code      inspect: print PyTorch's own graph or code of the model and each submodule
+  --cache              store the model of a URL on this machine, and use the stored copy
+  --version            print the version of the package
 
-FILE may be a URL. Exit code: 0 done, 1 it failed or an answer differs, 2 wrong usage.
-Files are made by the exporter's program, rushlight without npx: rushlight export --help
+FILE may be a URL. The exit code is 0 for success, 1 for a failure or a different answer, and 2 for wrong
+usage. The exporter makes .rush files: see rushlight export --help, without npx.
 
   npx rushlight inspect m.rush --layers
   npx rushlight inspect m.rush --run --input x=8x3x224x224

@@ -50,8 +50,8 @@ const portOf = (server) => /** @type {import('node:net').AddressInfo} */ (server
 async function answer(file, remote, ops, request, response) {
   const refuse = (/** @type {number} */ status, /** @type {string} */ text) => void response.writeHead(status, { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' }).end(text);
   const { localPort } = request.socket;
-  if (![`localhost:${localPort}`, `127.0.0.1:${localPort}`].includes(request.headers.host ?? '')) return refuse(403, `this page is for http://localhost:${localPort}/ only`);
-  if (request.method !== 'GET') return refuse(405, 'GET is all there is');
+  if (![`localhost:${localPort}`, `127.0.0.1:${localPort}`].includes(request.headers.host ?? '')) return refuse(403, `the host must be localhost:${localPort}, got ${request.headers.host ?? 'none'}`);
+  if (request.method !== 'GET') return refuse(405, `the method must be GET, got ${request.method}`);
   const path = new URL(request.url ?? '/', 'http://localhost').pathname;
   if (path === '/') return send(response, new URL('bin/page/index.html', PACKAGE), '.html');
   if (path === '/model.rush') return remote ? proxy(file, response) : send(response, file, '.rush');
