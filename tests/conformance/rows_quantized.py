@@ -316,3 +316,5 @@ for y in [torch.ops.quantized.mul(q, b), torch.ops.quantized.mul(b, q), torch.op
     out.append(y.int_repr().to(torch.float64))
     out.append(y.dequantize())
 return out""", x=f32(4, 5), b=2.5, also=[{"b": -1.5}, {"b": 0.0}])
+row("fake_quantize_learnable", "(torch._fake_quantize_learnable_per_tensor_affine(x, s[:1], z[:1], -8, 7, 1.0), torch._fake_quantize_learnable_per_channel_affine(x, s, z, 1, -8, 7, 1.0))", x=f32(5, 3),
+    s=f32(3, lo=0.1, hi=0.5), z=tensor([0.4, -1.5, 2.7]))

@@ -52,6 +52,9 @@ def dense():
     return nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2)
 
 
+LABELS = torch.tensor([[3, 0, 1, 2], [2, -1, 3, 1]])
+
+
 @pytest.mark.parametrize("model, shape", [
     (Forces(*dense()), (3, 4)),
     (Forces(*dense()).requires_grad_(False), (3, 4)),
@@ -69,6 +72,11 @@ def dense():
     (lambda x: torch.func.hessian(lambda y: (y ** 3).sum())(x), (3,)),
     (lambda x: x + create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 256, 256, device="cpu").kv_num_blocks, (2,)),
     (lambda x: torch.autograd.functional.jacobian(lambda y: y ** 2, x), (3,)),
+    (lambda x: torch.func.grad(lambda y: F.multilabel_margin_loss(y, LABELS))(x), (2, 4)),
+    (lambda x: torch.func.grad(lambda y: F.multi_margin_loss(y, LABELS[:, 0], p=2))(x), (2, 4)),
+    (lambda x: torch.func.grad(lambda y: F.ctc_loss(y.log_softmax(2), LABELS[:, 2:], torch.tensor([5, 4]), torch.tensor([2, 1])))(x), (5, 2, 4)),
+    (lambda x: torch.func.grad(lambda y: torch.segment_reduce(y, "max", lengths=torch.tensor([1, 2])).sum())(x), (3, 4)),
+    (lambda x: torch.func.grad(lambda y: F.grid_sample(y, y.permute(0, 2, 3, 1), "bicubic").sum())(x), (1, 2, 3, 4)),
 ])
 def test_gradients_in_forward_are_exported(model, shape, out):
     torch.manual_seed(0)

@@ -27,3 +27,17 @@ def stack_traces(model):
     """make_fx records the Python line of each node."""
     with replaced(proxy_tensor.PythonKeyTracer, "record_stack_traces", True):
         yield
+
+
+@contextlib.contextmanager
+def without_python_margin_loss(model):
+    """make_fx takes PyTorch's compiled multilabel_margin_loss_forward."""
+    operator, key = torch.ops.aten.multilabel_margin_loss_forward.default, torch._C.DispatchKey.Autograd
+    kernel = operator.py_kernels.pop(key, None)
+    operator._dispatch_cache.clear()
+    try:
+        yield
+    finally:
+        if kernel is not None:
+            operator.py_kernels[key] = kernel
+        operator._dispatch_cache.clear()

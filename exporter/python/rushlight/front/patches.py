@@ -59,6 +59,9 @@ PATCHES = {
         make_fx_patches.refused_gradients),
     "stack traces": Patch(
         "PythonKeyTracer.record_stack_traces", "make_fx does not record Python lines by default", make_fx_patches.stack_traces),
+    "margin loss": Patch(
+        "torch.ops.aten.multilabel_margin_loss_forward.default.py_kernels",
+        "PyTorch's Python version counts the labels behind the first -1, too", make_fx_patches.without_python_margin_loss),
     "len": Patch("builtins.len", "len(x) of a tensor is the example's size in a trace", trace_patches.traced_len),
     "bools": Patch("", "the tracer cannot record a bool where an operator takes a number", lambda _: function_modes.BoolsAsNumbers()),
     "lists": Patch("", "PyTorch makes an empty list of a size that is a tensor", lambda _: function_modes.SizesAsLists()),
@@ -75,7 +78,7 @@ PATCHES = {
 RUN = ("compiled modules",)
 TRACE = ("autograd functions", "data", "flex_attention", "masks", "autocast", "exported methods", "backward hooks", "tensor names",
          "gradient sizes", "number methods", "fast path")
-MAKE_FX = (*RUN, "data", "flex_attention", "autocast", "fast path", "stack traces")
+MAKE_FX = (*RUN, "data", "flex_attention", "autocast", "fast path", "stack traces", "margin loss")
 
 
 @contextlib.contextmanager

@@ -150,3 +150,14 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(grad_out, query, key, v
     slopes = weights * slopes * (1.0 / float(query.size(-1)) ** 0.5 if scale is None else scale)
     return (torch.matmul(slopes, k).to(query.dtype), torch.matmul(slopes.transpose(-2, -1), q).to(key.dtype),
             torch.matmul(weights.transpose(-2, -1), g).to(value.dtype))
+
+
+def _masked_softmax(x, mask, dim: Optional[int], mask_type: Optional[int]):
+    """mask_type 0: a mask of [length, length], 1: of [batch, length], otherwise of x's shape. A line that is all masked is NaN, as PyTorch's."""
+    assert mask.dtype == torch.bool, "Mask should be a boolean tensor"
+    at = -1 if dim is None else dim
+    if mask_type is not None and mask_type == 1:
+        mask = mask.unsqueeze(1).unsqueeze(1)
+    mask = mask.expand_as(x)
+    lines = torch.softmax(torch.masked_fill(x, mask, -float("inf")), at)
+    return torch.masked_fill(lines, torch.logical_and(mask, torch.logical_not(torch.all(mask, at, True))), 0)

@@ -155,6 +155,12 @@ def _softmax_backward_data(grad_output, output, dim: int, input_dtype: int):
     return (y * (g - opmath(torch.sum(y * g, [dim], True).to(output.dtype)))).to(input_dtype)
 
 
+def _masked_softmax_backward(grad_output, output, mask, dim: Optional[int]):
+    """What is masked gets nothing."""
+    g = torch.masked_fill(grad_output, mask, 0) * output
+    return torch.masked_fill(g - output * torch.sum(g, [-1 if dim is None else dim], True), mask, 0)
+
+
 def _log_softmax_backward_data(grad_output, output, dim: int, input_dtype: int):
     g, y = opmath(grad_output), opmath(output)
     return (g - torch.exp(y) * opmath(torch.sum(g, [dim], True).to(output.dtype))).to(input_dtype)
@@ -657,7 +663,7 @@ def _pdist_backward(grad, x, p: float, distances):
     return torch.index_add(torch.index_add(torch.zeros_like(x), 0, pairs[0], slope), 0, pairs[1], -slope)
 
 
-# ---- grid_sample: modes 0 bilinear, 1 nearest; padding 0 zeros, 1 border, 2 reflection
+# ---- grid_sample: modes 0 bilinear, 1 nearest, 2 bicubic; padding 0 zeros, 1 border, 2 reflection
 
 
 def reflected(at, low: float, high: float):
@@ -686,7 +692,9 @@ def sampled_places(grid, size: int, padding_mode: int, align_corners: bool):
 
 
 def grid_sampler_backward(g, x, grid, mode: int, padding_mode: int, align_corners: bool, output_mask: List[bool]):
-    assert mode == 0 or mode == 1, "the gradient of grid_sample is supported for the modes bilinear and nearest"
+    if mode == 2:
+        of_pixels, of_grid = grid_sampler_cubic_backward(opmath(g), opmath(x), opmath(grid), padding_mode, align_corners)
+        return of_pixels.to(x.dtype), of_grid.to(grid.dtype)
     rank, many = x.dim() - 2, x.size(0)
     lines, flat = opmath(g).flatten(2), opmath(x).flatten(2)
     places: List[Tensor] = []
@@ -719,8 +727,8 @@ def grid_sampler_backward(g, x, grid, mode: int, padding_mode: int, align_corner
                 for e in range(rank):
                     slope = slope if e == d else slope * weights[e]
                 of_places[d] = of_places[d] + slope
-    of_grid = torch.stack([of_places[rank - 1 - d] * slopes[rank - 1 - d] for d in range(rank)], -1).view(grid.size())
-    return of_x.view(x.size()).to(x.dtype), of_grid.to(grid.dtype)
+    turned = torch.stack([of_places[rank - 1 - d] * slopes[rank - 1 - d] for d in range(rank)], -1)
+    return of_x.view(x.size()).to(x.dtype), turned.view(grid.size()).to(grid.dtype)
 
 
 def grid_sampler_2d_backward(grad_output, x, grid, interpolation_mode: int, padding_mode: int, align_corners: bool, output_mask: List[bool]):
@@ -729,6 +737,43 @@ def grid_sampler_2d_backward(grad_output, x, grid, interpolation_mode: int, padd
 
 def grid_sampler_3d_backward(grad_output, x, grid, interpolation_mode: int, padding_mode: int, align_corners: bool, output_mask: List[bool]):
     return grid_sampler_backward(grad_output, x, grid, interpolation_mode, padding_mode, align_corners, output_mask)
+
+
+def cubic_weights(part):
+    """(The weights of the four pixels around, and their slopes), A = -0.75."""
+    far, near, rest = part + 1, part, 1 - part
+    last = 2 - part
+    weights = [((-0.75 * far + 3.75) * far - 6.0) * far + 3.0, (1.25 * near - 2.25) * near * near + 1, (1.25 * rest - 2.25) * rest * rest + 1,
+               ((-0.75 * last + 3.75) * last - 6.0) * last + 3.0]
+    slopes = [(-2.25 * far + 7.5) * far - 6.0, (3.75 * near - 4.5) * near, -(3.75 * rest - 4.5) * rest, -((-2.25 * last + 7.5) * last - 6.0)]
+    return weights, slopes
+
+
+def kept_pixel(at, size: int, padding_mode: int, align_corners: bool):
+    if padding_mode == 2:
+        at = reflected(at, 0.0, size - 1.0)[0] if align_corners else reflected(at, -0.5, size - 0.5)[0]
+    return torch.clamp(at, 0, size - 1) if padding_mode != 0 else at
+
+
+def grid_sampler_cubic_backward(g, x, grid, padding_mode: int, align_corners: bool):
+    many, high, wide = x.size(0), x.size(2), x.size(3)
+    lines, flat = g.flatten(2), x.flatten(2)
+    x_at, x_slope = sampled_places(grid[..., 0].reshape([many, 1, -1]), wide, 0, align_corners)
+    y_at, y_slope = sampled_places(grid[..., 1].reshape([many, 1, -1]), high, 0, align_corners)
+    left, top = torch.floor(x_at), torch.floor(y_at)
+    across, across_slopes = cubic_weights(x_at - left)
+    down, down_slopes = cubic_weights(y_at - top)
+    of_x, of_across, of_down = torch.zeros_like(flat), torch.zeros_like(x_at), torch.zeros_like(x_at)
+    for tap in range(16):
+        i, j = tap % 4, tap // 4
+        column, row = kept_pixel(left - 1 + i, wide, padding_mode, align_corners), kept_pixel(top - 1 + j, high, padding_mode, align_corners)
+        inside = torch.logical_and(torch.logical_and(column >= 0, column < wide), torch.logical_and(row >= 0, row < high))
+        index = (torch.clamp(row, 0, high - 1) * wide + torch.clamp(column, 0, wide - 1)).to(torch.int64).expand_as(lines)
+        of_x = torch.scatter_add(of_x, 2, index, lines * (across[i] * down[j] * inside))
+        values = torch.sum(torch.gather(flat, 2, index) * lines, [1], True) * inside
+        of_across = of_across + values * across_slopes[i] * down[j]
+        of_down = of_down + values * across[i] * down_slopes[j]
+    return of_x.view(x.size()), torch.stack([of_across * x_slope, of_down * y_slope], -1).view(grid.size())
 
 
 # ---- Forward operators that autograd writes apart

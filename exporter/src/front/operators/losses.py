@@ -189,12 +189,17 @@ def multi_margin_loss(x, target, p: number, margin: number, weight: Optional[Ten
     return reduced(loss, reduction)
 
 
+def labels_of_rows(labels):
+    """(which of them count: those before the first negative one, all labels with 0 for those that do not)"""
+    counts = torch.cumsum(labels < 0, 1) == 0
+    return counts, torch.where(counts, labels, torch.zeros_like(labels))
+
+
 def multilabel_margin_loss_forward(x, target, reduction: int):
     assert x.dim() <= 2 and x.size() == target.size(), "inconsistent target size: {} for input of size: {}".format(target.size(), x.size())
     width = x.size(-1) if x.dim() > 0 else 1
     rows, labels = x.reshape([-1, width]), target.reshape([-1, width])
-    counts = torch.cumsum(labels < 0, 1) == 0  # before the first that is negative
-    chosen = torch.where(counts, labels, torch.zeros_like(labels))
+    counts, chosen = labels_of_rows(labels)
     is_target = torch.scatter_add(torch.zeros_like(labels), 1, chosen, counts.to(torch.int64)) > 0
     z = torch.clamp_min(1 - torch.gather(rows, 1, chosen).unsqueeze(2) + rows.unsqueeze(1), 0)
     used = torch.logical_and(counts.unsqueeze(2), torch.logical_not(is_target).unsqueeze(1))
@@ -209,42 +214,58 @@ def multilabel_margin_loss(x, target, reduction: int):
     return multilabel_margin_loss_forward(x, target, reduction)[0]
 
 
-def ctc_of_one(logs, labels, blank: int):
-    """Of T x C logarithms and the labels of one target."""
-    n = labels.size(0)
-    if logs.size(0) == 0:
-        return torch.full([], 0.0 if n == 0 else float("inf"), dtype=logs.dtype)
-    states = torch.full([2 * n + 1], blank, dtype=torch.int64)
-    if n > 0:
+def ctc_states(labels, blank: int):
+    """The labels with blanks around each."""
+    states = torch.full([2 * labels.size(0) + 1], blank, dtype=torch.int64)
+    if labels.size(0) > 0:
         states[1::2] = labels
+    return states
+
+
+def ctc_alphas(logs, labels, blank: int):
+    """As [time, state], of [time, class] logarithms and the labels of one target."""
+    n = labels.size(0)
+    states = ctc_states(labels, blank)
+    if logs.size(0) == 0:
+        return torch.zeros([0, 2 * n + 1], dtype=logs.dtype)
     logs = torch.index_select(logs, 1, states)
     never = torch.full([2], -float("inf"), dtype=logs.dtype)
     skips = torch.zeros([2 * n + 1], dtype=torch.bool)
     if n > 0:
         skips[2:] = states[2:] != states[:-2]
     alpha = torch.cat([logs[0][:2], torch.full([max(2 * n - 1, 0)], -float("inf"), dtype=logs.dtype)])
+    alphas = [alpha]
     for t in range(1, logs.size(0)):
         before = torch.cat([never, alpha])
         skipped = torch.masked_fill(before[:2 * n + 1], torch.logical_not(skips), -float("inf"))
         alpha = torch.logsumexp(torch.stack([alpha, before[1:2 * n + 2], skipped]), [0]) + logs[t]
-    return -torch.logsumexp(alpha[-2:], [0])
+        alphas.append(alpha)
+    return torch.stack(alphas)
+
+
+def ctc_of_alphas(alphas):
+    """The loss of one target."""
+    if alphas.size(0) == 0:
+        return torch.full([], 0.0 if alphas.size(1) == 1 else float("inf"), dtype=alphas.dtype)
+    return -torch.logsumexp(alphas[-1][-2:], [0])
+
+
+def check_ctc(batched, input_lengths: List[int], target_lengths: List[int], blank: int):
+    assert blank >= 0 and blank < batched.size(2), "blank must be in label range"
+    assert len(input_lengths) == batched.size(1), "input_lengths must be of size batch_size"
+    assert len(target_lengths) == batched.size(1), "target_lengths must be of size batch_size"
+    for n in input_lengths:
+        assert n <= batched.size(0), "Expected input_lengths to have value at most {}, but got value {} (while checking arguments for ctc_loss_cpu)".format(batched.size(0), n)
+
+
+def numbers_in(lengths) -> List[int]:
+    flat = lengths.reshape([-1])
+    return [int(flat[i]) for i in range(flat.numel())]
 
 
 def ctc_loss__IntList(log_probs, targets, input_lengths: List[int], target_lengths: List[int], blank: int, reduction: int, zero_infinity: bool):
     batched = log_probs if log_probs.dim() == 3 else log_probs.unsqueeze(1)
-    many = batched.size(1)
-    assert blank >= 0 and blank < batched.size(2), "blank must be in label range"
-    assert len(input_lengths) == many, "input_lengths must be of size batch_size"
-    assert len(target_lengths) == many, "target_lengths must be of size batch_size"
-    parts: List[Tensor] = []
-    begin = 0
-    for b in range(many):
-        n = target_lengths[b]
-        assert input_lengths[b] <= batched.size(0), "Expected input_lengths to have value at most {}, but got value {} (while checking arguments for ctc_loss_cpu)".format(batched.size(0), input_lengths[b])
-        own = targets[begin:begin + n] if targets.dim() == 1 else targets[b][:n]
-        begin += n
-        parts.append(ctc_of_one(batched[:input_lengths[b], b], own, blank))
-    loss = torch.stack(parts)
+    loss = _ctc_loss(batched, targets, input_lengths, target_lengths, blank, zero_infinity)[0]
     if zero_infinity:
         loss = torch.where(loss == float("inf"), torch.zeros_like(loss), loss)
     if reduction == 1:
@@ -255,5 +276,4 @@ def ctc_loss__IntList(log_probs, targets, input_lengths: List[int], target_lengt
 
 
 def ctc_loss__Tensor(log_probs, targets, input_lengths, target_lengths, blank: int, reduction: int, zero_infinity: bool):
-    ins, outs = input_lengths.reshape([-1]), target_lengths.reshape([-1])
-    return ctc_loss__IntList(log_probs, targets, [int(ins[i]) for i in range(ins.numel())], [int(outs[i]) for i in range(outs.numel())], blank, reduction, zero_infinity)
+    return ctc_loss__IntList(log_probs, targets, numbers_in(input_lengths), numbers_in(target_lengths), blank, reduction, zero_infinity)

@@ -51,6 +51,19 @@ def fake_quantize_per_channel_affine_cachemask(x, scale, zero_point, axis: int, 
     return fake_quantized(x, along_axis(x, scale, axis), along_axis(x, zero_point, axis), quant_min, quant_max)
 
 
+def learnt_zero_point(zero_point, quant_min: int, quant_max: int) -> int:
+    return int(min(max(float(zero_point.reshape([-1])[0]) + 0.5, float(quant_min)), float(quant_max)))
+
+
+def _fake_quantize_learnable_per_tensor_affine(x, scale, zero_point, quant_min: int, quant_max: int, grad_factor: float):
+    return fake_quantize_per_tensor_affine(x, float(scale.reshape([-1])[0]), learnt_zero_point(zero_point, quant_min, quant_max), quant_min, quant_max)
+
+
+def _fake_quantize_learnable_per_channel_affine(x, scale, zero_point, axis: int, quant_min: int, quant_max: int, grad_factor: float):
+    rounded = torch.clamp(torch.round(zero_point), quant_min, quant_max).to(torch.int32)
+    return fake_quantize_per_channel_affine(x, scale, rounded, axis, quant_min, quant_max)
+
+
 # (scales float64, zero points int64) of the ranges from low to high: ChooseQuantizationParams of QuantUtils.h.
 def qparams_of_ranges(low, high, quant_min: int, quant_max: int, symmetric: bool):
     levels = quant_max - quant_min

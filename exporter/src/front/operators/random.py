@@ -58,3 +58,38 @@ def _no_grad_uniform_(tensor, a: float, b: float, generator: Optional[Generator]
 
 def _no_grad_normal_(tensor, mean: float, std: float, generator: Optional[Generator]):
     return tensor.normal_(mean, std)
+
+
+def log_of(x: float) -> float:
+    return float(torch.log(torch.full([], x, dtype=torch.float64)))
+
+
+def standard_gamma(alpha: float, single: bool) -> float:
+    """Draws one number by Marsaglia and Tsang's rejection method. `single` rounds numbers to float32 where PyTorch does."""
+    scale = 1.0
+    if alpha < 1.0:
+        if alpha == 0.0:
+            return 0.0
+        inverse = float(torch.full([], 1.0 / alpha, dtype=torch.float32)) if single else 1.0 / alpha
+        scale = (1 - float(torch.rand([], dtype=torch.float64))) ** inverse
+        alpha = float(torch.full([], alpha + 1.0, dtype=torch.float32)) if single else alpha + 1.0
+    third = 0.3333333432674408  # 1 / 3 in float32
+    d = float(torch.full([], alpha - third, dtype=torch.float32)) if single else alpha - third
+    c = 1.0 / (9.0 * d) ** 0.5
+    v, rejected = 0.0, True
+    while rejected:
+        x, y = 0.0, 0.0
+        while y <= 0:
+            x = float(torch.randn([], dtype=torch.float64))
+            y = 1.0 + c * x
+        v = y * y * y
+        u = 1 - float(torch.rand([], dtype=torch.float64))
+        rejected = u >= 1.0 - 0.0331 * x * x * x * x and log_of(u) >= 0.5 * x * x + d * (1.0 - v + log_of(v))
+    return scale * d * v
+
+
+def _standard_gamma(x, generator: Optional[Generator]):
+    single = x.dtype == torch.float32
+    flat, least = x.flatten(), 1.1754943508222875e-38 if single else 2.2250738585072014e-308
+    drawn = [max(least, standard_gamma(float(flat[i]), single)) for i in range(flat.numel())]
+    return torch.tensor(drawn, dtype=torch.float64).to(x.dtype).view(x.size())

@@ -296,24 +296,29 @@ def gradient__tensorarray(x, spacing: List[Tensor], dim: List[int], edge_order: 
     return gradients(x, spacing, dim, edge_order)
 
 
-def segment_reduce(x, reduce: str, lengths: Optional[Tensor], indices: Optional[Tensor], offsets: Optional[Tensor], axis: int, unsafe: bool, initial: Optional[number]):
-    assert reduce == "max" or reduce == "mean" or reduce == "min" or reduce == "sum" or reduce == "prod", "Unsupported reduction"
-    assert indices is None, "segment_reduce(): indices based reduction is not supported yet."
+def segments(x, lengths: Optional[Tensor], offsets: Optional[Tensor], axis: int):
+    """(where each segment's elements are as [.., segment, element], the same for x.unsqueeze(axis))"""
     assert lengths is not None or offsets is not None, "segment_reduce(): Either lengths or offsets must be defined."
-    many = x.size(axis)
     if lengths is not None:
         ends = torch.cumsum(lengths, -1)
         begins = ends - lengths
-        if not unsafe:
-            assert bool(torch.all(lengths >= 0)), "lengths contains negative value!"
-            assert lengths.numel() == 0 or bool(torch.all(torch.sum(lengths, [-1]) == many)), "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
     else:
         edges = offsets.unsqueeze(-1)[..., 0] if offsets is not None else torch.zeros([0], dtype=torch.int64)
         begins, ends = torch.narrow(edges, -1, 0, edges.size(-1) - 1), torch.narrow(edges, -1, 1, edges.size(-1) - 1)
-    at = torch.arange(many)
+    at = torch.arange(x.size(axis))
     inside = torch.logical_and(at >= begins.unsqueeze(-1), at < ends.unsqueeze(-1))
+    return inside, inside.view(inside.size() + [1 for _ in range(x.dim() - axis - 1)])
+
+
+def segment_reduce(x, reduce: str, lengths: Optional[Tensor], indices: Optional[Tensor], offsets: Optional[Tensor], axis: int, unsafe: bool, initial: Optional[number]):
+    assert reduce == "max" or reduce == "mean" or reduce == "min" or reduce == "sum" or reduce == "prod", "Unsupported reduction"
+    assert indices is None, "segment_reduce(): indices based reduction is not supported yet."
+    many = x.size(axis)
+    if lengths is not None and not unsafe:
+        assert bool(torch.all(lengths >= 0)), "lengths contains negative value!"
+        assert lengths.numel() == 0 or bool(torch.all(torch.sum(lengths, [-1]) == many)), "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+    inside, mask = segments(x, lengths, offsets, axis)
     rest = x.dim() - axis - 1
-    mask = inside.view(inside.size() + [1 for _ in range(rest)])
     data = x.unsqueeze(axis)
     start = 0.0
     if reduce == "max":
@@ -328,9 +333,9 @@ def segment_reduce(x, reduce: str, lengths: Optional[Tensor], indices: Optional[
     first = torch.full([], start, dtype=x.dtype)
     counts = torch.sum(inside, -1).view(inside.size()[:-1] + [1 for _ in range(rest)])
     if reduce == "max":
-        return torch.maximum(torch.amax(neutral, [axis + 1]), first) if many > 0 else first.expand(begins.size() + x.size()[axis + 1:]).contiguous()
+        return torch.maximum(torch.amax(neutral, [axis + 1]), first) if many > 0 else first.expand(inside.size()[:-1] + x.size()[axis + 1:]).contiguous()
     if reduce == "min":
-        return torch.minimum(torch.amin(neutral, [axis + 1]), first) if many > 0 else first.expand(begins.size() + x.size()[axis + 1:]).contiguous()
+        return torch.minimum(torch.amin(neutral, [axis + 1]), first) if many > 0 else first.expand(inside.size()[:-1] + x.size()[axis + 1:]).contiguous()
     if reduce == "prod":
         return torch.prod(neutral, axis + 1) * first
     total = torch.sum(neutral, [axis + 1]) + first
@@ -339,6 +344,23 @@ def segment_reduce(x, reduce: str, lengths: Optional[Tensor], indices: Optional[
             return torch.where(counts > 0, total / torch.clamp_min(counts, 1), total)
         return total / counts
     return total
+
+
+def _segment_reduce_backward(grad, output, data, reduce: str, lengths: Optional[Tensor], offsets: Optional[Tensor], axis: int, initial: Optional[number]):
+    mask = segments(data, lengths, offsets, axis)[1]
+    x, out, g = data.unsqueeze(axis), output.unsqueeze(axis + 1), grad.unsqueeze(axis + 1)
+    if reduce == "mean":
+        g = g / torch.clamp_min(torch.sum(mask, [axis + 1], True), 1)
+    elif reduce == "max" or reduce == "min":
+        mask = torch.logical_and(mask, torch.logical_or(x == out, torch.isnan(x)))
+        g = torch.where(g > 0, g / torch.clamp_min(torch.sum(mask, [axis + 1], True), 1), g)  # PyTorch divides no negative one
+    elif reduce == "prod":
+        own = torch.eye(data.size(axis), dtype=torch.bool).view([data.size(axis), data.size(axis)] + [1 for _ in range(data.dim() - axis - 1)])
+        each = torch.where(mask, x, torch.ones_like(x)).unsqueeze(axis + 1)
+        others = torch.prod(torch.where(own, torch.ones_like(each), each), axis + 2)
+        others = others if initial is None else others * float(initial)
+        g = g * torch.where(torch.logical_or(x == 0, torch.isnan(x)), others, out / x)
+    return torch.sum(torch.where(mask, g, torch.zeros_like(g)), [axis])
 
 
 def linalg_vander(x, n: Optional[int]):
