@@ -45,3 +45,10 @@ row("name_as_tensor_of_list", "aten::as_tensor.list(a)", a=[1.5, 2.0])
 row("name_as_tensor", "aten::as_tensor(x, dtype=d)", x=f32(2), d=7, also=[{"d": None}])
 row("name_tril_indices", "aten::tril_indices(a, b, n)", a=4, b=3, n=0, also=[{"n": 1}, {"n": -2}, {"a": 0}])
 row("name_arange_of_bytes", "aten::arange.start_step(0, n, 1, dtype=torch.uint8)", n=-0.5, also=[{"n": 5.5}])
+row("tensor_of_typed_empty_lists", """
+    a: List[int] = []
+    b: List[bool] = []
+    c: List[List[int]] = []
+    d: List[float] = []
+    return torch.tensor(a), torch.tensor(b), torch.tensor(c), torch.tensor(d), torch.tensor(x), torch.as_tensor(x), torch.tensor(y), torch.tensor(x, dtype=torch.float64)""",
+    x=[], y=[[]], types={"x": "List[int]", "y": "List[List[bool]]"}, also=[{"x": [1, 2], "y": [[True], [False]]}])

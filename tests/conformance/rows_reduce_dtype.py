@@ -69,6 +69,9 @@ row("nansum_to_bool_of_floats", "torch.nansum(x, dtype=torch.bool)", x=f32(3), r
 row("nansum_of_complex", "torch.nansum(x)", x=random("c64", 3), raises="nansum")
 row("cumsum_to_bool", "torch.cumsum(x, 0, dtype=torch.bool)", x=f32(3), raises="not implemented for 'Bool'")
 row("cumsum_in_place_to_another_dtype", "x.cumsum_(0, dtype=torch.float64)", x=f32(3), raises="should match")
+for have, asked in (("f16", "float32"), ("f16", "bfloat16"), ("bf16", "float64"), ("i8", "int32"), ("i16", "int64")):
+    row(f"cumsum_in_place_of_{have}_to_{asked}", f"x.cumsum_(0, dtype=torch.{asked})", x=random(have, 3), raises="should match")
+row("cumprod_in_place_to_its_own_dtype", "x.cumprod_(0, dtype=torch.float16)", x=random("f16", 5), mutates=True)
 row("mean_to_an_integer", "torch.mean(x, dtype=torch.int32)", x=f32(3), raises="could not infer output dtype")
 row("norm_to_a_narrower_dtype", "torch.norm(x, 2, dtype=torch.float32)", x=f64(3), raises="without narrowing")
 row("norm_of_halves_to_other_halves", "torch.linalg.vector_norm(x, 2, dtype=torch.bfloat16)", x=random("f16", 3), raises="without narrowing")

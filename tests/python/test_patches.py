@@ -19,6 +19,7 @@ def replaced():
     return [builtins.len, torch.compile, torch.Tensor.data, torch.autograd.Function.apply, torch.autograd._make_grads,
             torch.autocast.__enter__, torch._jit_internal.module_has_exports, symbolic_shapes.sym_eq, nn.TransformerEncoder.forward,
             torch.backends.mha.get_fastpath_enabled(), torch.fx._symbolic_trace._is_fx_tracing_flag,
+            dict(torch.ops.aten.multilabel_margin_loss_forward.default.py_kernels),
             hasattr(proxy_tensor.PythonKeyTracer, "record_stack_traces") and proxy_tensor.PythonKeyTracer.record_stack_traces,
             *(hasattr(torch.Tensor, name) for name in ("__round__", "is_integer", "bit_length", "astype"))]
 

@@ -187,7 +187,7 @@ def _(values):
 
 @limit(r"aten::isin\.", "assume_unique says that no element occurs twice; PyTorch promises nothing where one does")
 def _(values):
-    return values["assume_unique"] and any(t.unique().numel() != t.numel() for t in tensors(values))
+    return values["assume_unique"] and any(len(set(t.flatten().tolist())) != t.numel() for t in tensors(values))
 
 
 @limit(r"aten::factorial", "the answer does not fit 64 bits, where C++ promises none")
@@ -215,7 +215,7 @@ def _(values):
 
 # ---- What Rushlight leaves out -----------------------------------------------------------------------
 
-@limit(r"aten::\w+\.Scalar$|aten::(fmod|mathremainder|copysign|sub|mul|add|div|remainder|floordiv|pow\.Scalar_Scalar|log\.Scalar_Scalar|atan2\.Scalar_Scalar)$",
+@limit(r"(aten|prim)::\w+\.Scalar$|aten::(fmod|mathremainder|copysign|sub|mul|add|div|remainder|floordiv|pow\.Scalar_Scalar|log\.Scalar_Scalar|atan2\.Scalar_Scalar)$",
        "complex numbers that are no tensors have overloads of their own (aten::sinh.complex), which are refused by name")
 def _(values):
     return any(isinstance(v, complex) for v in values.values()) and not tensors(values)
@@ -229,8 +229,3 @@ def _(values):
 @limit(r"aten::(_?convolution|conv\d|conv_transpose)", "convolutions of complex numbers are refused")
 def _(values):
     return values["input"].is_complex()
-
-
-@limit(r"aten::(as_)?tensor(\.list)?$", "a list without items has no type of its own at run time: the tensor is float32")
-def _(values):
-    return values.get("data") == []

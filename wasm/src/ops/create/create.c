@@ -4,6 +4,7 @@
 
 #include "blocks/elements/fill.h"
 #include "call/define.h"
+#include "model/model.h"
 #include "tensor/layout.h"
 
 /* A complex number fits a real dtype only if its imaginary part is zero. */
@@ -298,8 +299,20 @@ RUSH_OP(tensor_of_number) {
     number = rush_float(((const rush_complex *)number.u.ref)->re); /* drops the imaginary part */
   return from_number(c, &number, dtype);
 }
+/* Returns the kind of the numbers that an empty list is declared to have, or NONE. */
+static uint32_t declared_kind(const rush_call *c, uint32_t type) {
+  const rush_model *m = c->model;
+  while (type < m->n_types && m->types[type].kind == RUSH_TYPE_LIST)
+    type = m->lists[m->types[type].list];
+  const uint32_t kind = type < m->n_types ? m->types[type].kind : RUSH_TYPE_NONE;
+  return kind == RUSH_TYPE_INT       ? RUSH_KIND_INT
+         : kind == RUSH_TYPE_BOOL    ? RUSH_KIND_BOOL
+         : kind == RUSH_TYPE_COMPLEX ? RUSH_KIND_COMPLEX
+                                     : RUSH_KIND_NONE;
+}
+
 /* Derives the sizes of a nested list from the first item of each level. *kind is the kind of the
- * numbers, or NONE for an empty list. */
+ * numbers; an empty list has the kind of its type. */
 static rush_status list_sizes(rush_call *c, const rush_value *v, int *rank, int64_t *sizes,
                               uint32_t *kind) {
   *rank = 0;
@@ -309,7 +322,10 @@ static rush_status list_sizes(rush_call *c, const rush_value *v, int *rank, int6
     RUSH_CHECK(c->ctx, *rank < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
                "lists nested more than %d deep", RUSH_MAX_RANK);
     sizes[(*rank)++] = (int64_t)list->n;
-    if (list->n == 0) return RUSH_OK;
+    if (list->n == 0) {
+      *kind = declared_kind(c, list->type);
+      return RUSH_OK;
+    }
     v = &list->items[0];
   }
   *kind = v->kind;

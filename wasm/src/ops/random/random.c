@@ -168,6 +168,7 @@ static void fill_many(rush_call *c, rush_tensor *t, rush_dtype drawn, double mea
 
 static rush_status fill_normal_as(rush_call *c, rush_tensor *t, rush_dtype drawn, double mean,
                                   double std) {
+  RUSH_CHECK_ARG(std >= 0, "normal expects std >= 0.0, but found std %g", std);
   RUSH_TRY(need_float(c, t, "normal_kernel_cpu"));
   if (t->numel >= 16 && rush_is_contiguous(t))
     fill_many(c, t, drawn, mean, std);
@@ -177,7 +178,6 @@ static rush_status fill_normal_as(rush_call *c, rush_tensor *t, rush_dtype drawn
 }
 
 static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double std) {
-  RUSH_CHECK_ARG(std >= 0, "normal expects std >= 0.0, but found std %g", std);
   if (rush_is_complex(t->dtype)) { /* each part has half the variance */
     rush_tensor both;
     RUSH_TRY(both_parts(c, t, &both));
@@ -192,9 +192,18 @@ RUSH_OP(normal) {
   RUSH_TRY(target(c, &out));
   return fill_normal(c, out, arg_float(c, 1), arg_float(c, 2));
 }
+/* Contiguous halves are drawn as floats, others one by one. */
+static rush_status fill_halves(rush_call *c, rush_tensor *t, double mean, double std) {
+  rush_tensor *wide = t;
+  if (rush_is_contiguous(t)) RUSH_TRY(tmp_new(c, RUSH_FLOAT32, t->rank, t->sizes, &wide));
+  RUSH_TRY(fill_normal_as(c, wide, t->dtype, mean, std));
+  return wide != t ? rush_tensor_copy(c->heap, t, wide) : RUSH_OK;
+}
 RUSH_OP(normal_self) {
-  RUSH_TRY(rush_check_write(c->ctx, arg_tensor(c, 0)));
-  RUSH_TRY(fill_normal(c, arg_tensor(c, 0), arg_float(c, 1), arg_float(c, 2)));
+  rush_tensor *t = arg_tensor(c, 0);
+  const double mean = arg_float(c, 1), std = arg_float(c, 2);
+  RUSH_TRY(rush_check_write(c->ctx, t));
+  RUSH_TRY((rush_is_half(t->dtype) ? fill_halves : fill_normal)(c, t, mean, std));
   ret_retained(c, 0, &c->args[0]);
   return RUSH_OK;
 }
