@@ -8,49 +8,48 @@ namespace rush {
 
 const char kHelp[] = R"(usage: rushlight COMMAND ...
 
-  export MODEL.pt -o MODEL.rush   bring a TorchScript model into a .rush file
-    --input [NAME=]SPEC           an example input, once per input, in order or by name:
-                                    1x3x224x224[:DTYPE[:LO..HI]]  random; Nx3 where a size may change
-                                    @FILE.npy                     a given array
-                                    5, 0.5, True, text            for an int, float, bool, str
-    --output-names A,B            what the outputs are called
-    --method NAME                 a method besides or instead of forward; may be repeated
-    --load-library LIB.so         registers operators; may be repeated
-    --train                       leave the training mode as it is
-    --allow-missing               write the file although the runtime lacks operators
-    --quantize BITS               int8: linear layers with weights and activations of 8 bits;
-                                    int8-static: convolutions, too, calibrated by the inputs;
-                                    int4[:64|:128][:zero-points]: linear layers with weights of 4 bits, too;
-                                    weights alone: int8-weights, int4-weights[:64|:128][:zero-points];
-                                    smaller files: float16
-    --no-verify                   do not run the written file and compare it with PyTorch
+  export MODEL.pt -o MODEL.rush   export a TorchScript model to a .rush file
+    --input [NAME=]SPEC           give an example input; repeat it for each input, in order or by name:
+                                    1x3x224x224[:DTYPE[:LO..HI]]  random numbers; Nx3: N is an open size
+                                    @FILE.npy                     an array
+                                    5, 0.5, True, text            an int, float, bool, str
+    --output-names A,B            name the outputs
+    --method NAME                 export a method besides or instead of forward; may be repeated
+    --load-library LIB.so         load a library of operators; may be repeated
+    --train                       keep the training mode of the model
+    --allow-missing               write the file even if the runtime lacks operators
+    --quantize BITS               int8: 8 bits for weights and activations of linear layers;
+                                    int8-static: also convolutions, calibrated with the inputs;
+                                    int4[:64|:128][:zero-points]: 4 bits for weights of linear layers;
+                                    int8-weights, int4-weights[:64|:128][:zero-points]: only weights;
+                                    float16: halves in the file
+    --no-verify                   do not run the file and compare it with PyTorch
     --no-test-vectors             store no test vectors
     --no-source                   store no source lines and none of PyTorch's texts
-    --trace                       store what each operator gives in PyTorch, for diff
+    --trace                       store PyTorch's result of each operator, for diff
     --dump-after PASS             print each method after a pass
     --json                        print the report as JSON
 
-  inspect MODEL.rush              say what is in a file
-    --json                        as JSON
-    --graph, --code               PyTorch's own graph or code of the model and each submodule
-    --weights OUT.safetensors     give the weights back
-                                  a table of its layers: npx rushlight inspect --layers
+  inspect MODEL.rush              print the contents of a file
+    --json                        print them as JSON
+    --graph, --code               print PyTorch's own graph or code of the model and each submodule
+    --weights OUT.safetensors     write the weights to a file; for a table of the layers, use
+                                  npx rushlight inspect --layers
 
   verify MODEL.rush               replay the test vectors in a file
-    --json                        print what came of it as JSON
-    --max-bytes N                 the most memory that the model and its runs may take
-    --max-steps N                 the most instructions of one run: a loop without end ends there
+    --json                        print the results as JSON
+    --max-bytes N                 limit the memory of the model and its runs
+    --max-steps N                 limit the instructions of a run, which also ends endless loops
 
-  diff MODEL.rush                 run it beside PyTorch, name the first value that differs
-    --torch MODEL.pt              the model that it was exported from, with
-    --input, --method,            what it shall run on, as for export
+  diff MODEL.rush                 compare a run with PyTorch, and name the first value that differs
+    --torch MODEL.pt              compare with the exported model (default: the trace in the file)
+    --input, --method,            choose the run, as for export
     --load-library, --train
-    --rtol R, --atol A            how close values must be; by default what the dtype deserves
+    --rtol R, --atol A            set the tolerances (default: those of the dtype)
     --max-bytes, --max-steps      as for verify
-                                  without --torch: beside the trace in the file
 
-A .pt file and a library run code on this machine: use files that you trust. A .rush file does not.
-Files are run and timed in Node by the package's program: npx rushlight --help
+A .pt file and a library run code on this machine: use only files that you trust. A .rush file does not.
+To run and time files in Node, see npx rushlight --help.
 )";
 
 namespace {
