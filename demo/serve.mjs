@@ -48,7 +48,8 @@ async function answer(request, response) {
   const refuse = (/** @type {number} */ code, /** @type {string} */ text, more = {}) =>
     response.writeHead(code, { ...headers, 'Content-Type': 'text/plain; charset=utf-8', ...more }).end(`${text}\n`);
   // A page of another site whose name leads here would otherwise read what is served.
-  if (!/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(request.headers.host ?? '')) return refuse(403, 'this server answers to localhost');
+  if (!/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(request.headers.host ?? ''))
+    return refuse(403, 'this server answers to localhost');
   if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(405, 'only GET and HEAD');
   const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
   if (pathname === '/') return refuse(302, 'see /demo/', { Location: '/demo/' });
@@ -67,7 +68,9 @@ async function answer(request, response) {
   Object.assign(headers, { 'Content-Type': type, ETag: tag, 'Accept-Ranges': 'bytes' });
   if (request.headers['if-none-match'] === tag) return response.writeHead(304, headers).end();
 
-  let begin = 0, end = size - 1, code = 200;
+  let begin = 0,
+    end = size - 1,
+    code = 200;
   const range = /^bytes=(\d*)-(\d*)$/.exec(request.headers.range ?? '');
   if (range && (range[1] || range[2])) {
     if (range[1]) {
@@ -82,7 +85,9 @@ async function answer(request, response) {
   }
   response.writeHead(code, { ...headers, 'Content-Length': end - begin + 1 });
   if (request.method === 'HEAD' || end < begin) return response.end();
-  createReadStream(found.file, { start: begin, end }).on('error', () => response.destroy()).pipe(response);
+  createReadStream(found.file, { start: begin, end })
+    .on('error', () => response.destroy())
+    .pipe(response);
 }
 
 /**
@@ -103,16 +108,17 @@ export function serve(port) {
       const at = /** @type {import('node:net').AddressInfo} */ (server.address());
       resolve({
         url: `http://localhost:${at.port}`,
-        close: () => new Promise((done) => {
-          server.close(() => done());
-          server.closeAllConnections();
-        }),
+        close: () =>
+          new Promise((done) => {
+            server.close(() => done());
+            server.closeAllConnections();
+          }),
       });
     });
   });
 }
 
-if (process.argv[1] && await realpath(process.argv[1]) === fileURLToPath(import.meta.url)) {
+if (process.argv[1] && (await realpath(process.argv[1])) === fileURLToPath(import.meta.url)) {
   const port = Number(process.argv[2] ?? 8080);
   if (!(Number.isInteger(port) && port >= 0 && port < 65536)) {
     console.error(`a port is a number from 0 to 65535, not "${process.argv[2]}": ./dev serve 8080`);
@@ -120,7 +126,9 @@ if (process.argv[1] && await realpath(process.argv[1]) === fileURLToPath(import.
   }
   try {
     const { url } = await serve(port);
-    const guide = existsSync(join(ROOT, 'build/docs/guide/index.html')) ? `the guide is ${url}/build/docs/guide/` : './dev docs makes the guide';
+    const guide = existsSync(join(ROOT, 'build/docs/guide/index.html'))
+      ? `the guide is ${url}/build/docs/guide/`
+      : './dev docs makes the guide';
     console.log(`serving ${url}/demo/; ${guide} (Ctrl-C stops)`);
   } catch (error) {
     const code = /** @type {NodeJS.ErrnoException} */ (error).code;

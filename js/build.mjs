@@ -1,13 +1,24 @@
 // Puts what is made elsewhere into the package: node js/build.mjs [--all] [--types]
 //
 //   wasm/    the binaries, and what slim needs to know of them, from build/<simd|relaxed>/dist
-//   types/   .d.ts files from the JSDoc comments, and globals.d.ts (--types: where they are older than src/; --all), with tests/node_modules' TypeScript
-//   cjs/     src/ and types/ for who has only CommonJS, as Jest: file by file, so that what is one there is one here (--all)
-//   LICENSE, THIRD_PARTY_NOTICES (--all)
+//   types/   .d.ts files from the JSDoc comments, and globals.d.ts (--types: where they are older than src/; --all),
+// with tests/node_modules' TypeScript   cjs/     src/ and types/ for who has only CommonJS, as Jest: file by file, so
+// that what is one there is one here (--all)   LICENSE, THIRD_PARTY_NOTICES (--all)
 //
-// Others may read the package at the same time: a file that is the same already is left alone, and a new one takes its place whole.
+// Others may read the package at the same time: a file that is the same already is left alone, and a new one takes its
+// place whole.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -35,7 +46,8 @@ function removeOthers(dir, made) {
 }
 
 function put(bytes, file) {
-  if (existsSync(file) && readFileSync(file).equals(bytes)) return utimesSync(file, new Date(), new Date()); // it is as new as its source
+  // It is as new as its source
+  if (existsSync(file) && readFileSync(file).equals(bytes)) return utimesSync(file, new Date(), new Date());
   mkdirSync(part, { recursive: true });
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(`${part}one`, bytes);
@@ -55,12 +67,19 @@ const ONLY_MODULES = /^(worker\/(worker|thread)|workerd)\./;
 
 async function putCommonJs() {
   const { default: esbuild } = await import(`${top}tests/node_modules/esbuild/lib/main.js`);
-  const files = new Map([['package.json', '{"type": "commonjs"}\n'], ['wasm.d.ts', readFileSync(`${js}wasm.d.ts`, 'utf8').replace('./types/', './')]]);
-  for (const name of filesIn(`${js}types`)) if (!ONLY_MODULES.test(name)) files.set(name, readFileSync(`${js}types/${name}`));
+  const files = new Map([
+    ['package.json', '{"type": "commonjs"}\n'],
+    ['wasm.d.ts', readFileSync(`${js}wasm.d.ts`, 'utf8').replace('./types/', './')],
+  ]);
+  for (const name of filesIn(`${js}types`))
+    if (!ONLY_MODULES.test(name)) files.set(name, readFileSync(`${js}types/${name}`));
   for (const name of filesIn(`${js}src`)) {
     if (ONLY_MODULES.test(name)) continue;
     const { code } = esbuild.transformSync(readFileSync(`${js}src/${name}`, 'utf8'), {
-      format: 'cjs', platform: 'node', target: 'node20', supported: { 'dynamic-import': false },
+      format: 'cjs',
+      platform: 'node',
+      target: 'node20',
+      supported: { 'dynamic-import': false },
       define: { 'import.meta.url': 'fileUrl' },
     });
     const needed = Object.entries(FROM_NODE).filter(([word]) => new RegExp(`\\b${word}\\b`).test(code));
@@ -76,7 +95,8 @@ const built = ['simd', 'relaxed'].filter((backend) => existsSync(dist(backend)))
 if (built.length < (all ? 2 : 1)) fail('there are no binaries: run ./dev build simd relaxed');
 for (const backend of built) {
   for (const ending of ['wasm', 'reach.json']) {
-    if (all || existsSync(dist(backend, ending))) put(readFileSync(dist(backend, ending)), `${js}wasm/rushlight-${backend}.${ending}`);
+    if (all || existsSync(dist(backend, ending)))
+      put(readFileSync(dist(backend, ending)), `${js}wasm/rushlight-${backend}.${ending}`);
   }
 }
 
@@ -85,7 +105,11 @@ if (all || (process.argv.includes('--types') && newest(`${js}types`) < newest(`$
   const tsc = `${top}tests/node_modules/typescript/bin/tsc`;
   if (!existsSync(tsc)) fail('there is no tests/node_modules/typescript: run ./dev setup');
   const made = `${part}types/`;
-  execFileSync(process.execPath, [tsc, '-p', `${js}tsconfig.json`, '--outDir', made, '--typeRoots', `${top}tests/node_modules/@types`], { stdio: 'inherit' });
+  execFileSync(
+    process.execPath,
+    [tsc, '-p', `${js}tsconfig.json`, '--outDir', made, '--typeRoots', `${top}tests/node_modules/@types`],
+    { stdio: 'inherit' },
+  );
   const names = new Set(filesIn(made));
   for (const name of names) {
     const globals = name.includes('/') ? '../globals.d.ts' : './globals.d.ts';
@@ -97,6 +121,7 @@ if (all || (process.argv.includes('--types') && newest(`${js}types`) < newest(`$
 
 if (all) {
   await putCommonJs();
-  for (const name of readdirSync(top).filter((n) => /^(LICENSE|THIRD_PARTY_NOTICES)/.test(n))) put(readFileSync(top + name), js + name);
+  for (const name of readdirSync(top).filter((n) => /^(LICENSE|THIRD_PARTY_NOTICES)/.test(n)))
+    put(readFileSync(top + name), js + name);
 }
 rmSync(part, { recursive: true, force: true });

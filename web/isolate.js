@@ -3,7 +3,8 @@
 //   <script src="isolate.js"></script>
 //
 // In the page it installs itself as a service worker, and loads the page once more; as the service worker it adds the
-// headers to everything that comes through it. What comes from other origins needs CORS or Cross-Origin-Resource-Policy then.
+// headers to everything that comes through it. What comes from other origins needs CORS or Cross-Origin-Resource-Policy
+// then.
 
 (() => {
   const HEADERS = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
@@ -14,23 +15,32 @@
     worker.addEventListener('activate', (/** @type {any} */ e) => e.waitUntil(worker.clients.claim()));
     worker.addEventListener('fetch', (/** @type {any} */ e) => {
       const { request } = e;
-      if (request.cache === 'only-if-cached' && request.mode !== 'same-origin') return; // of the developer tools; fetch() refuses it
-      e.respondWith((async () => {
-        const response = await fetch(request);
-        if (response.status === 0) return response; // opaque: nothing may be added
-        const headers = new Headers(response.headers);
-        for (const [name, value] of Object.entries(HEADERS)) headers.set(name, value);
-        const empty = [204, 205, 304].includes(response.status);
-        return new Response(empty ? null : response.body, { status: response.status, statusText: response.statusText, headers });
-      })());
+      // Of the developer tools; fetch() refuses it
+      if (request.cache === 'only-if-cached' && request.mode !== 'same-origin') return;
+      e.respondWith(
+        (async () => {
+          const response = await fetch(request);
+          if (response.status === 0) return response; // opaque: nothing may be added
+          const headers = new Headers(response.headers);
+          for (const [name, value] of Object.entries(HEADERS)) headers.set(name, value);
+          const empty = [204, 205, 304].includes(response.status);
+          return new Response(empty ? null : response.body, {
+            status: response.status,
+            statusText: response.statusText,
+            headers,
+          });
+        })(),
+      );
     });
     return;
   }
 
   const { crossOriginIsolated, isSecureContext, sessionStorage, location, navigator } = globalThis;
-  const { src } = /** @type {HTMLScriptElement} */ (document.currentScript), key = `isolate ${location.pathname}`;
+  const { src } = /** @type {HTMLScriptElement} */ (document.currentScript),
+    key = `isolate ${location.pathname}`;
   if (crossOriginIsolated || !isSecureContext || !navigator.serviceWorker) return;
-  if (sessionStorage.getItem(key)) { // it was loaded anew already: whatever is in the way, once is enough
+  if (sessionStorage.getItem(key)) {
+    // it was loaded anew already: whatever is in the way, once is enough
     sessionStorage.removeItem(key);
     return;
   }

@@ -7,7 +7,16 @@ const top = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 /** @type {Partial<import('typedoc').TypeDocOptions>} */
 export default {
   name: 'rushlight',
-  entryPoints: ['index', 'media/image', 'media/audio', 'api/cache', 'api/fx', 'api/bundler', 'media/npy', 'media/safetensors'].map((name) => top(`js/src/${name}.js`)),
+  entryPoints: [
+    'index',
+    'media/image',
+    'media/audio',
+    'api/cache',
+    'api/fx',
+    'api/bundler',
+    'media/npy',
+    'media/safetensors',
+  ].map((name) => top(`js/src/${name}.js`)),
   tsconfig: top('js/tsconfig.json'),
   compilerOptions: { typeRoots: [top('tests/node_modules/@types')] },
   out: top('build/docs/js'),

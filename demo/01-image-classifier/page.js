@@ -16,7 +16,11 @@ const ready = loadModel(FOLDER, byId('status'));
 const classes = fetchJson(`${FOLDER}/classes.json`);
 Promise.all([ready, classes]).catch((error) => showError(byId('status'), error));
 
-/** Runs the model on `image` and shows what it says. @param {NonNullable<typeof input>} image @param {number} prepared ms */
+/**
+ * Runs the model on `image` and shows what it says.
+ * @param {NonNullable<typeof input>} image
+ * @param {number} prepared ms
+ */
 async function classify(image, prepared) {
   const mine = turn;
   const { model } = await ready;
@@ -27,17 +31,29 @@ async function classify(image, prepared) {
   if (mine !== turn) return;
   input = image;
   again.disabled = false;
-  byId('answer').replaceChildren(...top(logits.data, names).map(({ name, probability }) => {
-    const line = element('li', {}, element('span', {}, name),
-      element('span', { className: 'value' }, `${(probability * 100).toFixed(1)} %`));
-    line.style.setProperty('--part', String(probability));
-    return line;
-  }));
-  byId('time').textContent = `Run in ${milliseconds(took)}${prepared ? `, picture prepared in ${milliseconds(prepared)}` : ''}.`;
+  byId('answer').replaceChildren(
+    ...top(logits.data, names).map(({ name, probability }) => {
+      const line = element(
+        'li',
+        {},
+        element('span', {}, name),
+        element('span', { className: 'value' }, `${(probability * 100).toFixed(1)} %`),
+      );
+      line.style.setProperty('--part', String(probability));
+      return line;
+    }),
+  );
+  byId('time').textContent =
+    `Run in ${milliseconds(took)}${prepared ? `, picture prepared in ${milliseconds(prepared)}` : ''}.`;
   byId('runs').textContent = '';
 }
 
-/** Draws the picture; what the model sees of it is bright, the rest dimmed. @param {CanvasImageSource} image @param {number} width @param {number} height */
+/**
+ * Draws the picture; what the model sees of it is bright, the rest dimmed.
+ * @param {CanvasImageSource} image
+ * @param {number} width
+ * @param {number} height
+ */
 function draw(image, width, height) {
   const scale = Math.min(1, 640 / Math.max(width, height));
   canvas.width = Math.round(width * scale);
@@ -45,7 +61,8 @@ function draw(image, width, height) {
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
   context.drawImage(image, 0, 0, canvas.width, canvas.height);
   const side = (Math.min(canvas.width, canvas.height) * 224) / 256;
-  const x = (canvas.width - side) / 2, y = (canvas.height - side) / 2;
+  const x = (canvas.width - side) / 2,
+    y = (canvas.height - side) / 2;
   context.fillStyle = '#0006';
   context.beginPath();
   context.rect(0, 0, canvas.width, canvas.height);
@@ -134,8 +151,11 @@ addEventListener('paste', (event) => {
 const { samples = [] } = await fetchJson(`${FOLDER}/manifest.json`).catch(() => ({}));
 for (const { file: name, caption, credit } of samples) {
   const url = `${FOLDER}/photos/${name}`;
-  const button = element('button', { type: 'button', title: `${caption} (${credit})` },
-    element('img', { src: url, alt: caption, width: 96, height: 96 }));
+  const button = element(
+    'button',
+    { type: 'button', title: `${caption} (${credit})` },
+    element('img', { src: url, alt: caption, width: 96, height: 96 }),
+  );
   button.dataset.file = name;
   button.addEventListener('click', async () => show(await (await fetch(url)).blob(), name));
   byId('samples').append(button);

@@ -6,9 +6,15 @@ import { imageToTensor } from '../../js/src/media/image.js'; // in a project of 
  * The model's input for a picture: the same pixels give the same tensor as in Python, bit for bit.
  * @param {import('../../js/src/media/image.js').ImageSource} source
  */
-export const preprocess = (source) => imageToTensor(source, {
-  size: 256, crop: 224, interpolation: 'bicubic', like: 'pil', mean: 127 / 255, std: 128 / 255,
-});
+export const preprocess = (source) =>
+  imageToTensor(source, {
+    size: 256,
+    crop: 224,
+    interpolation: 'bicubic',
+    like: 'pil',
+    mean: 127 / 255,
+    std: 128 / 255,
+  });
 
 /**
  * The classes of the highest logits, with their softmax.

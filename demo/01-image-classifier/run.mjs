@@ -17,14 +17,18 @@ const classes = await json('classes.json');
 const model = await load(new URL(manifest.file, folder));
 console.log(`${manifest.title}, backend ${model.backend.name}: ${model.backend.reason}`);
 
-const pictures = process.argv.length > 2 ? process.argv.slice(2)
-  : manifest.samples.map((/** @type {any} */ sample) => new URL(`photos/${sample.file}`, folder));
+const pictures =
+  process.argv.length > 2
+    ? process.argv.slice(2)
+    : manifest.samples.map((/** @type {any} */ sample) => new URL(`photos/${sample.file}`, folder));
 for (const picture of pictures) {
   const image = preprocess(await decode(picture));
   const start = performance.now();
   const { logits } = await model.run({ image });
   const took = performance.now() - start;
-  const answers = top(logits.data, classes, 3).map(({ name, probability }) => `${name} ${(probability * 100).toFixed(0)} %`);
+  const answers = top(logits.data, classes, 3).map(
+    ({ name, probability }) => `${name} ${(probability * 100).toFixed(0)} %`,
+  );
   console.log(`${String(picture).split('/').pop()}: ${answers.join(', ')} (${took.toFixed(1)} ms)`);
 }
 model.dispose();

@@ -3,8 +3,17 @@ import { SemanticIndex } from './search.js';
 import { makeTokenizer } from './tokenizer.js';
 
 const FOLDER = '../../build/demo/02-semantic-search';
-const EXAMPLES = ['a sleepy pet', 'my computer is broken', 'what to wear when it pours', 'getting old',
-  'a journey by rail', 'the night sky', 'losing money', 'music', 'how plants survive'];
+const EXAMPLES = [
+  'a sleepy pet',
+  'my computer is broken',
+  'what to wear when it pours',
+  'getting old',
+  'a journey by rail',
+  'the night sky',
+  'losing money',
+  'music',
+  'how plants survive',
+];
 const byId = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const query = /** @type {HTMLInputElement} */ (byId('query'));
 const status = byId('status');
@@ -15,7 +24,9 @@ const breathe = () => new Promise((next) => setTimeout(next));
 async function prepare() {
   const [{ model }, { Tokenizer }, json, config, text] = await Promise.all([
     loadModel(FOLDER, status),
-    import(`${FOLDER}/tokenizers.mjs`).catch(() => { throw new Error('There is no tokenizer yet. Run ./dev demo first.'); }),
+    import(`${FOLDER}/tokenizers.mjs`).catch(() => {
+      throw new Error('There is no tokenizer yet. Run ./dev demo first.');
+    }),
     fetchJson(`${FOLDER}/tokenizer.json`),
     fetchJson(`${FOLDER}/tokenizer_config.json`),
     fetch('sentences.txt').then((response) => response.text()),
@@ -34,8 +45,16 @@ async function prepare() {
   const took = performance.now() - start;
   bar.remove();
   line.remove();
-  status.querySelector('dl')?.append(element('dt', {}, 'Sentences'), element('dd', {},
-    `${sentences.length}, read in ${(took / 1000).toFixed(1)} s (${milliseconds(took / sentences.length)} each)`));
+  status
+    .querySelector('dl')
+    ?.append(
+      element('dt', {}, 'Sentences'),
+      element(
+        'dd',
+        {},
+        `${sentences.length}, read in ${(took / 1000).toFixed(1)} s (${milliseconds(took / sentences.length)} each)`,
+      ),
+    );
   return index;
 }
 
@@ -56,12 +75,18 @@ async function search() {
     const took = performance.now() - start;
     if (mine !== turn) return;
     byId('time').textContent = `Found in ${milliseconds(took)}: ${index.tokenize(text).length} tokens.`;
-    byId('results').replaceChildren(...results.map(({ text: sentence, score }) => {
-      const item = element('li', {}, element('span', {}, sentence),
-        element('span', { className: 'value' }, score.toFixed(3)));
-      item.style.setProperty('--part', String(Math.max(0, score)));
-      return item;
-    }));
+    byId('results').replaceChildren(
+      ...results.map(({ text: sentence, score }) => {
+        const item = element(
+          'li',
+          {},
+          element('span', {}, sentence),
+          element('span', { className: 'value' }, score.toFixed(3)),
+        );
+        item.style.setProperty('--part', String(Math.max(0, score)));
+        return item;
+      }),
+    );
     history.replaceState(null, '', `?q=${encodeURIComponent(text)}`);
   } catch (error) {
     if (mine === turn) showError(byId('time'), error);

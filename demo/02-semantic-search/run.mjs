@@ -23,7 +23,8 @@ const start = performance.now();
 await index.add(sentences);
 console.log(`${sentences.length} sentences read in ${((performance.now() - start) / 1000).toFixed(1)} s`);
 
-const queries = process.argv.length > 2 ? process.argv.slice(2) : ['a sleepy pet', 'my computer is broken', 'the night sky'];
+const queries =
+  process.argv.length > 2 ? process.argv.slice(2) : ['a sleepy pet', 'my computer is broken', 'the night sky'];
 for (const query of queries) {
   const start = performance.now();
   const results = await index.search(query, 3);

@@ -29,7 +29,8 @@ export class SemanticIndex {
    * @param {string[]} sentences @param {(done: number) => void | Promise<void>} [onProgress]
    */
   async add(sentences, onProgress) {
-    const order = sentences.map((text, i) => ({ i, length: this.tokenize(text).length }))
+    const order = sentences
+      .map((text, i) => ({ i, length: this.tokenize(text).length }))
       .sort((a, b) => a.length - b.length);
     const vectors = new Float32Array(sentences.length * WIDTH);
     for (let at = 0; at < order.length; at += 8) {

@@ -25,9 +25,11 @@ export function batch(texts) {
   const shape = [texts.length, length];
   const ids = new BigInt64Array(texts.length * length);
   const mask = new BigInt64Array(texts.length * length);
-  texts.forEach((text, row) => text.forEach((id, column) => {
-    ids[row * length + column] = BigInt(id);
-    mask[row * length + column] = 1n;
-  }));
+  texts.forEach((text, row) =>
+    text.forEach((id, column) => {
+      ids[row * length + column] = BigInt(id);
+      mask[row * length + column] = 1n;
+    }),
+  );
   return { ids: { dtype: 'int64', shape, data: ids }, mask: { dtype: 'int64', shape, data: mask } };
 }

@@ -32,10 +32,29 @@ const product = (a, b) => a.map((row) => row.map((_, j) => row.reduce((sum, v, k
 
 /** From the picture to the result, about the middle. */
 function perspective() {
-  const angle = (number('turn') * Math.PI) / 180, middle = (SIZE - 1) / 2;
-  const c = Math.cos(angle) * number('zoom'), s = Math.sin(angle) * number('zoom');
-  return product(product([[1, 0, middle], [0, 1, middle], [0, 0, 1]], [[c, -s, 0], [s, c, 0], [0, number('tilt'), 1]]),
-    [[1, 0, -middle], [0, 1, -middle], [0, 0, 1]]).flat();
+  const angle = (number('turn') * Math.PI) / 180,
+    middle = (SIZE - 1) / 2;
+  const c = Math.cos(angle) * number('zoom'),
+    s = Math.sin(angle) * number('zoom');
+  return product(
+    product(
+      [
+        [1, 0, middle],
+        [0, 1, middle],
+        [0, 0, 1],
+      ],
+      [
+        [c, -s, 0],
+        [s, c, 0],
+        [0, number('tilt'), 1],
+      ],
+    ),
+    [
+      [1, 0, -middle],
+      [0, 1, -middle],
+      [0, 0, 1],
+    ],
+  ).flat();
 }
 
 /** @param {ArrayLike<number>} values */
@@ -46,12 +65,16 @@ async function run() {
   const mine = turn;
   try {
     const { current, way } = await model;
-    const mix = Array.from({ length: SIZE ** 2 }, (_, i) => Number(i % SIZE === (mirror.checked ? SIZE - 1 - Math.floor(i / SIZE) : Math.floor(i / SIZE))));
+    const mix = Array.from({ length: SIZE ** 2 }, (_, i) =>
+      Number(i % SIZE === (mirror.checked ? SIZE - 1 - Math.floor(i / SIZE) : Math.floor(i / SIZE))),
+    );
     const start = performance.now();
     const { result } = await current.run({ image: float32(image), warp: float32(perspective(), 3), mix: float32(mix) });
     const took = performance.now() - start;
     if (mine !== turn) return;
-    [...byId('result').children].forEach((pixel, i) => /** @type {HTMLElement} */ (pixel).style.setProperty('--value', result.data[i]));
+    [...byId('result').children].forEach((pixel, i) =>
+      /** @type {HTMLElement} */ (pixel).style.setProperty('--value', result.data[i]),
+    );
     byId('result').dataset.way = way;
     byId('time').textContent = `Run in ${milliseconds(took)}.`;
   } catch (error) {
@@ -61,20 +84,42 @@ async function run() {
 
 /** @param {keyof typeof WAYS} way */
 async function choose(way) {
-  const mine = ++turn, before = model;
+  const mine = ++turn,
+    before = model;
   const read = reader(`trace-${way}`);
   model = (async () => {
     const manifest = JSON.parse(new TextDecoder().decode(await read('manifest.json')));
     const current = await load(await read(manifest.file), await optionsOf(manifest, read));
     return { current, way };
   })();
-  model.then(({ current }) => {
-    if (mine !== turn) return;
-    const facts = [['Operators', current.describe().operators.map((/** @type {any} */ o) => o.name).join(', ')], ['Backend', `${current.backend.name}: ${current.backend.reason}`]];
-    byId('status').replaceChildren(element('dl', {}, ...facts.flatMap(([name = '', text = '']) => [element('dt', {}, name), element('dd', {}, text)])));
-  }, (error) => showError(byId('status'), error));
+  model.then(
+    ({ current }) => {
+      if (mine !== turn) return;
+      const facts = [
+        [
+          'Operators',
+          current
+            .describe()
+            .operators.map((/** @type {any} */ o) => o.name)
+            .join(', '),
+        ],
+        ['Backend', `${current.backend.name}: ${current.backend.reason}`],
+      ];
+      byId('status').replaceChildren(
+        element(
+          'dl',
+          {},
+          ...facts.flatMap(([name = '', text = '']) => [element('dt', {}, name), element('dd', {}, text)]),
+        ),
+      );
+    },
+    (error) => showError(byId('status'), error),
+  );
   await run();
-  before?.then(({ current }) => current.dispose(), () => {});
+  before?.then(
+    ({ current }) => current.dispose(),
+    () => {},
+  );
 }
 
 for (const [way, text] of Object.entries(WAYS)) {
@@ -83,7 +128,10 @@ for (const [way, text] of Object.entries(WAYS)) {
   byId('ways').append(element('label', {}, radio, text));
 }
 for (let i = 0; i < SIZE ** 2; i++) {
-  const pixel = element('button', { type: 'button', ariaLabel: `row ${Math.floor(i / SIZE) + 1}, column ${(i % SIZE) + 1}` });
+  const pixel = element('button', {
+    type: 'button',
+    ariaLabel: `row ${Math.floor(i / SIZE) + 1}, column ${(i % SIZE) + 1}`,
+  });
   const show = () => {
     pixel.style.setProperty('--value', String(image[i]));
     pixel.setAttribute('aria-pressed', String(image[i] === 1));
@@ -100,10 +148,21 @@ for (let i = 0; i < SIZE ** 2; i++) {
 for (const id of ['turn', 'zoom', 'tilt', 'mirror']) byId(id).addEventListener('input', run);
 await choose('javascript');
 
-load(`${FOLDER}/trace.rush`).catch((error) => { byId('missing').textContent = error.message; });
+load(`${FOLDER}/trace.rush`).catch((error) => {
+  byId('missing').textContent = error.message;
+});
 const { variants = [] } = await fetchJson(`${FOLDER}/manifest.json`).catch(() => ({}));
 for (const variant of variants) {
   const { title, maxAbs, medianMs } = await agreement({ load, read: reader(variant) });
-  byId('table').querySelector('tbody')?.append(element('tr', {}, element('td', {}, title),
-    element('td', {}, maxAbs ? maxAbs.toExponential(1) : '0'), element('td', {}, milliseconds(medianMs))));
+  byId('table')
+    .querySelector('tbody')
+    ?.append(
+      element(
+        'tr',
+        {},
+        element('td', {}, title),
+        element('td', {}, maxAbs ? maxAbs.toExponential(1) : '0'),
+        element('td', {}, milliseconds(medianMs)),
+      ),
+    );
 }

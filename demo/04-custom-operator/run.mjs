@@ -11,6 +11,11 @@ const folder = new URL('../../build/demo/04-custom-operator/', import.meta.url);
 await load(new URL('trace.rush', folder)).catch((e) => console.log(`${e.code}: ${e.message}\n`));
 const { variants } = JSON.parse(await readFile(new URL('manifest.json', folder), 'utf8'));
 for (const variant of variants) {
-  const { title, maxAbs, cases, medianMs } = await agreement({ load, read: (file) => readFile(new URL(`${variant}/${file}`, folder)) });
-  console.log(`${title.padEnd(20)} max abs ${maxAbs.toExponential(1)} from OpenCV in ${cases.length} cases, ${medianMs.toFixed(2)} ms`);
+  const { title, maxAbs, cases, medianMs } = await agreement({
+    load,
+    read: (file) => readFile(new URL(`${variant}/${file}`, folder)),
+  });
+  console.log(
+    `${title.padEnd(20)} max abs ${maxAbs.toExponential(1)} from OpenCV in ${cases.length} cases, ${medianMs.toFixed(2)} ms`,
+  );
 }

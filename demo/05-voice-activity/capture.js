@@ -9,7 +9,8 @@ class Capture extends AudioWorkletProcessor {
     joined.set(this.#block);
     joined.set(channel, this.#block.length);
     this.#block = joined;
-    if (joined.length >= 512) { // fewer messages
+    if (joined.length >= 512) {
+      // fewer messages
       this.port.postMessage(joined, [joined.buffer]);
       this.#block = new Float32Array(0);
     }

@@ -33,13 +33,15 @@ function draw() {
   const x = (/** @type {number} */ sample) => (sample / samples.length) * width;
   context.fillStyle = colour('--bar');
   context.globalAlpha = 0.35;
-  for (const { from, to } of stretches(heard)) context.fillRect(x(from * size), 0, x(to * size) - x(from * size), height);
+  for (const { from, to } of stretches(heard))
+    context.fillRect(x(from * size), 0, x(to * size) - x(from * size), height);
   context.globalAlpha = 1;
   context.fillStyle = colour('--quiet');
   let loudest = 0.05;
   for (const v of samples) loudest = Math.max(loudest, Math.abs(v));
   for (let column = 0; column < width; column++) {
-    let low = 0, high = 0;
+    let low = 0,
+      high = 0;
     const end = Math.floor(((column + 1) / width) * samples.length);
     for (let i = Math.floor((column / width) * samples.length); i < end; i++) {
       low = Math.min(low, samples[i]);
@@ -69,17 +71,23 @@ function tell(took) {
   const text = `Speech in ${seconds(spoken)} of ${seconds(heard.length)} s.`;
   canvas.setAttribute('aria-label', text);
   byId('time').textContent = `${text} ${heard.length} chunks of 32 ms, ${milliseconds(took / heard.length)} each.`;
-  byId('stretches').replaceChildren(...found.map(({ from, to }) => {
-    const button = element('button', { type: 'button', title: 'Play this part' }, `${seconds(from)} – ${seconds(to)} s`);
-    Object.assign(button.dataset, { from: (from * size) / rate, to: (to * size) / rate });
-    button.addEventListener('click', () => {
-      audio.currentTime = (from * size) / rate;
-      audio.play().catch((error) => {
-        if (error.name !== 'AbortError') showError(byId('time'), error); // paused before it began is no failure
+  byId('stretches').replaceChildren(
+    ...found.map(({ from, to }) => {
+      const button = element(
+        'button',
+        { type: 'button', title: 'Play this part' },
+        `${seconds(from)} – ${seconds(to)} s`,
+      );
+      Object.assign(button.dataset, { from: (from * size) / rate, to: (to * size) / rate });
+      button.addEventListener('click', () => {
+        audio.currentTime = (from * size) / rate;
+        audio.play().catch((error) => {
+          if (error.name !== 'AbortError') showError(byId('time'), error); // paused before it began is no failure
+        });
       });
-    });
-    return element('li', {}, button);
-  }));
+      return element('li', {}, button);
+    }),
+  );
 }
 
 /** Shows how sure the model is that this is speech. @param {number} probability */
@@ -95,7 +103,10 @@ function follow() {
   draw();
   const now = audio.currentTime;
   for (const button of byId('stretches').querySelectorAll('button')) {
-    button.toggleAttribute('aria-current', now > 0 && now >= Number(button.dataset.from) && now < Number(button.dataset.to));
+    button.toggleAttribute(
+      'aria-current',
+      now > 0 && now >= Number(button.dataset.from) && now < Number(button.dataset.to),
+    );
   }
   if (now > 0) meter(shown.heard[Math.floor((now * shown.rate) / shown.size)] ?? 0);
   if (!audio.paused) requestAnimationFrame(follow);
@@ -122,7 +133,12 @@ async function decode(bytes, name) {
   }
 }
 
-/** Hears a recording through. @param {Blob} blob @param {string} name @param {string} [reference] PyTorch's probabilities */
+/**
+ * Hears a recording through.
+ * @param {Blob} blob
+ * @param {string} name
+ * @param {string} [reference] PyTorch's probabilities
+ */
 async function hear(blob, name, reference) {
   const mine = begin();
   try {
@@ -151,7 +167,8 @@ async function hear(blob, name, reference) {
     draw();
     if (!reference) return;
     const { maxAbs, close } = difference(shown.heard, readNpy(await (await fetch(reference)).arrayBuffer()).data);
-    byId('agreement').textContent = `${close ? 'Agrees with' : 'Differs from'} PyTorch on every chunk: greatest difference ${maxAbs.toExponential(1)}.`;
+    byId('agreement').textContent =
+      `${close ? 'Agrees with' : 'Differs from'} PyTorch on every chunk: greatest difference ${maxAbs.toExponential(1)}.`;
   } catch (error) {
     if (mine !== turn) return;
     shown = undefined; // the picture of the recording before
@@ -161,7 +178,12 @@ async function hear(blob, name, reference) {
   }
 }
 
-/** Appends to what the microphone gave, and forgets what is older than the picture is wide. @param {Heard} to @param {Float32Array} chunk @param {number} probability */
+/**
+ * Appends to what the microphone gave, and forgets what is older than the picture is wide.
+ * @param {Heard} to
+ * @param {Float32Array} chunk
+ * @param {number} probability
+ */
 function append(to, chunk, probability) {
   to.samples.copyWithin(0, chunk.length);
   to.samples.set(chunk, to.samples.length - chunk.length);
@@ -186,22 +208,30 @@ async function listen() {
     microphone.textContent = 'Stop listening';
     await context.audioWorklet.addModule('capture.js');
     if (mine !== turn) return;
-    const listener = new Listener(model, RATE), chunker = new Chunker(context.sampleRate, RATE, listener.size);
+    const listener = new Listener(model, RATE),
+      chunker = new Chunker(context.sampleRate, RATE, listener.size);
     await listener.reset();
-    const live = (shown = { rate: RATE, size: listener.size, samples: new Float32Array(LIVE - (LIVE % listener.size)), heard: /** @type {number[]} */ ([]) });
+    const live = (shown = {
+      rate: RATE,
+      size: listener.size,
+      samples: new Float32Array(LIVE - (LIVE % listener.size)),
+      heard: /** @type {number[]} */ ([]),
+    });
     live.heard = Array(live.samples.length / listener.size).fill(0);
     meter(0);
     const node = new AudioWorkletNode(context, 'capture', { numberOfOutputs: 0 });
     let last = Promise.resolve();
     node.port.onmessage = ({ data }) => {
       for (const chunk of chunker.push(data)) {
-        last = last.then(async () => {
-          const probability = await listener.hear(chunk);
-          if (mine !== turn) return;
-          append(live, chunk, probability);
-          meter(probability);
-          requestAnimationFrame(draw);
-        }).catch((error) => showError(byId('time'), error));
+        last = last
+          .then(async () => {
+            const probability = await listener.hear(chunk);
+            if (mine !== turn) return;
+            append(live, chunk, probability);
+            meter(probability);
+            requestAnimationFrame(draw);
+          })
+          .catch((error) => showError(byId('time'), error));
       }
     };
     context.createMediaStreamSource(stream).connect(node);
@@ -237,7 +267,11 @@ try {
   const sample = byId('sample');
   sample.disabled = false;
   sample.addEventListener('click', async () => {
-    hear(await (await fetch(`${FOLDER}/${manifest.sample}`)).blob(), manifest.sample, `${FOLDER}/cases/conversation.probability.npy`);
+    hear(
+      await (await fetch(`${FOLDER}/${manifest.sample}`)).blob(),
+      manifest.sample,
+      `${FOLDER}/cases/conversation.probability.npy`,
+    );
   });
   sample.click();
 } catch {} // told where the model is

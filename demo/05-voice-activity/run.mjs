@@ -24,7 +24,9 @@ for (const file of given.length ? given : [new URL(manifest.sample, folder)]) {
   for (const chunk of chunks(sound.samples, listener.size)) heard.push(await listener.hear(chunk));
   const took = performance.now() - start;
   const seconds = (/** @type {number} */ chunk) => ((chunk * listener.size) / sound.rate).toFixed(1);
-  console.log(`${String(file).split('/').pop()}: ${seconds(heard.length)} s, heard in ${took.toFixed(0)} ms (${(took / heard.length).toFixed(2)} ms a chunk)`);
+  console.log(
+    `${String(file).split('/').pop()}: ${seconds(heard.length)} s, heard in ${took.toFixed(0)} ms (${(took / heard.length).toFixed(2)} ms a chunk)`,
+  );
   for (const { from, to } of stretches(heard)) console.log(`  speech from ${seconds(from)} s to ${seconds(to)} s`);
 }
 model.dispose();

@@ -16,16 +16,25 @@ export class Listener {
   }
 
   /** As if nothing had been heard. */
-  async reset() { await this.model.call('reset_states'); }
+  async reset() {
+    await this.model.call('reset_states');
+  }
 
   /** The probability that a chunk is speech. @param {Float32Array} data @returns {Promise<number>} */
   async hear(data) {
-    const { probability } = await this.model.run({ x: { dtype: 'float32', shape: [1, this.size], data }, sr: this.rate });
+    const { probability } = await this.model.run({
+      x: { dtype: 'float32', shape: [1, this.size], data },
+      sr: this.rate,
+    });
     return probability.data[0];
   }
 }
 
-/** The chunks of a whole recording, the last one filled up with silence. @param {Float32Array} samples @param {number} size */
+/**
+ * The chunks of a whole recording, the last one filled up with silence.
+ * @param {Float32Array} samples
+ * @param {number} size
+ */
 export function* chunks(samples, size) {
   for (let i = 0; i < samples.length; i += size) {
     const chunk = new Float32Array(size);
@@ -35,13 +44,15 @@ export function* chunks(samples, size) {
 }
 
 /**
- * Stretches of speech, in chunks: it begins above 0.5 and ends after `pause` chunks below 0.35; what is shorter than `least` is none.
+ * Stretches of speech, in chunks: it begins above 0.5 and ends after `pause` chunks below 0.35; what is shorter than
+ * `least` is none.
  * @param {ArrayLike<number>} probabilities
  * @returns {{ from: number, to: number }[]}
  */
 export function stretches(probabilities, { pause = 4, least = 8 } = {}) {
   const found = [];
-  let from = -1, last = -1;
+  let from = -1,
+    last = -1;
   for (let i = 0; i <= probabilities.length; i++) {
     const p = i < probabilities.length ? probabilities[i] : 0;
     if (p > 0.5 && from < 0) from = i;
@@ -54,7 +65,8 @@ export function stretches(probabilities, { pause = 4, least = 8 } = {}) {
 }
 
 /**
- * Reads a WAV file of 16-bit integers, of any rate, for a model that hears CHUNK's; undefined where it is something else.
+ * Reads a WAV file of 16-bit integers, of any rate, for a model that hears CHUNK's; undefined where it is something
+ * else.
  * @param {Uint8Array} bytes
  * @returns {{ rate: number, samples: Float32Array } | undefined} one channel
  */
@@ -62,16 +74,20 @@ export function readWav(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const word = (/** @type {number} */ at) => String.fromCharCode(...bytes.subarray(at, at + 4));
   if (bytes.length < 44 || word(0) !== 'RIFF' || word(8) !== 'WAVE') return undefined;
-  let rate = 0, channels = 0;
+  let rate = 0,
+    channels = 0;
   for (let at = 12; at + 8 <= bytes.length;) {
-    const size = view.getUint32(at + 4, true), body = at + 8;
+    const size = view.getUint32(at + 4, true),
+      body = at + 8;
     if (word(at) === 'fmt ' && body + 16 <= bytes.length) {
       if (view.getUint16(body, true) !== 1 || view.getUint16(body + 14, true) !== 16) return undefined;
       channels = view.getUint16(body + 2, true);
       rate = view.getUint32(body + 4, true);
     } else if (word(at) === 'data' && channels > 0) {
       const n = Math.floor(Math.min(size, bytes.length - body) / (2 * channels));
-      const sound = Array.from({ length: channels }, (_, c) => Float32Array.from({ length: n }, (_, i) => view.getInt16(body + 2 * (channels * i + c), true) / 32768));
+      const sound = Array.from({ length: channels }, (_, c) =>
+        Float32Array.from({ length: n }, (_, i) => view.getInt16(body + 2 * (channels * i + c), true) / 32768),
+      );
       const sampleRate = CHUNK[rate] ? rate : 16000;
       return { rate: sampleRate, samples: audioToTensor(sound, { from: rate, sampleRate, mono: true }).data };
     }
@@ -107,7 +123,8 @@ export class Chunker {
     const came = new Float32Array(this.#came.length + block.length);
     came.set(this.#came);
     came.set(block, this.#came.length);
-    const units = Math.max(0, Math.floor(came.length / this.#unit) - 2 * this.#margin), skip = this.#margin * this.#into;
+    const units = Math.max(0, Math.floor(came.length / this.#unit) - 2 * this.#margin),
+      skip = this.#margin * this.#into;
     const { data } = audioToTensor(came.subarray(0, (units + 2 * this.#margin) * this.#unit), this.#rates);
     this.#ready.push(...data.subarray(skip, skip + units * this.#into));
     this.#came = came.slice(units * this.#unit);

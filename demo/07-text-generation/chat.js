@@ -22,10 +22,19 @@ export function makeTokenizer(Tokenizer, json) {
   return {
     /** @type {(text: string) => number[]} */
     encode: (text) => tokenizer.encode(text).ids,
-    /** A function that gives the text that a further token completes: a letter may be of several. @returns {(token: number) => string} */
+    /**
+     * A function that gives the text that a further token completes: a letter may be of several.
+     * @returns {(token: number) => string}
+     */
     decoder: () => {
       const decoder = new TextDecoder();
-      return (token) => (special.has(token) ? '' : decoder.decode(Uint8Array.from(tokens[token], (letter) => BYTES.get(letter)), { stream: true }));
+      return (token) =>
+        special.has(token)
+          ? ''
+          : decoder.decode(
+              Uint8Array.from(tokens[token], (letter) => BYTES.get(letter)),
+              { stream: true },
+            );
     },
   };
 }
@@ -53,20 +62,28 @@ export class Conversation {
   }
 
   /**
-   * Yields the answer token by token, with the text that each completes. Where it is stopped, the next question comes after what there
+   * Yields the answer token by token, with the text that each completes. Where it is stopped, the next question comes
+   * after what there
    * is of it.
    * @param {string} question @param {import('./generate.js').Generating & import('./generate.js').Sampling} [options]
    */
   async *ask(question, options = {}) {
-    const { system, user, end, after } = this.#chat, { encode, decoder } = this.#tokenizer;
-    const [stop] = encode(end), text = decoder();
+    const { system, user, end, after } = this.#chat,
+      { encode, decoder } = this.#tokenizer;
+    const [stop] = encode(end),
+      text = decoder();
     const before = this.position === 0 ? system : `${this.#left.at(-1) === stop ? '' : end}${after}`;
     const tokens = [...(this.position === 0 ? [] : this.#left), ...encode(before + user.replace('{}', () => question))];
     const room = this.#length - this.position - tokens.length;
     if (room < 1) throw new Error(`The conversation has come to its end, ${this.#length} tokens: begin a new one.`);
     const maxTokens = Math.min(options.maxTokens ?? Infinity, room);
     let run = tokens.length;
-    for await (const token of generate(this.#model, tokens, { ...options, position: this.position, stop: [stop], maxTokens })) {
+    for await (const token of generate(this.#model, tokens, {
+      ...options,
+      position: this.position,
+      stop: [stop],
+      maxTokens,
+    })) {
       this.position += run;
       run = 1;
       this.#left = [token];

@@ -2,7 +2,12 @@ import { element, fetchJson, loadModel, showError } from '../shared/page.js';
 import { Conversation, makeTokenizer } from './chat.js';
 
 const FOLDER = '../../build/demo/07-text-generation/smollm2';
-const EXAMPLES = ['What is the capital of France?', 'Write a short poem about rain.', 'Explain gravity to a child.', 'Name the 4 seasons.'];
+const EXAMPLES = [
+  'What is the capital of France?',
+  'Write a short poem about rain.',
+  'Explain gravity to a child.',
+  'Name the 4 seasons.',
+];
 const SETTINGS = ['temperature', 'topK', 'topP', 'maxTokens', 'seed'];
 const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const [talk, question, ask, stop, anew] = ['talk', 'question', 'ask', 'stop', 'anew'].map(byId);
@@ -12,7 +17,9 @@ const [talk, question, ask, stop, anew] = ['talk', 'question', 'ask', 'stop', 'a
 async function prepare() {
   const [{ model, manifest }, { Tokenizer }, json] = await Promise.all([
     loadModel(FOLDER, byId('status'), { worker: true, threads: 'auto' }),
-    import(`${FOLDER}/tokenizers.mjs`).catch(() => { throw new Error('There is no tokenizer yet. Run ./dev demo first.'); }),
+    import(`${FOLDER}/tokenizers.mjs`).catch(() => {
+      throw new Error('There is no tokenizer yet. Run ./dev demo first.');
+    }),
     fetchJson(`${FOLDER}/tokenizer.json`),
   ]);
   return () => new Conversation(model, makeTokenizer(Tokenizer, json), manifest);
@@ -36,13 +43,16 @@ function update() {
 async function answer(asked) {
   if (writing) return;
   const stopped = (writing = new AbortController()).signal;
-  const words = element('span', { className: 'writing' }), facts = element('p', { className: 'facts quiet' });
+  const words = element('span', { className: 'writing' }),
+    facts = element('p', { className: 'facts quiet' });
   talk.append(element('li', { className: 'asked' }, asked), element('li', { className: 'answer' }, words, facts));
   facts.scrollIntoView({ block: 'nearest' });
   question.value = '';
   update();
-  let tokens = 0, first = 0, last = 0;
-  const speed = () => `${((tokens - 1) / (last - first) * 1000).toFixed(1)} tokens/s`;
+  let tokens = 0,
+    first = 0,
+    last = 0;
+  const speed = () => `${(((tokens - 1) / (last - first)) * 1000).toFixed(1)} tokens/s`;
   const start = performance.now();
   try {
     conversation ??= (await ready)();
@@ -57,7 +67,10 @@ async function answer(asked) {
   } catch (error) {
     if (!stopped.aborted) showError(facts, error);
   }
-  if (tokens > 0) facts.prepend(`${count(tokens, 'token')}${stopped.aborted ? ', stopped' : ''}: the first after ${(first - start).toFixed(0)} ms${tokens > 1 ? `, then ${speed()}` : ''}. The cache holds ${count(conversation?.position ?? 0, 'token')}.`);
+  if (tokens > 0)
+    facts.prepend(
+      `${count(tokens, 'token')}${stopped.aborted ? ', stopped' : ''}: the first after ${(first - start).toFixed(0)} ms${tokens > 1 ? `, then ${speed()}` : ''}. The cache holds ${count(conversation?.position ?? 0, 'token')}.`,
+    );
   else if (stopped.aborted) facts.textContent = 'Stopped.';
   words.className = '';
   writing = undefined;
@@ -82,8 +95,11 @@ anew.addEventListener('click', () => {
   question.focus();
 });
 for (const name of SETTINGS) {
-  const input = byId(name), shown = document.querySelector(`output[for="${name}"]`);
-  const show = () => { if (shown) shown.textContent = input.value; };
+  const input = byId(name),
+    shown = document.querySelector(`output[for="${name}"]`);
+  const show = () => {
+    if (shown) shown.textContent = input.value;
+  };
   input.addEventListener('input', show);
   show();
 }

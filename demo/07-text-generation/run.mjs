@@ -21,11 +21,14 @@ const questions = process.argv.length > 2 ? process.argv.slice(2) : ['What is th
 for (const question of questions) {
   console.log(`\n> ${question}`);
   const start = performance.now();
-  let first = 0, count = 0;
+  let first = 0,
+    count = 0;
   for await (const { text } of conversation.ask(question, { maxTokens: 200 })) {
     process.stdout.write(text);
     if (count++ === 0) first = performance.now();
   }
-  console.log(`\n(first token after ${(first - start).toFixed(0)} ms, then ${((count - 1) / (performance.now() - first) * 1000).toFixed(1)} tokens/s)`);
+  console.log(
+    `\n(first token after ${(first - start).toFixed(0)} ms, then ${(((count - 1) / (performance.now() - first)) * 1000).toFixed(1)} tokens/s)`,
+  );
 }
 model.dispose();

@@ -14,7 +14,10 @@ export function difference(actual, expected, atol = ATOL) {
   if (actual.length !== expected.length) {
     throw new Error(`${actual.length} values where PyTorch gives ${expected.length}`);
   }
-  let greatest = 0, maxAbs = 0, maxRel = 0, close = true;
+  let greatest = 0,
+    maxAbs = 0,
+    maxRel = 0,
+    close = true;
   for (let i = 0; i < expected.length; i++) greatest = Math.max(greatest, Math.abs(expected[i]));
   for (let i = 0; i < expected.length; i++) {
     const size = Math.abs(expected[i]);
@@ -27,7 +30,8 @@ export function difference(actual, expected, atol = ATOL) {
 }
 
 /**
- * What load() is given for a manifest that needs more than its file: operators that a module exports, a wasm with others,
+ * What load() is given for a manifest that needs more than its file: operators that a module exports, a wasm with
+ * others,
  * a worker.
  * @param {any} manifest @param {(file: string) => Promise<Uint8Array>} read
  */
@@ -40,7 +44,8 @@ export async function optionsOf({ ops, wasm, worker }, read) {
 }
 
 /**
- * The outputs for a case's inputs. One with `steps` runs once for each item of that input, from the file's state on; its outputs
+ * The outputs for a case's inputs. One with `steps` runs once for each item of that input, from the file's state on;
+ * its outputs
  * follow each other.
  * @param {any} model @param {Record<string, any>} given @param {string} [steps]
  */
@@ -58,7 +63,8 @@ async function answers(model, given, steps) {
 }
 
 /**
- * The outputs of a model that keeps its cache, for tokens [1, n] that are given in pieces of these sizes, one after the other.
+ * The outputs of a model that keeps its cache, for tokens [1, n] that are given in pieces of these sizes, one after the
+ * other.
  * @param {any} model @param {any} tokens @param {number[]} pieces
  */
 async function inPieces(model, { dtype, data }, pieces) {
@@ -66,7 +72,10 @@ async function inPieces(model, { dtype, data }, pieces) {
   const all = [];
   let position = 0;
   for (const size of pieces) {
-    const { logits } = await model.run({ tokens: { dtype, shape: [1, size], data: data.slice(position, position + size) }, position });
+    const { logits } = await model.run({
+      tokens: { dtype, shape: [1, size], data: data.slice(position, position + size) },
+      position,
+    });
     all.push(Array.from(logits.data));
     position += size;
   }
@@ -74,7 +83,10 @@ async function inPieces(model, { dtype, data }, pieces) {
 }
 
 /** A run with the last token alone. @param {any} tokens [1, n] */
-const lastOf = ({ dtype, data }) => ({ tokens: { dtype, shape: [1, 1], data: data.slice(-1) }, position: data.length - 1 });
+const lastOf = ({ dtype, data }) => ({
+  tokens: { dtype, shape: [1, 1], data: data.slice(-1) },
+  position: data.length - 1,
+});
 
 /** The items of a tensor along its first dimension. @param {{ dtype: string, shape: number[], data: any }} tensor */
 function* items({ dtype, shape, data }) {
@@ -91,12 +103,17 @@ function* items({ dtype, shape, data }) {
  */
 export async function agreement({ load, read, loadOptions, runs = 10 }) {
   const manifest = JSON.parse(new TextDecoder().decode(await read('manifest.json')));
-  if (manifest.variants) return together(manifest, (folder) => agreement({ load, read: (file) => read(`${folder}/${file}`), loadOptions, runs }));
-  const bytes = await read(manifest.file), more = await optionsOf(manifest, read);
+  if (manifest.variants)
+    return together(manifest, (folder) =>
+      agreement({ load, read: (file) => read(`${folder}/${file}`), loadOptions, runs }),
+    );
+  const bytes = await read(manifest.file),
+    more = await optionsOf(manifest, read);
   const loading = performance.now();
   const model = await load(bytes, { ...loadOptions, ...more });
   const loadMs = performance.now() - loading;
-  const total = { maxAbs: 0, maxRel: 0, close: true, rtol: RTOL, atol: 0 }; // atol: the greatest that a case is judged by
+  // Atol: the greatest that a case is judged by
+  const total = { maxAbs: 0, maxRel: 0, close: true, rtol: RTOL, atol: 0 };
   const cases = [];
   /** @type {any} */
   let first;
@@ -125,15 +142,37 @@ export async function agreement({ load, read, loadOptions, runs = 10 }) {
   times.sort((a, b) => a - b);
   const backend = model.backend;
   model.dispose();
-  return { title: manifest.title, note: manifest.note, ...total, cases, backend, loadMs,
-    minMs: times[0], medianMs: times[times.length >> 1] };
+  return {
+    title: manifest.title,
+    note: manifest.note,
+    ...total,
+    cases,
+    backend,
+    loadMs,
+    minMs: times[0],
+    medianMs: times[times.length >> 1],
+  };
 }
 
-/** The same over folders beside the manifest, one model in several ways: the worst of them; the first tells times and backend. @param {any} manifest @param {(folder: string) => Promise<any>} compare @returns {Promise<any>} */
+/**
+ * The same over folders beside the manifest, one model in several ways: the worst of them; the first tells times and
+ * backend.
+ * @param {any} manifest
+ * @param {(folder: string) => Promise<any>} compare
+ * @returns {Promise<any>}
+ */
 async function together({ title, note, variants }, compare) {
   const results = [];
   for (const folder of variants) results.push(await compare(folder));
   const worst = (/** @type {string} */ key) => Math.max(...results.map((r) => r[key]));
-  return { ...results[0], title, note, maxAbs: worst('maxAbs'), maxRel: worst('maxRel'), atol: worst('atol'), close: results.every((r) => r.close),
-    cases: results.flatMap((r) => r.cases.map((/** @type {any} */ c) => ({ ...c, name: `${r.title}: ${c.name}` }))) };
+  return {
+    ...results[0],
+    title,
+    note,
+    maxAbs: worst('maxAbs'),
+    maxRel: worst('maxRel'),
+    atol: worst('atol'),
+    close: results.every((r) => r.close),
+    cases: results.flatMap((r) => r.cases.map((/** @type {any} */ c) => ({ ...c, name: `${r.title}: ${c.name}` }))),
+  };
 }

@@ -9,18 +9,23 @@ import { serve } from '../serve.mjs';
 const LONG = 600_000; // ms: a limit for what never comes, not for a slow machine
 const require = createRequire(new URL('../../tests/package.json', import.meta.url));
 
-/** Starts both; `newPage` opens a page in a context of its own, `close` ends both, and fails where a page had an exception or a rejection that nobody handled. */
+/**
+ * Starts both; `newPage` opens a page in a context of its own, `close` ends both, and fails where a page had an
+ * exception or a rejection that nobody handled.
+ */
 export async function start() {
   const executablePath = process.env.RUSH_CHROMIUM;
   if (!executablePath) throw new Error('RUSH_CHROMIUM is not set: ./dev shell sets it, where a Chromium is installed');
   const server = await serve(0);
   try {
     const browser = await require('playwright-core').chromium.launch({
-      executablePath, timeout: LONG,
+      executablePath,
+      timeout: LONG,
       args: process.getuid?.() === 0 ? ['--no-sandbox'] : [], // its sandbox refuses root
     });
     /** @type {string[]} */ const unhandled = [];
-    const watch = (/** @type {any} */ page) => page.on('pageerror', (/** @type {Error} */ e) => unhandled.push(e.stack ?? String(e)));
+    const watch = (/** @type {any} */ page) =>
+      page.on('pageerror', (/** @type {Error} */ e) => unhandled.push(e.stack ?? String(e)));
     const newPage = async (/** @type {object} */ options = {}) => {
       const page = watch(await browser.newPage(options));
       page.setDefaultTimeout(LONG);
@@ -42,16 +47,19 @@ export async function start() {
  * @param {any} page of this server @param {string} folder of build/demo/ @param {any} [loadOptions]
  */
 export function agreementInPage(page, folder, loadOptions) {
-  return page.evaluate(async (/** @type {any} */ { folder, loadOptions }) => {
-    const { agreement } = await import('/demo/shared/agreement.js');
-    const { load } = await import('/js/src/index.js');
-    const read = async (/** @type {string} */ file) => {
-      const response = await fetch(`/build/demo/${folder}/${file}`);
-      if (!response.ok) throw new Error(`${file}: ${response.status}`);
-      return new Uint8Array(await response.arrayBuffer());
-    };
-    return agreement({ load, read, loadOptions });
-  }, { folder, loadOptions });
+  return page.evaluate(
+    async (/** @type {any} */ { folder, loadOptions }) => {
+      const { agreement } = await import('/demo/shared/agreement.js');
+      const { load } = await import('/js/src/index.js');
+      const read = async (/** @type {string} */ file) => {
+        const response = await fetch(`/build/demo/${folder}/${file}`);
+        if (!response.ok) throw new Error(`${file}: ${response.status}`);
+        return new Uint8Array(await response.arrayBuffer());
+      };
+      return agreement({ load, read, loadOptions });
+    },
+    { folder, loadOptions },
+  );
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
@@ -61,7 +69,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     await page.goto(`${url}/demo/`);
     const results = [];
     for (const folder of process.argv.slice(2)) {
-      results.push({ ...await agreementInPage(page, folder), host: `Chromium ${browser.version().split('.')[0]}` });
+      results.push({ ...(await agreementInPage(page, folder)), host: `Chromium ${browser.version().split('.')[0]}` });
     }
     console.log(JSON.stringify(results));
   } finally {

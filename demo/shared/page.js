@@ -7,7 +7,12 @@ export const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 /** @param {number} ms */
 export const milliseconds = (ms) => `${ms.toFixed(ms < 1 ? 2 : ms < 100 ? 1 : 0)} ms`;
 
-/** @template {keyof HTMLElementTagNameMap} K @param {K} tag @param {Record<string, any>} [properties] @param {(Node | string)[]} children */
+/**
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Record<string, any>} [properties]
+ * @param {(Node | string)[]} children
+ */
 export function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
   made.append(...children);
@@ -51,7 +56,8 @@ export async function loadModel(folder, where, options) {
     ['Backend', `${model.backend.name}: ${model.backend.reason}`],
   ];
   if (manifest.note) facts.push(['Note', manifest.note]);
-  where.replaceChildren(element('dl', {}, ...facts.flatMap(([name, value]) =>
-    [element('dt', {}, name), element('dd', {}, value)])));
+  where.replaceChildren(
+    element('dl', {}, ...facts.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)])),
+  );
   return { model, manifest };
 }

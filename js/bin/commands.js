@@ -21,19 +21,22 @@ import { weightsOf } from './weights.js';
  * @typedef {import('../src/base/types.js').Tensor} Tensor
  * @typedef {import('../src/api/model.js').Model} Model
  * @typedef {import('../src/engine/runtime.js').BackendName} BackendName
- * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, threads?: string, ops?: string, 'max-bytes'?: string, 'max-steps'?: string, runs?: string, json?: boolean, cache?: boolean, layers?: boolean, run?: boolean, port?: string, graph?: boolean, code?: boolean }} Flags
+ * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, threads?: string, ops?: string,
+ *   'max-bytes'?: string, 'max-steps'?: string, runs?: string, json?: boolean, cache?: boolean, layers?: boolean, run?:
+ *   boolean, port?: string, graph?: boolean, code?: boolean }} Flags
  */
 
 /** @param {string} text */
 const print = (text) => void process.stdout.write(shown(text) + (text.endsWith('\n') ? '' : '\n'));
 
 /** Any result as JSON: typed arrays as arrays, Maps as objects, what JSON lacks as strings. @param {unknown} value */
-const toJson = (value) => JSON.stringify(value, (_, v) => {
-  if (ArrayBuffer.isView(v)) return [.../** @type {any} */ (v)];
-  if (v instanceof Map) return Object.fromEntries(v);
-  if (typeof v === 'bigint') return Number.isSafeInteger(Number(v)) ? Number(v) : String(v);
-  return typeof v === 'number' && !Number.isFinite(v) ? String(v) : v;
-});
+const toJson = (value) =>
+  JSON.stringify(value, (_, v) => {
+    if (ArrayBuffer.isView(v)) return [.../** @type {any} */ (v)];
+    if (v instanceof Map) return Object.fromEntries(v);
+    if (typeof v === 'bigint') return Number.isSafeInteger(Number(v)) ? Number(v) : String(v);
+    return typeof v === 'number' && !Number.isFinite(v) ? String(v) : v;
+  });
 
 /** @param {unknown} v @returns {v is Tensor} */
 const isTensor = (v) => typeof v === 'object' && v !== null && 'dtype' in v && 'data' in v;
@@ -45,10 +48,16 @@ function summary(value) {
   return `${value.dtype} [${value.shape.join(', ')}]  ${first.join(' ')}${value.data.length > 6 ? ' ...' : ''}`;
 }
 
-/** Tensors inside lists and dicts get names with a point. @param {string} name @param {unknown} value @returns {[string, unknown][]} */
+/**
+ * Tensors inside lists and dicts get names with a point.
+ * @param {string} name
+ * @param {unknown} value
+ * @returns {[string, unknown][]}
+ */
 function leaves(name, value) {
   if (isTensor(value)) return [[name, value]];
-  if (Array.isArray(value) && value.some((v) => typeof v === 'object' && v !== null)) return value.flatMap((v, i) => leaves(`${name}.${i}`, v));
+  if (Array.isArray(value) && value.some((v) => typeof v === 'object' && v !== null))
+    return value.flatMap((v, i) => leaves(`${name}.${i}`, v));
   if (value instanceof Map) return [...value].flatMap(([k, v]) => leaves(`${name}.${k}`, v));
   return [[name, value]];
 }
@@ -56,11 +65,18 @@ function leaves(name, value) {
 /** What Windows takes for a device. */
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
-/** Names of files in one folder, each another one, for names that a model gives: they may be anything. @param {string[]} names */
+/**
+ * Names of files in one folder, each another one, for names that a model gives: they may be anything.
+ * @param {string[]} names
+ */
 function fileNames(names) {
   const taken = new Set();
   return names.map((name) => {
-    const plain = name.slice(0, 100).replace(/[^\p{L}\p{M}\p{N}_.@+ -]/gu, '_').replace(/^(?=[. ]|$)/, '_').replace(DEVICE, '_$&');
+    const plain = name
+      .slice(0, 100)
+      .replace(/[^\p{L}\p{M}\p{N}_.@+ -]/gu, '_')
+      .replace(/^(?=[. ]|$)/, '_')
+      .replace(DEVICE, '_$&');
     let one = plain;
     for (let n = 2; taken.has(one.toLowerCase()); n++) one = `${plain}-${n}`;
     taken.add(one.toLowerCase());
@@ -72,33 +88,43 @@ function fileNames(names) {
 async function write(where, named) {
   if (where.endsWith('.safetensors')) {
     const tensors = named.filter(([, v]) => isTensor(v));
-    return void await writeFile(where, writeSafetensors(/** @type {any} */ (Object.fromEntries(tensors))));
+    return void (await writeFile(where, writeSafetensors(/** @type {any} */ (Object.fromEntries(tensors)))));
   }
   if (/\.npy$/i.test(where)) {
     const [only, ...others] = named;
-    if (!only || !isTensor(only[1]) || others.length) throw badArgument(`--output ${where} holds one tensor, and the model gives ${named.map(([name]) => name).join(', ') || 'none'}: give a folder, or FILE.safetensors`);
-    return void await writeFile(where, writeNpy(only[1]));
+    if (!only || !isTensor(only[1]) || others.length)
+      throw badArgument(
+        `--output ${where} holds one tensor, and the model gives ${named.map(([name]) => name).join(', ') || 'none'}: give a folder, or FILE.safetensors`,
+      );
+    return void (await writeFile(where, writeNpy(only[1])));
   }
   await mkdir(where, { recursive: true });
   const names = fileNames(named.map(([name]) => name));
   for (const [i, [, value]] of named.entries()) {
     const path = join(where, /** @type {string} */ (names[i]));
-    await (isTensor(value) ? writeFile(`${path}.npy`, writeNpy(value)) : writeFile(`${path}.json`, `${toJson(value)}\n`));
+    await (isTensor(value)
+      ? writeFile(`${path}.npy`, writeNpy(value))
+      : writeFile(`${path}.json`, `${toJson(value)}\n`));
   }
 }
 
 /** @param {string} file @param {Flags} flags */
 export async function run(file, flags) {
-  const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...await optionsOf(flags) });
+  const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...(await optionsOf(flags)) });
   try {
-    const ports = portsOf(model, flags), inputs = await readInputs(ports, graphOf(model, flags), flags.input);
+    const ports = portsOf(model, flags),
+      inputs = await readInputs(ports, graphOf(model, flags), flags.input);
     const missing = ports.find((port) => !(port.name in inputs) && !port.optional);
-    if (missing && Object.keys(inputs).every((name) => ports.some((port) => port.name === name))) throw wanted(missing, 'run');
+    if (missing && Object.keys(inputs).every((name) => ports.some((port) => port.name === name)))
+      throw wanted(missing, 'run');
     const results = await model.run(inputs, methodOf(flags));
     const named = Object.entries(results).flatMap(([name, value]) => leaves(name, value));
     if (flags.output) await write(flags.output, named);
     if (flags.json && !flags.output) print(toJson(results));
-    else if (flags.json) print(toJson(Object.fromEntries(named.map(([n, v]) => [n, isTensor(v) ? { dtype: v.dtype, shape: v.shape } : v]))));
+    else if (flags.json)
+      print(
+        toJson(Object.fromEntries(named.map(([n, v]) => [n, isTensor(v) ? { dtype: v.dtype, shape: v.shape } : v]))),
+      );
     else for (const [name, value] of named) print(`${name}: ${summary(value)}`);
     return 0;
   } finally {
@@ -116,7 +142,7 @@ export async function inspect(file, flags) {
 
 /** What a run shows: the operators in their order, with shapes and times. @param {string} file @param {Flags} flags */
 async function inspectRun(file, flags) {
-  const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...await optionsOf(flags) });
+  const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...(await optionsOf(flags)) });
   try {
     const layers = await layersOf(model, await everyInput('inspect', model, flags), { ...methodOf(flags), runs: RUNS });
     const inputs = Object.fromEntries(portsOf(model, flags).map((port) => [port.name, port]));
@@ -135,19 +161,34 @@ function runText(layers) {
   const some = (/** @type {number} */ n) => (n ? number(n) : '');
   const most = Math.max(...layers.map((l) => l.share)) || 1;
   const rows = layers.map((l) => [
-    l.layer || '-', l.op.replace(/^\w+::/, '') + (l.calls > 1 ? ` x${Math.round(l.calls)}` : ''), l.outputs.join(', ').replaceAll('float32 ', ''), some(l.parameters), some(l.bytes), l.ms.toFixed(3), (100 * l.share).toFixed(1), bar(l.share / most)]);
-  const sum = (/** @type {'parameters' | 'bytes' | 'ms' | 'firstMs'} */ of) => layers.reduce((all, l) => all + l[of], 0);
+    l.layer || '-',
+    l.op.replace(/^\w+::/, '') + (l.calls > 1 ? ` x${Math.round(l.calls)}` : ''),
+    l.outputs.join(', ').replaceAll('float32 ', ''),
+    some(l.parameters),
+    some(l.bytes),
+    l.ms.toFixed(3),
+    (100 * l.share).toFixed(1),
+    bar(l.share / most),
+  ]);
+  const sum = (/** @type {'parameters' | 'bytes' | 'ms' | 'firstMs'} */ of) =>
+    layers.reduce((all, l) => all + l[of], 0);
   rows.push(['all', '', '', some(sum('parameters')), some(sum('bytes')), sum('ms').toFixed(3), '', '']);
   return `${table(['layer', 'operator', 'output', 'parameters', 'bytes', 'ms', '%', ''], rows, [3, 4, 5, 6])}\nms: medians of ${RUNS} runs; a first run took ${sum('firstMs').toFixed(3)} ms`;
 }
 
 /** @param {number} part of 1 */
-const bar = (part) => '\u2588'.repeat(Math.floor(12 * part)) + ['', '\u258f', '\u258e', '\u258d', '\u258c', '\u258b', '\u258a', '\u2589'][Math.floor(96 * part) % 8];
+const bar = (part) =>
+  '\u2588'.repeat(Math.floor(12 * part)) +
+  ['', '\u258f', '\u258e', '\u258d', '\u258c', '\u258b', '\u258a', '\u2589'][Math.floor(96 * part) % 8];
 
 /** @param {string[]} head @param {string[][]} rows @param {number[]} right columns of numbers */
 function table(head, rows, right) {
   const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => row[i]?.length ?? 0)));
-  const line = (/** @type {string[]} */ cells) => cells.map((c, i) => c[right.includes(i) ? 'padStart' : 'padEnd'](widths[i] ?? 0)).join('  ').trimEnd();
+  const line = (/** @type {string[]} */ cells) =>
+    cells
+      .map((c, i) => c[right.includes(i) ? 'padStart' : 'padEnd'](widths[i] ?? 0))
+      .join('  ')
+      .trimEnd();
   return [head, ...rows].map(line).join('\n');
 }
 
@@ -159,7 +200,10 @@ function layersText(plan, program) {
   /** @type {Map<string, { shapes: string[], parameters: number, bytes: number }>} */
   const layers = new Map();
   const sum = { shapes: [], parameters: 0, bytes: 0 };
-  for (const { layer, name, dtype, shape, bytes, parameters } of weightsOf(program.methods.map((m) => new Graph(m, program, [])), plan.weights)) {
+  for (const { layer, name, dtype, shape, bytes, parameters } of weightsOf(
+    program.methods.map((m) => new Graph(m, program, [])),
+    plan.weights,
+  )) {
     const row = layers.get(layer) ?? { shapes: [], parameters: 0, bytes: 0 };
     layers.set(layer, row);
     row.shapes.push(`${name || 'constant'} ${dtype === 'float32' ? '' : dtype}[${shape.join(', ')}]`);
@@ -168,7 +212,12 @@ function layersText(plan, program) {
       to.bytes += bytes;
     }
   }
-  const rows = [...layers, /** @type {const} */ (['all', sum])].map(([name, { shapes, parameters, bytes }]) => [name || '(none)', number(parameters), number(bytes), shapes.join(', ')]);
+  const rows = [...layers, /** @type {const} */ (['all', sum])].map(([name, { shapes, parameters, bytes }]) => [
+    name || '(none)',
+    number(parameters),
+    number(bytes),
+    shapes.join(', '),
+  ]);
   return table(['layer', 'parameters', 'bytes', 'weights'], rows, [1, 2]);
 }
 
@@ -187,7 +236,9 @@ export async function verify(file, flags) {
       if (!report.tests.length) print(`${file} holds no test vectors: nothing was verified`);
       for (const t of report.tests) {
         const found = `max abs ${t.maxAbs.toExponential(2)}, max rel ${t.maxRel.toExponential(2)} over ${counted(t.compared, 'number')}${measured(t)}`;
-        print(`${model.backend.name}: test ${t.index}: ${t.passed ? `as expected, ${found}` : `differs: ${t.message}`}`);
+        print(
+          `${model.backend.name}: test ${t.index}: ${t.passed ? `as expected, ${found}` : `differs: ${t.message}`}`,
+        );
       }
     }
     model.dispose();
@@ -200,20 +251,27 @@ export async function verify(file, flags) {
 function measured({ float64 }) {
   if (!float64) return '';
   const { pytorch, rushlight, difference } = float64;
-  const text = (/** @type {{ max: number, l2: number }} */ d) => `${d.max.toExponential(2)} (L2 ${d.l2.toExponential(2)})`;
+  const text = (/** @type {{ max: number, l2: number }} */ d) =>
+    `${d.max.toExponential(2)} (L2 ${d.l2.toExponential(2)})`;
   return `; from float64 PyTorch is off by ${text(pytorch)}, this by ${text(rushlight)}, between them ${text(difference)}`;
 }
 
 /** @param {string} file @param {Flags} flags */
 export async function diff(file, flags) {
-  const model = await load(file, { backend: /** @type {any} */ (flags.backend), ...cacheOf(flags), ...(await optionsOf(flags)) });
+  const model = await load(file, {
+    backend: /** @type {any} */ (flags.backend),
+    ...cacheOf(flags),
+    ...(await optionsOf(flags)),
+  });
   const report = await model.diff();
   model.dispose();
   const { agrees, compared, unpaired, maxAbs, maxRel, first } = report;
   if (flags.json) {
     print(toJson({ ...report, first: first && { ...first, node: first.node.name } }));
   } else {
-    print(`${counted(compared, 'value')} ${compared === 1 ? 'agrees' : 'agree'} with PyTorch's, max abs ${maxAbs.toExponential(2)}, max rel ${maxRel.toExponential(2)}; ${unpaired} ${unpaired === 1 ? 'has' : 'have'} no counterpart`);
+    print(
+      `${counted(compared, 'value')} ${compared === 1 ? 'agrees' : 'agree'} with PyTorch's, max abs ${maxAbs.toExponential(2)}, max rel ${maxRel.toExponential(2)}; ${unpaired} ${unpaired === 1 ? 'has' : 'have'} no counterpart`,
+    );
     if (first) print(`then they part: ${first.message}`);
   }
   return agrees ? 0 : 1;
@@ -222,8 +280,10 @@ export async function diff(file, flags) {
 /** @param {string} file @param {Flags} flags */
 export async function bench(file, flags) {
   const runs = Number(flags.runs ?? 30);
-  if (!Number.isInteger(runs) || runs < 1) throw badArgument(`--runs must be a whole number from 1 up, got "${flags.runs}"`);
-  const reports = [], given = await optionsOf(flags);
+  if (!Number.isInteger(runs) || runs < 1)
+    throw badArgument(`--runs must be a whole number from 1 up, got "${flags.runs}"`);
+  const reports = [],
+    given = await optionsOf(flags);
   /** @type {Record<string, any> | undefined} */ let inputs;
   for (const backend of backendsOf(flags.backend)) {
     const start = performance.now();
@@ -236,7 +296,9 @@ export async function bench(file, flags) {
         const from = performance.now();
         await model.run(inputs, methodOf(flags));
         times.push(performance.now() - from);
-        progress(`${model.backend.name} ${'\u2588'.repeat(Math.round(24 * i / runs)).padEnd(24, '\u2591')} ${i}/${runs}  ${(times[i] ?? 0).toFixed(1)} ms`);
+        progress(
+          `${model.backend.name} ${'\u2588'.repeat(Math.round((24 * i) / runs)).padEnd(24, '\u2591')} ${i}/${runs}  ${(times[i] ?? 0).toFixed(1)} ms`,
+        );
       }
     } finally {
       progress('');
@@ -255,8 +317,15 @@ export async function bench(file, flags) {
       ops.set(row.op, op);
     }
     const report = {
-      backend: model.backend.name, threads: model.backend.threads, runs, loadMs, firstMs, minMs: times[0] ?? 0, medianMs: times[runs >> 1] ?? 0,
-      memory: await model.memory(), ops: [...ops.values()].sort((a, b) => b.ms - a.ms),
+      backend: model.backend.name,
+      threads: model.backend.threads,
+      runs,
+      loadMs,
+      firstMs,
+      minMs: times[0] ?? 0,
+      medianMs: times[runs >> 1] ?? 0,
+      memory: await model.memory(),
+      ops: [...ops.values()].sort((a, b) => b.ms - a.ms),
     };
     reports.push(report);
     model.dispose();
@@ -269,19 +338,28 @@ export async function bench(file, flags) {
 /** A line that the next one takes the place of, on a terminal; the last is ''. @param {string} text */
 const progress = (text) => void (process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`));
 
-/** @param {{ backend: string, threads: number, runs: number, loadMs: number, firstMs: number, minMs: number, medianMs: number, memory: { peak: number, heap: number }, ops: { op: string, calls: number, ms: number, share: number }[] }} r */
+/**
+ * @param {{ backend: string, threads: number, runs: number, loadMs: number, firstMs: number, minMs: number, medianMs:
+ *    number, memory: { peak: number, heap: number }, ops: { op: string, calls: number, ms: number, share: number }[] }}
+ *    r
+ */
 function printBench(r) {
   const ms = (/** @type {number} */ n) => `${n.toFixed(2)} ms`;
-  print(`${r.backend}${r.threads > 1 ? `, ${r.threads} threads` : ''}: median ${ms(r.medianMs)}, min ${ms(r.minMs)} of ${counted(r.runs, 'run')}; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; peak ${size(r.memory.peak)}, wasm memory ${size(r.memory.heap)}`);
+  print(
+    `${r.backend}${r.threads > 1 ? `, ${r.threads} threads` : ''}: median ${ms(r.medianMs)}, min ${ms(r.minMs)} of ${counted(r.runs, 'run')}; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; peak ${size(r.memory.peak)}, wasm memory ${size(r.memory.heap)}`,
+  );
   for (const { op, calls, ms: time, share } of r.ops.slice(0, 15)) {
-    print(`  ${op.padEnd(40)} ${String(Math.round(calls)).padStart(5)} ${Math.round(calls) === 1 ? 'call ' : 'calls'} ${ms(time).padStart(11)} ${(100 * share).toFixed(1).padStart(5)} %`);
+    print(
+      `  ${op.padEnd(40)} ${String(Math.round(calls)).padStart(5)} ${Math.round(calls) === 1 ? 'call ' : 'calls'} ${ms(time).padStart(11)} ${(100 * share).toFixed(1).padStart(5)} %`,
+    );
   }
 }
 
 /** Until it is interrupted. @param {string} file @param {Flags} flags */
 export async function serve(file, flags) {
   const port = Number(flags.port ?? 0);
-  if (!Number.isInteger(port) || port < 0 || port > 65535) throw badArgument(`--port must be a number up to 65535, got "${flags.port}"`);
+  if (!Number.isInteger(port) || port < 0 || port > 65535)
+    throw badArgument(`--port must be a number up to 65535, got "${flags.port}"`);
   const { serveModel } = await import('./serve.js');
   const { url, server } = await serveModel(file, port, flags.ops);
   print(`${url} shows ${file}; Ctrl-C ends it`);
@@ -300,24 +378,36 @@ export async function slim(file, flags, rest) {
     return 0;
   }
   print(`${counted(operators.length, 'operator')}: ${operators.join(', ')}`);
-  for (const { file: path, before, after } of binaries) print(`${path}: ${number(before.bytes)} -> ${number(after.bytes)} bytes, brotli ${number(before.brotli)} -> ${number(after.brotli)}`);
+  for (const { file: path, before, after } of binaries)
+    print(
+      `${path}: ${number(before.bytes)} -> ${number(after.bytes)} bytes, brotli ${number(before.brotli)} -> ${number(after.brotli)}`,
+    );
   return 0;
 }
 
-/** What load() is given besides a backend. @param {Flags} flags @returns {Promise<import('../src/api/load.js').LoadOptions>} */
+/**
+ * What load() is given besides a backend.
+ * @param {Flags} flags
+ * @returns {Promise<import('../src/api/load.js').LoadOptions>}
+ */
 async function optionsOf(flags) {
   /** @type {import('../src/api/load.js').Limits} */
   const limits = {};
   if (flags['max-bytes'] !== undefined) limits.bytes = limitOf('max-bytes', flags['max-bytes']);
   if (flags['max-steps'] !== undefined) limits.steps = limitOf('max-steps', flags['max-steps']);
   const { threads } = flags;
-  return { limits, ...(threads === undefined ? {} : { threads: threads === 'auto' ? threads : threadsOf(threads) }), ...await opsOf(flags) };
+  return {
+    limits,
+    ...(threads === undefined ? {} : { threads: threads === 'auto' ? threads : threadsOf(threads) }),
+    ...(await opsOf(flags)),
+  };
 }
 
 /** @param {string} text */
 function threadsOf(text) {
   const n = Number(text);
-  if (!Number.isInteger(n) || n < 1 || n > 64) throw badArgument(`--threads must be auto or a whole number from 1 to 64, got "${text}"`);
+  if (!Number.isInteger(n) || n < 1 || n > 64)
+    throw badArgument(`--threads must be auto or a whole number from 1 to 64, got "${text}"`);
   return n;
 }
 
@@ -328,20 +418,33 @@ function limitOf(name, text) {
   return n;
 }
 
-/** Inputs as given, and random numbers where none are. @param {string} command @param {Model} model @param {Flags} flags */
+/**
+ * Inputs as given, and random numbers where none are.
+ * @param {string} command
+ * @param {Model} model
+ * @param {Flags} flags
+ */
 async function everyInput(command, model, flags) {
-  const ports = portsOf(model, flags), graph = graphOf(model, flags), inputs = await readInputs(ports, graph, flags.input);
-  for (const port of ports) if (!(port.name in inputs) && !port.optional) inputs[port.name] = filled(port, graph, command);
+  const ports = portsOf(model, flags),
+    graph = graphOf(model, flags),
+    inputs = await readInputs(ports, graph, flags.input);
+  for (const port of ports)
+    if (!(port.name in inputs) && !port.optional) inputs[port.name] = filled(port, graph, command);
   return inputs;
 }
 
-/** What the module of --ops exports. @param {Flags} flags @returns {Promise<{ ops?: import('../src/engine/ops.js').Ops }>} */
+/**
+ * What the module of --ops exports.
+ * @param {Flags} flags
+ * @returns {Promise<{ ops?: import('../src/engine/ops.js').Ops }>}
+ */
 async function opsOf({ ops: file }) {
   if (file === undefined) return {};
   const module = await import(pathToFileURL(resolve(file)).href).catch((e) => {
     throw new RushlightError('unreadable', `cannot import ${file}: ${e.message}`, { source: file, cause: e });
   });
-  if (!module.default) throw badArgument(`${file} exports no operators: export default { 'namespace::name': function }`);
+  if (!module.default)
+    throw badArgument(`${file} exports no operators: export default { 'namespace::name': function }`);
   return { ops: module.default };
 }
 
@@ -350,15 +453,18 @@ const cacheOf = ({ cache }) => (cache ? { cache: 'auto' } : {});
 /** @param {string | undefined} name */
 const backendOf = (name) => (name === undefined ? {} : { backend: /** @type {BackendName} */ (name) });
 /** @param {string | undefined} names */
-const backendsOf = (names) => /** @type {('auto' | BackendName)[]} */ (names?.split(',') ?? (hasRelaxed() ? ['simd', 'relaxed'] : ['simd']));
+const backendsOf = (names) =>
+  /** @type {('auto' | BackendName)[]} */ (names?.split(',') ?? (hasRelaxed() ? ['simd', 'relaxed'] : ['simd']));
 /** @param {Flags} flags */
 const methodOf = (flags) => (flags.method === undefined ? {} : { method: flags.method });
 /** @param {Model} model @param {Flags} flags */
-const graphOf = (model, { method }) => /** @type {Graph} */ ((method === undefined ? undefined : model.graphs[method]) ?? model.graph);
+const graphOf = (model, { method }) =>
+  /** @type {Graph} */ ((method === undefined ? undefined : model.graphs[method]) ?? model.graph);
 /** @param {Model} model @param {Flags} flags */
 function portsOf(model, flags) {
   if (flags.method === undefined) return model.inputs;
   const method = Object.hasOwn(model.methods, flags.method) ? model.methods[flags.method] : undefined;
-  if (!method) throw badArgument(`there is no method "${flags.method}"; known are ${Object.keys(model.methods).join(', ')}`);
+  if (!method)
+    throw badArgument(`there is no method "${flags.method}"; known are ${Object.keys(model.methods).join(', ')}`);
   return method.inputs;
 }

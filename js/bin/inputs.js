@@ -26,7 +26,9 @@ async function read(path) {
 }
 
 /**
- * @param {readonly Port[]} ports @param {Graph} graph of the method: what it can take where only a shape is given @param {readonly string[]} [texts] "NAME=VALUE" each
+ * @param {readonly Port[]} ports
+ * @param {Graph} graph of the method: what it can take where only a shape is given
+ * @param {readonly string[]} [texts] "NAME=VALUE" each
  * @returns {Promise<Record<string, any>>}
  */
 export async function readInputs(ports, graph, texts = []) {
@@ -37,48 +39,80 @@ export async function readInputs(ports, graph, texts = []) {
     if (equals < 0 && text.endsWith('.safetensors')) {
       Object.assign(inputs, readSafetensors(await read(text)));
     } else if (equals < 1) {
-      throw badArgument(`--input "${text}": NAME=VALUE is wanted; the inputs are ${ports.map((p) => p.name).join(', ')}`);
+      throw badArgument(
+        `--input "${text}": NAME=VALUE is wanted; the inputs are ${ports.map((p) => p.name).join(', ')}`,
+      );
     } else {
       const name = text.slice(0, equals);
-      inputs[name] = await readInput(name, text.slice(equals + 1), ports.find((p) => p.name === name), graph);
+      inputs[name] = await readInput(
+        name,
+        text.slice(equals + 1),
+        ports.find((p) => p.name === name),
+        graph,
+      );
     }
   }
   return inputs;
 }
 
-/** @param {string} name @param {string} text @param {Port | undefined} port @param {Graph} graph @returns {Promise<any>} */
+/**
+ * @param {string} name
+ * @param {string} text
+ * @param {Port | undefined} port
+ * @param {Graph} graph
+ * @returns {Promise<any>}
+ */
 async function readInput(name, text, port, graph) {
   const path = text.replace(/^@/, '');
   if (path.endsWith('.npy')) return readNpy(await read(path));
   if (path.endsWith('.safetensors')) {
     const tensors = readSafetensors(await read(path));
     const tensor = Object.hasOwn(tensors, name) ? tensors[name] : undefined;
-    if (!tensor) throw badArgument(`${path} has no tensor "${name}"; it has ${Object.keys(tensors).join(', ')}`, { input: name });
+    if (!tensor)
+      throw badArgument(`${path} has no tensor "${name}"; it has ${Object.keys(tensors).join(', ')}`, { input: name });
     return tensor;
   }
   if (port?.type === 'str') return text;
   // One dimension is wanted, so what would else be a number is its size.
-  if (/^-?\d+$/.test(text) && port?.shape?.length !== 1) return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
+  if (/^-?\d+$/.test(text) && port?.shape?.length !== 1)
+    return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
   const shape = SHAPE.exec(text);
   if (shape) return fromShape(name, shape, port, graph);
   try {
     return JSON.parse(text, (_, v) => (v === 'NaN' ? NaN : v));
   } catch {
-    const known = /** @type {Record<string, number>} */ ({ nan: NaN, inf: Infinity, '-inf': -Infinity })[text.toLowerCase()];
+    const known = /** @type {Record<string, number>} */ ({ nan: NaN, inf: Infinity, '-inf': -Infinity })[
+      text.toLowerCase()
+    ];
     if (known !== undefined) return known;
-    throw badArgument(`--input ${name}=${text} is no .npy or .safetensors file, no shape and no JSON value`, { input: name, actual: text });
+    throw badArgument(`--input ${name}=${text} is no .npy or .safetensors file, no shape and no JSON value`, {
+      input: name,
+      actual: text,
+    });
   }
 }
 
 /** @param {string} name @param {RegExpExecArray} match @param {Port | undefined} port @param {Graph} graph */
 function fromShape(name, [, sizes = '', given, low, high], port, graph) {
   const dtype = given ?? port?.dtype ?? 'float32';
-  if (!Object.hasOwn(DTYPES, dtype)) throw badArgument(`--input ${name}: there is no dtype "${dtype}"; known are ${Object.keys(DTYPES).join(', ')}`, { input: name, actual: dtype });
-  const range = low === undefined ? port && rangeOf({ ...port, dtype: /** @type {DType} */ (dtype) }, graph) : { low: Number(low), high: Number(high) };
+  if (!Object.hasOwn(DTYPES, dtype))
+    throw badArgument(`--input ${name}: there is no dtype "${dtype}"; known are ${Object.keys(DTYPES).join(', ')}`, {
+      input: name,
+      actual: dtype,
+    });
+  const range =
+    low === undefined
+      ? port && rangeOf({ ...port, dtype: /** @type {DType} */ (dtype) }, graph)
+      : { low: Number(low), high: Number(high) };
   return made(name, sizes.split('x').map(Number), /** @type {DType} */ (dtype), range);
 }
 
-/** Something to run a model with. @param {Port} port @param {Graph} graph of the method @param {string} command which needs it */
+/**
+ * Something to run a model with.
+ * @param {Port} port
+ * @param {Graph} graph of the method
+ * @param {string} command which needs it
+ */
 export function filled(port, graph, command) {
   if (port.type === 'int') return 1;
   if (port.type === 'float') return 1;
@@ -87,7 +121,13 @@ export function filled(port, graph, command) {
   return made(port.name, /** @type {number[]} */ (port.shape), port.dtype ?? 'float32', rangeOf(port, graph));
 }
 
-/** A tensor that nobody gave, said on stderr. @param {string} name @param {number[]} shape @param {DType} dtype @param {{ low?: number, high?: number }} [range] */
+/**
+ * A tensor that nobody gave, said on stderr.
+ * @param {string} name
+ * @param {number[]} shape
+ * @param {DType} dtype
+ * @param {{ low?: number, high?: number }} [range]
+ */
 function made(name, shape, dtype, { low, high } = {}) {
   process.stderr.write(`${indented(`${name}: ${dtype} [${shape.join(', ')}], ${madeText(dtype, low, high)}`)}\n`);
   return random(shape, dtype, low, high);
@@ -96,7 +136,19 @@ function made(name, shape, dtype, { low, high } = {}) {
 /** The error that says how to give an input. @param {Port} port @param {string} command which needs it */
 export function wanted({ name, type, shape, dtype }, command) {
   const tensor = `${shape?.map((n) => n ?? 8).join('x') ?? '1x8'}:${dtype ?? 'float32'}`;
-  const example = /** @type {Record<string, string>} */ ({ Tensor: tensor, int: '1', float: '1.5', bool: 'true', str: 'text' })[type];
-  return badArgument(`${command} needs --input ${name}=VALUE, ${example ? `for example --input ${name}=${example}`
-    : `a ${type} in JSON${type.includes('Tensor') ? ', where a tensor is {"dtype": "float32", "shape": [2], "data": [0, 1]}' : ''}`}`, { input: name });
+  const example = /** @type {Record<string, string>} */ ({
+    Tensor: tensor,
+    int: '1',
+    float: '1.5',
+    bool: 'true',
+    str: 'text',
+  })[type];
+  return badArgument(
+    `${command} needs --input ${name}=VALUE, ${
+      example
+        ? `for example --input ${name}=${example}`
+        : `a ${type} in JSON${type.includes('Tensor') ? ', where a tensor is {"dtype": "float32", "shape": [2], "data": [0, 1]}' : ''}`
+    }`,
+    { input: name },
+  );
 }

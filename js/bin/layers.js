@@ -1,4 +1,5 @@
-// What each step of a run gives, how many parameters it has, and how long it takes: for `inspect --run` and the page of `serve`.
+// What each step of a run gives, how many parameters it has, and how long it takes: for `inspect --run` and the page of
+// `serve`.
 
 import { ShapeProp } from '../src/api/fx.js';
 import { weightsOf } from './weights.js';
@@ -13,7 +14,8 @@ import { weightsOf } from './weights.js';
  * @property {string} name of its first result
  * @property {string[]} outputs dtype and shape of each tensor, "float32 [1, 8, 5, 5]"; of quantized ones what their
  *   integers stand for: "quint8 [1, 8, 5, 5] (scale 0.0235, zero point 128)"; of a loop's last round
- * @property {number} parameters of the weights that it takes, as PyTorch counts them, however they are stored; those that an earlier
+ * @property {number} parameters of the weights that it takes, as PyTorch counts them, however they are stored; those
+ *   that an earlier
  *   one takes are counted there
  * @property {number} bytes of these weights and of what says what their integers stand for, as they are stored
  * @property {number} calls in one run
@@ -30,8 +32,13 @@ import { weightsOf } from './weights.js';
  */
 export async function layersOf(model, inputs, { method, runs = 5 } = {}) {
   const of = method === undefined ? {} : { method };
-  const timed = async () => new Map((await model.profile(inputs, of)).filter((row) => row.method === seen.method).map((row) => [row.instr, row]));
-  const seen = new ShapeProp(model, of), first = await timed(), warm = /** @type {(typeof first)[]} */ ([]);
+  const timed = async () =>
+    new Map(
+      (await model.profile(inputs, of)).filter((row) => row.method === seen.method).map((row) => [row.instr, row]),
+    );
+  const seen = new ShapeProp(model, of),
+    first = await timed(),
+    warm = /** @type {(typeof first)[]} */ ([]);
   await seen.run(inputs);
   for (let i = 0; i < runs; i++) warm.push(await timed());
   /** @type {Map<unknown, { parameters: number, bytes: number }>} */ const taken = new Map();
@@ -40,10 +47,24 @@ export async function layersOf(model, inputs, { method, runs = 5 } = {}) {
     taken.set(node, { parameters: sum.parameters + parameters, bytes: sum.bytes + bytes });
   }
   const steps = seen.graph.nodes.filter((n) => n.op !== 'placeholder'); // one for each instruction
-  const layers = steps.flatMap((node, instr) => (node.op !== 'call_function' ? [] : [{
-    layer: node.module, op: node.target, name: node.name, outputs: texts(node.meta.tensor), ...taken.get(node) ?? { parameters: 0, bytes: 0 },
-    calls: warm[0]?.get(instr)?.calls ?? 0, firstMs: first.get(instr)?.ms ?? 0, ms: median(warm.map((run) => run.get(instr)?.ms ?? 0)), share: 0, source: node.source,
-  }]));
+  const layers = steps.flatMap((node, instr) =>
+    node.op !== 'call_function'
+      ? []
+      : [
+          {
+            layer: node.module,
+            op: node.target,
+            name: node.name,
+            outputs: texts(node.meta.tensor),
+            ...(taken.get(node) ?? { parameters: 0, bytes: 0 }),
+            calls: warm[0]?.get(instr)?.calls ?? 0,
+            firstMs: first.get(instr)?.ms ?? 0,
+            ms: median(warm.map((run) => run.get(instr)?.ms ?? 0)),
+            share: 0,
+            source: node.source,
+          },
+        ],
+  );
   const all = layers.reduce((sum, { ms }) => sum + ms, 0) || 1;
   return layers.map((layer) => ({ ...layer, share: layer.ms / all }));
 }
@@ -55,7 +76,9 @@ const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1] ?
 function texts(found) {
   if (!found) return [];
   if (found instanceof Map) return [...found.values()].flatMap(texts);
-  return Array.isArray(found) ? found.flatMap(texts) : [`${found.dtype} [${found.shape.join(', ')}]${quantized(found)}`];
+  return Array.isArray(found)
+    ? found.flatMap(texts)
+    : [`${found.dtype} [${found.shape.join(', ')}]${quantized(found)}`];
 }
 
 /** @param {import('../src/base/types.js').QuantizedTensor} found */

@@ -10,7 +10,8 @@ import { rowsFor } from './ranges.js';
  */
 
 /** Of whole numbers of which nothing is known: all 1, which is a mask and a length that every model takes. */
-const LOW = 1, HIGH = 2;
+const LOW = 1,
+  HIGH = 2;
 
 /**
  * What is known of an input's numbers: whole ones that choose rows of a table are 0 to its last.
@@ -25,18 +26,25 @@ export function rangeOf({ name, dtype }, graph) {
 /** What random() makes, for people. @param {string} dtype @param {number} [low] @param {number} [high] */
 export function madeText(dtype, low, high) {
   if (/float|complex/.test(dtype)) return `random numbers from ${low ?? -1} to ${high ?? 1}`;
-  const from = low ?? LOW, to = (high ?? HIGH) - 1;
+  const from = low ?? LOW,
+    to = (high ?? HIGH) - 1;
   return to <= from ? `all ${from}` : `random whole numbers from ${from} to ${to}`;
 }
 
 /**
  * The same numbers for a seed each time: floats from low to high (-1 to 1), whole numbers from low up to but not high.
- * @param {number[]} shape @param {DType} dtype @param {number} [low] @param {number} [high] @param {number} [seed] @returns {Tensor}
+ * @param {number[]} shape
+ * @param {DType} dtype
+ * @param {number} [low]
+ * @param {number} [high]
+ * @param {number} [seed]
+ * @returns {Tensor}
  */
 export function random(shape, dtype, low, high, seed = 1) {
   const n = shape.reduce((a, b) => a * b, 1);
   const { Array: Type } = DTYPES[dtype];
-  if (Type === Uint16Array) throw badArgument(`random numbers of ${dtype} need an engine with Float16Array; pass a file`);
+  if (Type === Uint16Array)
+    throw badArgument(`random numbers of ${dtype} need an engine with Float16Array; pass a file`);
   const data = /** @type {any} */ (new Type(n * partsOf(dtype)));
   const float = /float|complex/.test(dtype);
   const from = low ?? (float ? -1 : LOW);

@@ -10,16 +10,19 @@ const TAKES_ROWS = {
 };
 
 /** What gives the numbers that it takes, in another form. */
-const SAME = /^aten::(?:to|view|reshape|flatten|unflatten|unsqueeze|squeeze|slice|select|narrow|expand|transpose|permute|t|contiguous|clone|detach|alias|chunk|split|stack|cat|_unsafe_view|view_as|reshape_as|_to_copy|type_as)(?:\.|$)|^prim::List(?:Construct|Unpack)$/;
+const SAME =
+  /^aten::(?:to|view|reshape|flatten|unflatten|unsqueeze|squeeze|slice|select|narrow|expand|transpose|permute|t|contiguous|clone|detach|alias|chunk|split|stack|cat|_unsafe_view|view_as|reshape_as|_to_copy|type_as)(?:\.|$)|^prim::List(?:Construct|Unpack)$/;
 
 /**
- * How many rows the smallest table has that an input's numbers choose of; undefined where none does, or of a table that is computed.
+ * How many rows the smallest table has that an input's numbers choose of; undefined where none does, or of a table that
+ * is computed.
  * @param {import('../src/api/graph.js').Graph} graph @param {string} input its name
  * @returns {number | undefined}
  */
 export function rowsFor(graph, input) {
   let least = Infinity;
-  const seen = new Set(), todo = graph.nodes.filter((node) => node.op === 'placeholder' && node.target === input);
+  const seen = new Set(),
+    todo = graph.nodes.filter((node) => node.op === 'placeholder' && node.target === input);
   for (let node = todo.pop(); node; node = todo.pop()) {
     for (const user of node.users) {
       const [table, rows] = TAKES_ROWS[user.target] ?? [];
@@ -33,5 +36,11 @@ export function rowsFor(graph, input) {
   return least < Infinity ? least : undefined;
 }
 
-/** Whether an argument is what a node gives, one of its results or in a list. @param {any} arg @param {unknown} node @returns {boolean} */
-const takes = (arg, node) => arg === node || arg?.node === node || (Array.isArray(arg) && arg.some((item) => takes(item, node)));
+/**
+ * Whether an argument is what a node gives, one of its results or in a list.
+ * @param {any} arg
+ * @param {unknown} node
+ * @returns {boolean}
+ */
+const takes = (arg, node) =>
+  arg === node || arg?.node === node || (Array.isArray(arg) && arg.some((item) => takes(item, node)));

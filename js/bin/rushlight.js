@@ -77,10 +77,29 @@ const OPTIONS = /** @type {const} */ ({
   version: { type: 'boolean' },
 });
 const LIMITS = ['max-bytes', 'max-steps'];
-/** @typedef {{ act: (file: string, flags: import('./commands.js').Flags, rest: string[]) => Promise<number>, options: string[], many?: boolean }} Command many: it takes several files */
+/**
+ * @typedef {{ act: (file: string, flags: import('./commands.js').Flags, rest: string[]) => Promise<number>, options:
+ *    string[], many?: boolean }} Command many: it takes several files
+ */
 const COMMANDS = {
   run: { act: run, options: ['input', 'output', 'method', 'backend', 'threads', 'ops', ...LIMITS, 'cache', 'json'] },
-  inspect: { act: inspect, options: ['json', 'layers', 'graph', 'code', 'run', 'input', 'method', 'backend', 'threads', 'ops', ...LIMITS, 'cache'] },
+  inspect: {
+    act: inspect,
+    options: [
+      'json',
+      'layers',
+      'graph',
+      'code',
+      'run',
+      'input',
+      'method',
+      'backend',
+      'threads',
+      'ops',
+      ...LIMITS,
+      'cache',
+    ],
+  },
   verify: { act: verify, options: ['backend', 'threads', 'ops', ...LIMITS, 'cache', 'json'] },
   diff: { act: diff, options: ['backend', 'threads', 'ops', ...LIMITS, 'cache', 'json'] },
   bench: { act: bench, options: ['input', 'method', 'backend', 'threads', 'ops', ...LIMITS, 'runs', 'cache', 'json'] },
@@ -89,10 +108,13 @@ const COMMANDS = {
   slim: { act: slim, options: ['output', 'ops', 'json'], many: true },
 };
 
-const NAMES = Object.keys(COMMANDS).join(', ').replace(/, (?=\w+$)/, ' and ');
+const NAMES = Object.keys(COMMANDS)
+  .join(', ')
+  .replace(/, (?=\w+$)/, ' and ');
 
 /** Whether it is the command line that is wrong: not what the program finds in a run. @param {RushlightError} e */
-const isUsage = ({ code, op, message }) => code === 'bad-argument' && (op === undefined || message.startsWith('load: '));
+const isUsage = ({ code, op, message }) =>
+  code === 'bad-argument' && (op === undefined || message.startsWith('load: '));
 
 /** @param {string} message @returns {never} */
 function usage(message) {
@@ -120,10 +142,15 @@ const [name = '', file, ...rest] = positionals;
 if (values.help || name === 'help' || process.argv.length === 2) {
   process.stdout.write(HELP);
 } else if (values.version) {
-  process.stdout.write(`rushlight ${JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version}\n`);
+  process.stdout.write(
+    `rushlight ${JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version}\n`,
+  );
 } else {
   if (name === 'export') usage("export is a command of the exporter's program, rushlight without npx");
-  if (!Object.hasOwn(COMMANDS, name)) usage(name ? `there is no command "${name}"; npx rushlight has ${NAMES}` : `a command is missing: there are ${NAMES}`);
+  if (!Object.hasOwn(COMMANDS, name))
+    usage(
+      name ? `there is no command "${name}"; npx rushlight has ${NAMES}` : `a command is missing: there are ${NAMES}`,
+    );
   /** @type {Command} */
   const command = COMMANDS[/** @type {keyof typeof COMMANDS} */ (name)];
   if (!file) usage(`${name} needs a file`);

@@ -9,11 +9,18 @@ import { fileURLToPath } from 'node:url';
 import { RushlightError, unreadableFile } from '../src/base/errors.js';
 
 const PACKAGE = new URL('../', import.meta.url);
-const TYPES = /** @type {Record<string, string>} */ ({ '.html': 'text/html; charset=utf-8', '.css': 'text/css; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.wasm': 'application/wasm' });
+const TYPES = /** @type {Record<string, string>} */ ({
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.wasm': 'application/wasm',
+});
 /** What of the package a page may read. */
-const OPEN = /^\/(?:src\/(?:[a-z]+\/)?[\w-]+\.js|bin\/(?:layers|random|ranges|units|weights)\.js|bin\/page\/[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
+const OPEN =
+  /^\/(?:src\/(?:[a-z]+\/)?[\w-]+\.js|bin\/(?:layers|random|ranges|units|weights)\.js|bin\/page\/[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
 const HEADERS = {
-  'Content-Security-Policy': "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'Content-Security-Policy':
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -23,13 +30,20 @@ const HEADERS = {
 };
 
 /**
- * Serves the page on this machine's own address until the server is closed. A request that names another host is refused: a
+ * Serves the page on this machine's own address until the server is closed. A request that names another host is
+ * refused: a
  * page of anywhere whose name was made to lead here (DNS rebinding) would read the model.
- * @param {string} file a path or URL @param {number} port 0: any @param {string} [ops] a module whose default export computes operators in the page @returns {Promise<{ url: string, server: import('node:http').Server }>}
+ * @param {string} file a path or URL
+ * @param {number} port 0: any
+ * @param {string} [ops] a module whose default export computes operators in the page
+ * @returns {Promise<{ url: string, server: import('node:http').Server }>}
  */
 export async function serveModel(file, port, ops) {
   const remote = /^https?:/.test(file);
-  for (const path of [...(remote ? [] : [file]), ...(ops === undefined ? [] : [ops])]) await stat(path).catch((e) => { throw unreadableFile(path, e); });
+  for (const path of [...(remote ? [] : [file]), ...(ops === undefined ? [] : [ops])])
+    await stat(path).catch((e) => {
+      throw unreadableFile(path, e);
+    });
   const server = createServer((request, response) => {
     answer(file, remote, ops, request, response).catch((e) => {
       if (!response.headersSent) response.writeHead(500, { 'Content-Type': 'text/plain' });
@@ -37,7 +51,9 @@ export async function serveModel(file, port, ops) {
     });
   });
   await new Promise((resolve, reject) => {
-    server.once('error', (e) => reject(new RushlightError('unsupported', `cannot serve on port ${port}: ${e.message}`, { cause: e })));
+    server.once('error', (e) =>
+      reject(new RushlightError('unsupported', `cannot serve on port ${port}: ${e.message}`, { cause: e })),
+    );
     server.listen(port, '127.0.0.1', () => resolve(undefined));
   });
   return { url: `http://localhost:${portOf(server)}/`, server };
@@ -46,17 +62,31 @@ export async function serveModel(file, port, ops) {
 /** @param {import('node:http').Server} server */
 const portOf = (server) => /** @type {import('node:net').AddressInfo} */ (server.address()).port;
 
-/** @param {string} file @param {boolean} remote @param {string | undefined} ops @param {import('node:http').IncomingMessage} request @param {import('node:http').ServerResponse} response */
+/**
+ * @param {string} file
+ * @param {boolean} remote
+ * @param {string | undefined} ops
+ * @param {import('node:http').IncomingMessage} request
+ * @param {import('node:http').ServerResponse} response
+ */
 async function answer(file, remote, ops, request, response) {
-  const refuse = (/** @type {number} */ status, /** @type {string} */ text) => void response.writeHead(status, { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' }).end(text);
+  const refuse = (/** @type {number} */ status, /** @type {string} */ text) =>
+    void response.writeHead(status, { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' }).end(text);
   const { localPort } = request.socket;
-  if (![`localhost:${localPort}`, `127.0.0.1:${localPort}`].includes(request.headers.host ?? '')) return refuse(403, `the host must be localhost:${localPort}, got ${request.headers.host ?? 'none'}`);
+  if (![`localhost:${localPort}`, `127.0.0.1:${localPort}`].includes(request.headers.host ?? ''))
+    return refuse(403, `the host must be localhost:${localPort}, got ${request.headers.host ?? 'none'}`);
   if (request.method !== 'GET') return refuse(405, `the method must be GET, got ${request.method}`);
   const path = new URL(request.url ?? '/', 'http://localhost').pathname;
   if (path === '/') return send(response, new URL('bin/page/index.html', PACKAGE), '.html');
   if (path === '/model.rush') return remote ? proxy(file, response) : send(response, file, '.rush');
-  if (path === '/ops.js') return ops ? send(response, ops, '.js') : void response.writeHead(200, { ...HEADERS, 'Content-Type': TYPES['.js'] }).end('export default {};\n');
-  if (path === '/name') return void response.writeHead(200, { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' }).end(basename(remote ? new URL(file).pathname : file));
+  if (path === '/ops.js')
+    return ops
+      ? send(response, ops, '.js')
+      : void response.writeHead(200, { ...HEADERS, 'Content-Type': TYPES['.js'] }).end('export default {};\n');
+  if (path === '/name')
+    return void response
+      .writeHead(200, { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' })
+      .end(basename(remote ? new URL(file).pathname : file));
   if (!OPEN.test(path)) return refuse(404, 'there is no such page');
   return send(response, new URL(path.slice(1), PACKAGE), extname(path));
 }
@@ -64,14 +94,23 @@ async function answer(file, remote, ops, request, response) {
 /** @param {import('node:http').ServerResponse} response @param {string | URL} file @param {string} ending */
 async function send(response, file, ending) {
   const { size } = await stat(file);
-  response.writeHead(200, { ...HEADERS, 'Content-Type': TYPES[ending] ?? 'application/octet-stream', 'Content-Length': size });
-  createReadStream(file instanceof URL ? fileURLToPath(file) : file).on('error', () => response.destroy()).pipe(response);
+  response.writeHead(200, {
+    ...HEADERS,
+    'Content-Type': TYPES[ending] ?? 'application/octet-stream',
+    'Content-Length': size,
+  });
+  createReadStream(file instanceof URL ? fileURLToPath(file) : file)
+    .on('error', () => response.destroy())
+    .pipe(response);
 }
 
 /** @param {string} url @param {import('node:http').ServerResponse} response */
 async function proxy(url, response) {
   const got = await fetch(url);
   response.writeHead(got.status, { ...HEADERS, 'Content-Type': 'application/octet-stream' });
-  if (got.body) Readable.fromWeb(/** @type {any} */ (got.body)).on('error', () => response.destroy()).pipe(response);
+  if (got.body)
+    Readable.fromWeb(/** @type {any} */ (got.body))
+      .on('error', () => response.destroy())
+      .pipe(response);
   else response.end();
 }

@@ -10,11 +10,29 @@ import { RushlightError, unreadableFile } from '../src/base/errors.js';
 import { readHead } from '../src/engine/load-local.js';
 import { BACKENDS } from '../src/engine/runtime.js';
 import { namesHalves, reaches, weightsOf } from './parts.js';
-import { CODE, DATA, DATA_COUNT, ELEMENT, FUNCTION, IMPORT, TYPE, appended, inSection, leb, readMemory, readSections, readTable, writeMemory, writeSections, writeTable } from '../src/engine/wasm-sections.js';
+import {
+  CODE,
+  DATA,
+  DATA_COUNT,
+  ELEMENT,
+  FUNCTION,
+  IMPORT,
+  TYPE,
+  appended,
+  inSection,
+  leb,
+  readMemory,
+  readSections,
+  readTable,
+  writeMemory,
+  writeSections,
+  writeTable,
+} from '../src/engine/wasm-sections.js';
 
 /**
  * @typedef {import('../src/engine/runtime.js').BackendName} BackendName
- * @typedef {{ wasm: string, table: number, parts: { name: string, address: number, rows: number[] }[], groups: [number[], number[], number[]][] }} Reach of wasm/bridge/reach.mjs
+ * @typedef {{ wasm: string, table: number, parts: { name: string, address: number, rows: number[] }[], groups:
+ *   [number[], number[], number[]][] }} Reach of wasm/bridge/reach.mjs
  * @typedef {{ operators: string[], weights: ReturnType<typeof weightsOf>, halves: boolean }} Needs of the files
  * @typedef {{ backend: BackendName, file: string, before: Size, after: Size }} Slimmed
  * @typedef {{ bytes: number, brotli: number }} Size
@@ -36,9 +54,13 @@ export async function slimFor(files, dir, ops) {
   const needs = await needsOf(files, ops);
   const binaries = [];
   for (const backend of BACKENDS) {
-    const full = await part(`${backend}.wasm`), reach = JSON.parse((await part(`${backend}.reach.json`)).toString());
+    const full = await part(`${backend}.wasm`),
+      reach = JSON.parse((await part(`${backend}.reach.json`)).toString());
     if (createHash('sha256').update(full).digest('hex') !== reach.wasm) {
-      throw new RushlightError('unsupported', `rushlight-${backend}.wasm is not the one that this package came with: only that can be slimmed`);
+      throw new RushlightError(
+        'unsupported',
+        `rushlight-${backend}.wasm is not the one that this package came with: only that can be slimmed`,
+      );
     }
     const slimmed = shrink(binaryen, cut(full, reach, needs));
     const file = join(dir, `rushlight-${backend}.wasm`);
@@ -52,16 +74,25 @@ export async function slimFor(files, dir, ops) {
 /** @param {string} name */
 async function part(name) {
   const path = fileURLToPath(new URL(`../wasm/rushlight-${name}`, import.meta.url));
-  return readFile(path).catch((e) => { throw unreadableFile(path, e); });
+  return readFile(path).catch((e) => {
+    throw unreadableFile(path, e);
+  });
 }
 
 /** @param {Uint8Array} bytes @returns {Size} */
 const sizeOf = (bytes) => ({
   bytes: bytes.length,
-  brotli: brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 24 } }).length,
+  brotli: brotliCompressSync(bytes, {
+    params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 24 },
+  }).length,
 });
 
-/** What the files' heads name. @param {readonly string[]} files @param {Record<string, unknown>} ops @returns {Promise<Needs>} */
+/**
+ * What the files' heads name.
+ * @param {readonly string[]} files
+ * @param {Record<string, unknown>} ops
+ * @returns {Promise<Needs>}
+ */
 async function needsOf(files, ops) {
   /** @type {Set<string>} */ const names = new Set();
   const graphs = [];
@@ -72,7 +103,11 @@ async function needsOf(files, ops) {
     halves ||= namesHalves(text + JSON.stringify(plan));
     const missing = plan.missing.filter(({ name }) => !Object.hasOwn(ops, name));
     if (missing.length) {
-      throw new RushlightError('unsupported', `${file} needs operators that no runtime here has: ${missing.map(({ name }) => name).join(', ')}. If JavaScript computes them: --ops FILE.js`, { source: file });
+      throw new RushlightError(
+        'unsupported',
+        `${file} needs operators that no runtime here has: ${missing.map(({ name }) => name).join(', ')}. If JavaScript computes them: --ops FILE.js`,
+        { source: file },
+      );
     }
     for (const { name } of plan.operators) if (!Object.hasOwn(ops, name)) names.add(name);
   }
@@ -90,7 +125,10 @@ async function loadBinaryen() {
     }
     return (await import(pathToFileURL(path).href)).default;
   }
-  throw new RushlightError('unsupported', 'slim removes code with binaryen, which is not installed here: npm install --save-dev binaryen@132');
+  throw new RushlightError(
+    'unsupported',
+    'slim removes code with binaryen, which is not installed here: npm install --save-dev binaryen@132',
+  );
 }
 
 /**
@@ -99,15 +137,21 @@ async function loadBinaryen() {
  * @param {Uint8Array} full @param {Reach} reach @param {Needs} needs
  */
 export function cut(full, reach, { operators, weights, halves }) {
-  const sections = readSections(full), memory = readMemory(full, sections), table = readTable(full, sections);
-  const { kept, n } = cutRows(memory, reach.table, operators), live = new Set(kept.keys());
+  const sections = readSections(full),
+    memory = readMemory(full, sections),
+    table = readTable(full, sections);
+  const { kept, n } = cutRows(memory, reach.table, operators),
+    live = new Set(kept.keys());
   reach.parts.forEach(({ name, address, rows }, i) => {
     if (spread(rows).some((row) => kept.get(row)?.some((op) => reaches(name, op, weights, halves)))) live.add(n + i);
     else memory.image.fill(0, address - memory.first, address - memory.first + 4);
   });
 
   const refuses = inSection(full, sections, FUNCTION).number() + countImports(full, sections);
-  const liveFunctions = new Set(), liveBytes = new Set(), deadFunctions = [], deadBytes = [];
+  const liveFunctions = new Set(),
+    liveBytes = new Set(),
+    deadFunctions = [],
+    deadBytes = [];
   for (const [rows, functions, bytes] of reach.groups) {
     const stays = spread(rows).some((row) => live.has(row));
     for (const f of spread(functions)) stays ? liveFunctions.add(f) : deadFunctions.push(f);
@@ -117,30 +161,44 @@ export function cut(full, reach, { operators, weights, halves }) {
   for (const b of deadBytes) if (!liveBytes.has(b)) memory.image[b - memory.first] = 0;
 
   const types = inSection(full, sections, TYPE).number();
-  return writeSections(full, sections, new Map([
-    [TYPE, appended(full, sections, TYPE, EMPTY)],
-    [FUNCTION, appended(full, sections, FUNCTION, leb(types))],
-    [ELEMENT, writeTable(table)],
-    [DATA_COUNT, [1]],
-    [CODE, appended(full, sections, CODE, REFUSES)],
-    [DATA, writeMemory(memory)],
-  ]));
+  return writeSections(
+    full,
+    sections,
+    new Map([
+      [TYPE, appended(full, sections, TYPE, EMPTY)],
+      [FUNCTION, appended(full, sections, FUNCTION, leb(types))],
+      [ELEMENT, writeTable(table)],
+      [DATA_COUNT, [1]],
+      [CODE, appended(full, sections, CODE, REFUSES)],
+      [DATA, writeMemory(memory)],
+    ]),
+  );
 }
 
-/** Moves the rows that stay to the front; the operators of each by its number before, and how many rows there were. @param {{ first: number, image: Uint8Array }} memory @param {number} at of rush_all_ops @param {readonly string[]} operators */
+/**
+ * Moves the rows that stay to the front; the operators of each by its number before, and how many rows there were.
+ * @param {{ first: number, image: Uint8Array }} memory
+ * @param {number} at of rush_all_ops
+ * @param {readonly string[]} operators
+ */
 function cutRows({ first, image }, at, operators) {
   const words = new DataView(image.buffer);
-  const address = words.getUint32(at - first, true) - first, n = words.getUint32(at - first + 4, true);
+  const address = words.getUint32(at - first, true) - first,
+    n = words.getUint32(at - first + 4, true);
   const rows = Array.from({ length: n }, (_, i) => {
-    const row = address + i * ROW, schema = words.getUint32(row, true) - first;
-    return { name: new TextDecoder().decode(image.subarray(schema, image.indexOf(0x28 /* ( */, schema))), inplace: (words.getUint32(row + 12, true) & INPLACE) !== 0 };
+    const row = address + i * ROW,
+      schema = words.getUint32(row, true) - first;
+    return {
+      name: new TextDecoder().decode(image.subarray(schema, image.indexOf(0x28 /* ( */, schema))),
+      inplace: (words.getUint32(row + 12, true) & INPLACE) !== 0,
+    };
   });
   /** @type {Map<number, string[]>} */ const kept = new Map();
   for (const name of operators) {
     let row = rows.findIndex((r) => r.name === name);
     if (row < 0) row = rows.findIndex((r) => r.inplace && r.name === name.replace(/_(?=\.|$)/, ''));
     if (row < 0) throw new RushlightError('internal', `the table of operators has no ${name}`);
-    kept.set(row, [...kept.get(row) ?? [], name]);
+    kept.set(row, [...(kept.get(row) ?? []), name]);
   }
   const order = [...kept.keys()].sort((a, b) => a - b);
   order.forEach((row, i) => image.copyWithin(address + i * ROW, address + row * ROW, address + (row + 1) * ROW));
@@ -166,7 +224,8 @@ function spread(runs) {
 
 /** Without what nothing refers to. The same bytes each time. @param {any} binaryen @param {Uint8Array} bytes */
 function shrink(binaryen, bytes) {
-  const module = binaryen.readBinary(bytes), { Features: f } = binaryen;
+  const module = binaryen.readBinary(bytes),
+    { Features: f } = binaryen;
   try {
     // What the engines that run a full binary have; binaryen may use no more.
     module.setFeatures(f.MutableGlobals | f.BulkMemory | f.BulkMemoryOpt | f.SignExt | f.SIMD128 | f.RelaxedSIMD);

@@ -1,6 +1,8 @@
 // Text of a file, as it may be shown.
 
-/** What a terminal or an editor obeys: controls but for tab and newline, marks of lines and of directions of writing. */
+/**
+ * What a terminal or an editor obeys: controls but for tab and newline, marks of lines and of directions of writing.
+ */
 const OBEYED = /[^\P{Cc}\t\n]|[\p{Bidi_Control}\u2028\u2029]/gu;
 
 /** With what a terminal obeys written as "\u001b". JSON stays the same JSON. @param {string} text */

@@ -12,7 +12,10 @@ import { shown } from './text.js';
  * @typedef {import('../src/engine/engine.js').Method} Method
  */
 
-/** The types of TorchScript's simple types, where one is given and where one comes. @type {Record<string, [string, string]>} */
+/**
+ * The types of TorchScript's simple types, where one is given and where one comes.
+ * @type {Record<string, [string, string]>}
+ */
 const SIMPLE = {
   NoneType: ['null | undefined', 'null'],
   bool: ['boolean', 'boolean'],
@@ -25,26 +28,41 @@ const SIMPLE = {
   Any: ['InputValue', 'Value'],
 };
 
-/** @param {Type} type @param {string | null} dtype of a tensor @param {boolean} given to the model, or by it @returns {string} */
+/**
+ * @param {Type} type
+ * @param {string | null} dtype of a tensor
+ * @param {boolean} given to the model, or by it
+ * @returns {string}
+ */
 function typeOf({ kind, of }, dtype, given) {
-  const inner = of.map((type) => typeOf(type, of.length === 1 ? dtype : null, given)), [one = '', two = ''] = inner;
+  const inner = of.map((type) => typeOf(type, of.length === 1 ? dtype : null, given)),
+    [one = '', two = ''] = inner;
   const list = given ? 'readonly ' : '';
   switch (kind) {
-    case 'Tensor': return `${given ? 'TensorLike' : 'Tensor'}${dtype ? `<'${dtype}'>` : ''}`;
-    case 'Optional': return `${one} | null${given ? ' | undefined' : ''}`;
-    case 'List': return `${list}${/\W/.test(one) ? `(${one})` : one}[]`;
-    case 'Tuple': return `${list}[${inner.join(', ')}]`;
-    case 'Dict': return `Map<${one}, ${two}>${given && of[0]?.kind === 'str' ? ` | { [key: string]: ${two} }` : ''}`;
-    case 'Union': return inner.join(' | ');
-    default: return SIMPLE[kind]?.[given ? 0 : 1] ?? (given ? 'InputValue' : 'Value'); // of the program's own classes
+    case 'Tensor':
+      return `${given ? 'TensorLike' : 'Tensor'}${dtype ? `<'${dtype}'>` : ''}`;
+    case 'Optional':
+      return `${one} | null${given ? ' | undefined' : ''}`;
+    case 'List':
+      return `${list}${/\W/.test(one) ? `(${one})` : one}[]`;
+    case 'Tuple':
+      return `${list}[${inner.join(', ')}]`;
+    case 'Dict':
+      return `Map<${one}, ${two}>${given && of[0]?.kind === 'str' ? ` | { [key: string]: ${two} }` : ''}`;
+    case 'Union':
+      return inner.join(' | ');
+    default:
+      return SIMPLE[kind]?.[given ? 0 : 1] ?? (given ? 'InputValue' : 'Value'); // of the program's own classes
   }
 }
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
 /** What TypeScript takes for no label of a tuple. */
-const RESERVED = new Set(`break case catch class const continue debugger default delete do else enum export extends false finally for function if
+const RESERVED = new Set(
+  `break case catch class const continue debugger default delete do else enum export extends false finally for function if
   import in instanceof new null return super switch this throw true try typeof var void while with implements interface let package private
-  protected public static yield`.split(/\s+/));
+  protected public static yield`.split(/\s+/),
+);
 /** @param {string} name @param {number} i which argument */
 const label = (name, i) => (NAME.test(name) && !RESERVED.has(name) ? name : `arg${i}`);
 
@@ -66,20 +84,28 @@ function shapeOf({ dtype, shape, constraints }) {
 }
 
 /** @param {Port[]} ports @param {boolean} given @param {string} pad */
-const members = (ports, given, pad) => ports.map((port, i) => {
-  const shape = shapeOf(port), type = parseType(port.type);
-  const mark = given && (port.optional || type.kind === 'Optional' || type.kind === 'NoneType') ? '?' : '';
-  return `${shape && `${pad}${comment(shape)}\n`}${pad}${key(port.name || String(i))}${mark}: ${typeOf(type, port.dtype, given)};\n`;
-}).join('');
+const members = (ports, given, pad) =>
+  ports
+    .map((port, i) => {
+      const shape = shapeOf(port),
+        type = parseType(port.type);
+      const mark = given && (port.optional || type.kind === 'Optional' || type.kind === 'NoneType') ? '?' : '';
+      return `${shape && `${pad}${comment(shape)}\n`}${pad}${key(port.name || String(i))}${mark}: ${typeOf(type, port.dtype, given)};\n`;
+    })
+    .join('');
 
 /** @param {Method} method */
 function methodText({ name, inputs, outputs, result }) {
   const optional = inputs.map(({ optional }, i) => optional && inputs.slice(i).every((port) => port.optional));
-  const args = inputs.map((port, i) => `${label(port.name, i)}${optional[i] ? '?' : ''}: ${typeOf(parseType(port.type), port.dtype, true)}`);
-  const returned = parseType(result), [only] = outputs;
-  const given = returned.kind === 'Tuple' && outputs.length === returned.of.length
-    ? `[${outputs.map((port) => typeOf(parseType(port.type), port.dtype, false)).join(', ')}]`
-    : typeOf(returned, outputs.length === 1 ? (only?.dtype ?? null) : null, false);
+  const args = inputs.map(
+    (port, i) => `${label(port.name, i)}${optional[i] ? '?' : ''}: ${typeOf(parseType(port.type), port.dtype, true)}`,
+  );
+  const returned = parseType(result),
+    [only] = outputs;
+  const given =
+    returned.kind === 'Tuple' && outputs.length === returned.of.length
+      ? `[${outputs.map((port) => typeOf(parseType(port.type), port.dtype, false)).join(', ')}]`
+      : typeOf(returned, outputs.length === 1 ? (only?.dtype ?? null) : null, false);
   return `  ${key(name)}: {
     inputs: {
 ${members(inputs, true, '      ')}    };
@@ -91,7 +117,12 @@ ${members(outputs, false, '      ')}    };
 `;
 }
 
-/** The text of a .d.ts file. @param {readonly Method[]} methods @param {string} name of the type @param {string} file for a comment */
+/**
+ * The text of a .d.ts file.
+ * @param {readonly Method[]} methods
+ * @param {string} name of the type
+ * @param {string} file for a comment
+ */
 export function declaration(methods, name, file) {
   const body = methods.map(methodText).join('');
   const used = IMPORTED.filter((type) => new RegExp(`\\b${type}\\b`).test(body));
@@ -105,9 +136,12 @@ ${body}};
 export async function types(file, { output }) {
   const { methods } = await plan(file);
   const base = basename(file.replace(/[?#].*/, '')).replace(/\.rush$/, '');
-  const camel = base.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9]?)/g, (_, letter) => letter.toUpperCase()).replace(/^(?=\d|$)/, 'Model');
+  const camel = base
+    .replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9]?)/g, (_, letter) => letter.toUpperCase())
+    .replace(/^(?=\d|$)/, 'Model');
   const name = ['Map', ...IMPORTED].includes(camel) ? `${camel}Model` : camel;
-  const path = output ?? `${base || 'model'}.d.ts`, text = declaration(methods, name, basename(file));
+  const path = output ?? `${base || 'model'}.d.ts`,
+    text = declaration(methods, name, basename(file));
   if (path === '-') {
     process.stdout.write(text);
     return 0;

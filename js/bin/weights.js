@@ -8,12 +8,14 @@ import { DTYPES, partsOf } from '../src/base/types.js';
  * @typedef {import('../src/api/graph.js').Weight} Constant
  *
  * @typedef {object} Weight a tensor of the file that the program takes
- * @property {string} layer the submodule: of its name, or without one that of the first operator that takes it; "" where the file does not say
+ * @property {string} layer the submodule: of its name, or without one that of the first operator that takes it; ""
+ *   where the file does not say
  * @property {string} name in that submodule, "weight"; "" without one
  * @property {string} dtype as it is stored
  * @property {number[]} shape as it is stored
  * @property {number} bytes as it is stored
- * @property {number} parameters what it counts for: elements, not the integers that hold them; 0 of scales, zero points and tables, of whole
+ * @property {number} parameters what it counts for: elements, not the integers that hold them; 0 of scales, zero points
+ *   and tables, of whole
  *   numbers that are no weights, and of what the program writes
  * @property {Node | undefined} node the first that takes it; an attribute that is written has none
  */
@@ -31,7 +33,10 @@ const BESIDE = {
   'aten::quantize_per_channel': [1, 2],
 };
 
-/** Which argument is a weight whose rows are packed, and how many elements it has. @type {Record<string, [number, (args: readonly any[]) => number]>} */
+/**
+ * Which argument is a weight whose rows are packed, and how many elements it has.
+ * @type {Record<string, [number, (args: readonly any[]) => number]>}
+ */
 const PACKED = {
   'rush::linear_weights': [1, ([, { shape }, , , , , columns]) => shape[0] * columns],
   'rush::embedding_rows': [0, ([{ shape }, , , , , bits]) => shape[0] * (shape[1] - (bits === 8 ? 8 : 4)) * (8 / bits)], // a row ends with its scale and bias
@@ -68,26 +73,44 @@ function constants(arg) {
 
 /**
  * Each once, in the order in which programs take them; last those that no operator takes: what the program writes.
- * @param {readonly Graph[]} graphs of all methods @param {readonly import('../src/engine/engine.js').WeightInfo[]} known of the file's description
+ * @param {readonly Graph[]} graphs of all methods
+ * @param {readonly import('../src/engine/engine.js').WeightInfo[]} known of the file's description
  * @returns {Weight[]}
  */
 export function weightsOf(graphs, known) {
   /** @type {Map<string | Constant, Weight>} */ const found = new Map();
   for (const node of graphs.flatMap((graph) => graph.nodes)) {
-    node.args.forEach((arg, i) => constants(arg).forEach((constant) => {
-      const { tensor, dtype, shape } = constant, key = tensor || constant;
-      if (found.has(key)) return;
-      const named = tensor && !NAMELESS.test(tensor), point = tensor.replace(OF_ANOTHER, '').lastIndexOf('.');
-      found.set(key, {
-        layer: named ? tensor.slice(0, Math.max(point, 0)) : node.module, name: named ? tensor.slice(point + 1) : '', dtype, shape,
-        bytes: product(shape) * width(dtype), parameters: parametersOf(node, i, constant), node,
-      });
-    }));
+    node.args.forEach((arg, i) =>
+      constants(arg).forEach((constant) => {
+        const { tensor, dtype, shape } = constant,
+          key = tensor || constant;
+        if (found.has(key)) return;
+        const named = tensor && !NAMELESS.test(tensor),
+          point = tensor.replace(OF_ANOTHER, '').lastIndexOf('.');
+        found.set(key, {
+          layer: named ? tensor.slice(0, Math.max(point, 0)) : node.module,
+          name: named ? tensor.slice(point + 1) : '',
+          dtype,
+          shape,
+          bytes: product(shape) * width(dtype),
+          parameters: parametersOf(node, i, constant),
+          node,
+        });
+      }),
+    );
   }
   for (const { name, dtype, shape, bytes, used } of known) {
     if (!used || !name || found.has(name)) continue;
     const point = name.lastIndexOf('.');
-    found.set(name, { layer: name.slice(0, Math.max(point, 0)), name: name.slice(point + 1), dtype, shape, bytes, parameters: 0, node: undefined });
+    found.set(name, {
+      layer: name.slice(0, Math.max(point, 0)),
+      name: name.slice(point + 1),
+      dtype,
+      shape,
+      bytes,
+      parameters: 0,
+      node: undefined,
+    });
   }
   return [...found.values()];
 }

@@ -1,4 +1,5 @@
-// For Cloudflare's workerd, which compiles no wasm at run time and takes it as a module: the condition `workerd` in package.json.
+// For Cloudflare's workerd, which compiles no wasm at run time and takes it as a module: the condition `workerd` in
+// package.json.
 
 // @ts-expect-error TypeScript knows no wasm
 import relaxed from '../wasm/rushlight-relaxed.wasm';

@@ -34,10 +34,13 @@ export async function bench({ load, read, name, backends, rounds, threads }) {
   });
   /** @type {any[]} */
   const contenders = [];
-  for (const options of backends.flatMap((backend) => (threads > 1 ? [undefined, threads] : [undefined]).map((n) => ({ backend, threads: n })))) {
+  for (const options of backends.flatMap((backend) =>
+    (threads > 1 ? [undefined, threads] : [undefined]).map((n) => ({ backend, threads: n })),
+  )) {
     const loads = [];
     let model;
-    for (let i = 0; i < 9; i++) { // the first compiles the wasm as well
+    for (let i = 0; i < 9; i++) {
+      // the first compiles the wasm as well
       model?.dispose();
       const start = now();
       model = await load(rush, options);
@@ -49,20 +52,27 @@ export async function bench({ load, read, name, backends, rounds, threads }) {
     const first = now() - start;
     const ran = await model.memory();
     contenders.push({
-      engine: `rushlight ${model.backend.name}${threads > 1 ? `, ${model.backend.threads}` : ''}`, times: [], model,
+      engine: `rushlight ${model.backend.name}${threads > 1 ? `, ${model.backend.threads}` : ''}`,
+      times: [],
+      model,
       run: () => model.run(inputs),
-      load: summary(loads.slice(1)), copy: summary(copies), first, off: difference(answer.data, expected),
+      load: summary(loads.slice(1)),
+      copy: summary(copies),
+      first,
+      off: difference(answer.data, expected),
       memory: { file: rush.length, peakAtLoad: loaded.peak, live: ran.live, peak: ran.peak, heap: ran.heap },
     });
   }
   for (const contender of contenders) {
     let runs = 0;
     const start = now();
-    do await contender.run(), runs++; while (now() - start < 300); // the engine compiles anew what is used
+    do (await contender.run(), runs++);
+    while (now() - start < 300); // the engine compiles anew what is used
     contender.repeat = Math.ceil(runs / 300); // a round takes at least a millisecond: clocks are coarse in pages
   }
   for (let round = 0; round < rounds; round++) {
-    for (let i = 0; i < contenders.length; i++) { // nobody always follows the same one
+    for (let i = 0; i < contenders.length; i++) {
+      // nobody always follows the same one
       const contender = contenders[(i + round) % contenders.length];
       const start = now();
       for (let k = 0; k < contender.repeat; k++) await contender.run();
@@ -73,7 +83,18 @@ export async function bench({ load, read, name, backends, rounds, threads }) {
   const results = [];
   for (const { engine, times, model, load, copy, first, off, memory } of contenders) {
     const profile = await model.profile(inputs, { runs: 5 });
-    results.push({ name, engine, run: summary(times), load, copy, first, maxAbs: off.maxAbs, close: off.close, memory, profile });
+    results.push({
+      name,
+      engine,
+      run: summary(times),
+      load,
+      copy,
+      first,
+      maxAbs: off.maxAbs,
+      close: off.close,
+      memory,
+      profile,
+    });
     model.dispose();
   }
   return results;

@@ -11,13 +11,27 @@ const wasmFile = (/** @type {string} */ name) => `js/wasm/rushlight-${name}.wasm
 const top = new URL('../../', import.meta.url);
 
 async function inNode() {
-  const compile = Object.fromEntries(await Promise.all(backends.map(async (/** @type {string} */ name) =>
-    [name, await compileTime(await readFile(new URL(wasmFile(name), top)))])));
+  const compile = Object.fromEntries(
+    await Promise.all(
+      backends.map(async (/** @type {string} */ name) => [
+        name,
+        await compileTime(await readFile(new URL(wasmFile(name), top))),
+      ]),
+    ),
+  );
   const results = [];
   for (const name of models) {
     console.error(`» ${name} in Node ${process.versions.node}`);
-    results.push(...await bench({ load, name, backends, rounds, threads,
-      read: (file) => readFile(new URL(`build/bench/${file}`, top)) }));
+    results.push(
+      ...(await bench({
+        load,
+        name,
+        backends,
+        rounds,
+        threads,
+        read: (file) => readFile(new URL(`build/bench/${file}`, top)),
+      })),
+    );
   }
   return { host: `Node ${process.versions.node}`, compile, results };
 }
@@ -31,15 +45,33 @@ async function inChromium() {
       console.error(`» ${name} in Chromium`);
       const page = await newPage(); // a fresh heap for each
       await page.goto(`${url}/demo/`);
-      const part = await page.evaluate(async (/** @type {any} */ o) => {
-        const { bench, compileTime } = await import('/tests/bench/bench.js');
-        const { load } = await import('/js/src/index.js');
-        const read = async (/** @type {string} */ file) => new Uint8Array(await (await fetch(file)).arrayBuffer());
-        const compile = Object.fromEntries(await Promise.all(o.backends.map(async (/** @type {string} */ b) =>
-          [b, await compileTime(await read(`/js/wasm/rushlight-${b}.wasm`))])));
-        return { compile, results: await bench({ load, name: o.name, backends: o.backends, rounds: o.rounds, threads: o.threads,
-          read: (/** @type {string} */ file) => read(`/build/bench/${file}`) }) };
-      }, { name, backends, rounds, threads });
+      const part = await page.evaluate(
+        async (/** @type {any} */ o) => {
+          const { bench, compileTime } = await import('/tests/bench/bench.js');
+          const { load } = await import('/js/src/index.js');
+          const read = async (/** @type {string} */ file) => new Uint8Array(await (await fetch(file)).arrayBuffer());
+          const compile = Object.fromEntries(
+            await Promise.all(
+              o.backends.map(async (/** @type {string} */ b) => [
+                b,
+                await compileTime(await read(`/js/wasm/rushlight-${b}.wasm`)),
+              ]),
+            ),
+          );
+          return {
+            compile,
+            results: await bench({
+              load,
+              name: o.name,
+              backends: o.backends,
+              rounds: o.rounds,
+              threads: o.threads,
+              read: (/** @type {string} */ file) => read(`/build/bench/${file}`),
+            }),
+          };
+        },
+        { name, backends, rounds, threads },
+      );
       compile = part.compile;
       results.push(...part.results);
       await page.close();

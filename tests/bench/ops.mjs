@@ -26,11 +26,11 @@ for (const { file, inputs } of jobs) {
     await seconds(1); // compiles
     const idle = Math.min(await seconds(0), await seconds(0), await seconds(0)); // what a run costs without any call
     let count = 1;
-    for (let took; (took = await seconds(count) - idle) < least / 2;)
-      count = Math.max(count * 2, Math.min(count * 50, Math.floor(count * least / Math.max(took, 1e-6))));
+    for (let took; (took = (await seconds(count)) - idle) < least / 2;)
+      count = Math.max(count * 2, Math.min(count * 50, Math.floor((count * least) / Math.max(took, 1e-6))));
     let best = Infinity;
-    for (let i = 0; i < rounds; i++) best = Math.min(best, await seconds(count) - idle);
-    times[backend] = best / count * 1e6;
+    for (let i = 0; i < rounds; i++) best = Math.min(best, (await seconds(count)) - idle);
+    times[backend] = (best / count) * 1e6;
     model.dispose();
   }
   results.push(times);

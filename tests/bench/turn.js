@@ -1,4 +1,5 @@
-// One contender's turn with one model, the same in Node and in a page: from the bytes to the first answer, then run after run.
+// One contender's turn with one model, the same in Node and in a page: from the bytes to the first answer, then run
+// after run.
 
 import { readNpy } from '../../js/src/media/npy.js';
 import { difference } from '../../demo/shared/agreement.js';
@@ -16,33 +17,43 @@ function watchMemories() {
   };
   const { Memory, Instance, instantiate, instantiateStreaming } = WebAssembly;
   const made = (/** @type {any} */ result) => (found(result.instance ?? result), result);
-  WebAssembly.Memory = new Proxy(Memory, { construct: (Type, args) => {
-    const memory = new Type(.../** @type {[any]} */ (args));
-    memories.add(memory);
-    return memory;
-  } });
-  WebAssembly.Instance = new Proxy(Instance, { construct: (Type, args) => made(new Type(.../** @type {[any]} */ (args))) });
-  WebAssembly.instantiate = /** @type {any} */ (async (/** @type {[any]} */ ...args) => made(await instantiate(...args)));
+  WebAssembly.Memory = new Proxy(Memory, {
+    construct: (Type, args) => {
+      const memory = new Type(.../** @type {[any]} */ (args));
+      memories.add(memory);
+      return memory;
+    },
+  });
+  WebAssembly.Instance = new Proxy(Instance, {
+    construct: (Type, args) => made(new Type(.../** @type {[any]} */ (args))),
+  });
+  WebAssembly.instantiate = /** @type {any} */ (
+    async (/** @type {[any]} */ ...args) => made(await instantiate(...args))
+  );
   WebAssembly.instantiateStreaming = async (...args) => made(await instantiateStreaming(...args));
   return () => [...memories].reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
 }
 
 /** How alike two answers are as vectors, 1 at most. @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
 function cosine(a, b) {
-  let ab = 0, aa = 0, bb = 0;
-  for (let i = 0; i < b.length; i++) ab += a[i] * b[i], aa += a[i] * a[i], bb += b[i] * b[i];
+  let ab = 0,
+    aa = 0,
+    bb = 0;
+  for (let i = 0; i < b.length; i++) ((ab += a[i] * b[i]), (aa += a[i] * a[i]), (bb += b[i] * b[i]));
   return ab / Math.sqrt(aa * bb);
 }
 
 /**
- * Whether an answer is right as verdict.h says it: close to PyTorch's, or not much further from float64's than PyTorch's is, in the
+ * Whether an answer is right as verdict.h says it: close to PyTorch's, or not much further from float64's than
+ * PyTorch's is, in the
  * greatest difference and in the root of the sum of squares.
  * @param {ArrayLike<number>} answer @param {ArrayLike<number>} expected @param {ArrayLike<number>} exact
  */
 function right(answer, expected, exact) {
   if (difference(answer, expected).close) return true;
   const far = (/** @type {ArrayLike<number>} */ from) => {
-    let most = 0, squares = 0;
+    let most = 0,
+      squares = 0;
     for (let i = 0; i < exact.length; i++) {
       const off = Math.abs(from[i] - exact[i]);
       most = Math.max(most, off);
@@ -54,7 +65,11 @@ function right(answer, expected, exact) {
   return far(answer).every((off, i) => off <= MULTIPLE * own[i]);
 }
 
-/** A job of turns.mjs: a contender's turn, or a look at the machine. @param {any} job @param {(file: string) => Promise<Uint8Array>} read a file below build/bench/ */
+/**
+ * A job of turns.mjs: a contender's turn, or a look at the machine.
+ * @param {any} job
+ * @param {(file: string) => Promise<Uint8Array>} read a file below build/bench/
+ */
 export const task = async (job, read) => (job.rival === 'peak' ? peak(await read('peak.wasm')) : turn(job, read));
 
 /**
@@ -68,7 +83,8 @@ export const task = async (job, read) => (job.rival === 'peak' ? peak(await read
  * @param {(file: string) => Promise<Uint8Array>} read
  */
 async function turn({ name, rival, threads, backend, seconds, profile }, read) {
-  const text = async (/** @type {string} */ file) => JSON.parse(new TextDecoder().decode(await read(`${name}/${file}`)));
+  const text = async (/** @type {string} */ file) =>
+    JSON.parse(new TextDecoder().decode(await read(`${name}/${file}`)));
   const about = await text('bench.json');
   const memory = watchMemories();
   const { file, open } = await import(`./rivals/${rival}.js`);
@@ -91,15 +107,25 @@ async function turn({ name, rival, threads, backend, seconds, profile }, read) {
 
   const warm = now();
   let runs = 0;
-  do await run(), runs++; while (now() - warm < 600 * seconds || runs < 2); // the engine compiles anew what is used
+  do (await run(), runs++);
+  while (now() - warm < 600 * seconds || runs < 2); // the engine compiles anew what is used
   const repeat = Math.ceil(runs / (now() - warm)); // a time is of at least a millisecond: clocks are coarse in pages
-  const times = [], begun = now();
+  const times = [],
+    begun = now();
   do {
     const at = now();
     for (let i = 0; i < repeat; i++) await run();
     times.push((now() - at) / repeat);
   } while (now() - begun < 1000 * seconds || times.length < 3);
-  return { load, first, times, bytes: bytes.length, memory: memory(), maxAbs: off.maxAbs, cosine: alike,
+  return {
+    load,
+    first,
+    times,
+    bytes: bytes.length,
+    memory: memory(),
+    maxAbs: off.maxAbs,
+    cosine: alike,
     right: about.alike ? alike > about.alike : right(answer, expected, exact),
-    profile: profile && profiled ? await profiled() : undefined };
+    profile: profile && profiled ? await profiled() : undefined,
+  };
 }

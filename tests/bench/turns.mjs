@@ -1,4 +1,5 @@
-// Contenders by turns, each in a fresh page or a fresh Node: node turns.mjs OPTIONS-AS-JSON. Prints JSON. See versus.py.
+// Contenders by turns, each in a fresh page or a fresh Node: node turns.mjs OPTIONS-AS-JSON. Prints JSON. See
+// versus.py.
 
 import { execFile } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -19,9 +20,15 @@ function ticks() {
   const processes = new Map();
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
-      const stat = of(`/proc/${pid}/stat`), fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ').map(Number);
+      const stat = of(`/proc/${pid}/stat`),
+        fields = stat
+          .slice(stat.lastIndexOf(')') + 2)
+          .split(' ')
+          .map(Number);
       processes.set(+pid, { parent: fields[1], used: fields[11] + fields[12] + fields[13] + fields[14] });
-    } catch { /* it has ended */ }
+    } catch {
+      /* it has ended */
+    }
   }
   let own = 0;
   for (const [pid, { used }] of processes) {
@@ -35,28 +42,41 @@ function ticks() {
 /** Processors that others kept busy since. @param {ReturnType<typeof ticks>} since */
 function foreign(since) {
   const { busy, own, at } = ticks();
-  return Math.max(0, (busy - since.busy - (own - since.own)) * 10 / (at - since.at));
+  return Math.max(0, ((busy - since.busy - (own - since.own)) * 10) / (at - since.at));
 }
 
-const inNode = (/** @type {any} */ job) => new Promise((done) => {
-  execFile(process.execPath, [fileURLToPath(import.meta.url), JSON.stringify({ one: job })], { timeout: LIMIT, maxBuffer: 1 << 28 }, (error, out, err) =>
-    done(error ? { error: `${err || error}`.trim().split('\n').slice(-8).join('\n') } : JSON.parse(out.slice(out.lastIndexOf('\n{')))));
-});
+const inNode = (/** @type {any} */ job) =>
+  new Promise((done) => {
+    execFile(
+      process.execPath,
+      [fileURLToPath(import.meta.url), JSON.stringify({ one: job })],
+      { timeout: LIMIT, maxBuffer: 1 << 28 },
+      (error, out, err) =>
+        done(
+          error
+            ? { error: `${err || error}`.trim().split('\n').slice(-8).join('\n') }
+            : JSON.parse(out.slice(out.lastIndexOf('\n{'))),
+        ),
+    );
+  });
 
 /** @param {() => Promise<any>} newPage @param {string} url @param {any} job */
 async function inPage(newPage, url, job) {
   const page = await newPage();
   try {
     await page.goto(`${url}/tests/bench/rivals/page.html`);
-    return await Promise.race([page.evaluate(async (/** @type {any} */ job) => {
-      const { task } = await import(/** @type {any} */ ('/tests/bench/turn.js'));
-      const read = async (/** @type {string} */ file) => {
-        const response = await fetch(`/build/bench/${file}`);
-        if (!response.ok) throw new Error(`${file}: ${response.status}`);
-        return new Uint8Array(await response.arrayBuffer());
-      };
-      return task(job, read);
-    }, job), new Promise((_, fail) => setTimeout(() => fail(new Error(`nothing in ${LIMIT / 1000} s`)), LIMIT).unref())]);
+    return await Promise.race([
+      page.evaluate(async (/** @type {any} */ job) => {
+        const { task } = await import(/** @type {any} */ ('/tests/bench/turn.js'));
+        const read = async (/** @type {string} */ file) => {
+          const response = await fetch(`/build/bench/${file}`);
+          if (!response.ok) throw new Error(`${file}: ${response.status}`);
+          return new Uint8Array(await response.arrayBuffer());
+        };
+        return task(job, read);
+      }, job),
+      new Promise((_, fail) => setTimeout(() => fail(new Error(`nothing in ${LIMIT / 1000} s`)), LIMIT).unref()),
+    ]);
   } catch (error) {
     return { error: String(error).slice(0, 2000) };
   } finally {
@@ -75,7 +95,9 @@ if (one) {
       const since = ticks();
       const result = await (browser ? inPage(browser.newPage, browser.url, job) : inNode(job));
       results.push({ ...job, ...result, foreign: foreign(since) });
-      const said = result.error?.split('\n', 1)[0] ?? (result.times ? `${Math.min(...result.times).toPrecision(3)} ms` : JSON.stringify(result));
+      const said =
+        result.error?.split('\n', 1)[0] ??
+        (result.times ? `${Math.min(...result.times).toPrecision(3)} ms` : JSON.stringify(result));
       console.error(`${i + 1}/${jobs.length} ${job.name}, ${job.rival}, ${job.threads}: ${said}`);
     }
   } finally {

@@ -1,4 +1,5 @@
-// Models that the browser keeps: in a page, in a worker, in a service worker; offline, without room, from another origin.
+// Models that the browser keeps: in a page, in a worker, in a service worker; offline, without room, from another
+// origin.
 
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
@@ -14,7 +15,10 @@ before(async () => {
   host = await start();
   [models, others] = await Promise.all([startModels(host.url), startModels(host.url)]);
 });
-after(async () => { await host?.close(); await Promise.all([models?.close(), others?.close()]); });
+after(async () => {
+  await host?.close();
+  await Promise.all([models?.close(), others?.close()]);
+});
 
 /** A page of the models' server with storage of its own, and steps of in-cache.js there. */
 async function open(path = '/tests/browser/empty.html') {
@@ -23,47 +27,78 @@ async function open(path = '/tests/browser/empty.html') {
   const newTab = async () => {
     const page = host.watch(await context.newPage());
     await page.goto(models.url + path);
-    return { page, use: (/** @type {any} */ step) => page.evaluate(async (/** @type {any} */ s) => (await import(/** @type {any} */ ('/tests/browser/in-cache.js'))).use(s), step) };
+    return {
+      page,
+      use: (/** @type {any} */ step) =>
+        page.evaluate(
+          async (/** @type {any} */ s) => (await import(/** @type {any} */ ('/tests/browser/in-cache.js'))).use(s),
+          step,
+        ),
+    };
   };
-  return { context, newTab, ...await newTab() };
+  return { context, newTab, ...(await newTab()) };
 }
 
 /** The same steps in a worker that the page starts. @param {any} page */
 async function inWorker(page) {
-  await page.evaluate(() => { /** @type {any} */ (globalThis).held = new Worker('/tests/browser/cache-worker.js', { type: 'module' }); });
-  return (/** @type {any} */ step) => page.evaluate((/** @type {any} */ s) => new Promise((resolve, reject) => {
-    const { held } = /** @type {any} */ (globalThis);
-    held.onmessage = (/** @type {MessageEvent} */ e) => resolve(e.data);
-    held.onerror = (/** @type {ErrorEvent} */ e) => reject(new Error(e.message));
-    held.postMessage(s);
-  }), step);
+  await page.evaluate(() => {
+    /** @type {any} */ (globalThis).held = new Worker('/tests/browser/cache-worker.js', { type: 'module' });
+  });
+  return (/** @type {any} */ step) =>
+    page.evaluate(
+      (/** @type {any} */ s) =>
+        new Promise((resolve, reject) => {
+          const { held } = /** @type {any} */ (globalThis);
+          held.onmessage = (/** @type {MessageEvent} */ e) => resolve(e.data);
+          held.onerror = (/** @type {ErrorEvent} */ e) => reject(new Error(e.message));
+          held.postMessage(s);
+        }),
+      step,
+    );
 }
 
 /** The same in a service worker. @param {any} page */
 async function inServiceWorker(page) {
   await page.evaluate(async () => {
-    const { active, waiting, installing } = await navigator.serviceWorker.register('/tests/browser/cache-worker.js', { type: 'module' });
+    const { active, waiting, installing } = await navigator.serviceWorker.register('/tests/browser/cache-worker.js', {
+      type: 'module',
+    });
     const worker = /** @type {any} */ (active ?? waiting ?? installing);
-    if (worker.state !== 'activated') await new Promise((done) => worker.addEventListener('statechange', () => worker.state === 'activated' && done(undefined)));
+    if (worker.state !== 'activated')
+      await new Promise((done) =>
+        worker.addEventListener('statechange', () => worker.state === 'activated' && done(undefined)),
+      );
     /** @type {any} */ (globalThis).held = worker;
   });
-  return (/** @type {any} */ step) => page.evaluate((/** @type {any} */ s) => new Promise((resolve) => {
-    navigator.serviceWorker.onmessage = (e) => resolve(e.data);
-    /** @type {any} */ (globalThis).held.postMessage(s);
-  }), step);
+  return (/** @type {any} */ step) =>
+    page.evaluate(
+      (/** @type {any} */ s) =>
+        new Promise((resolve) => {
+          navigator.serviceWorker.onmessage = (e) => resolve(e.data);
+          /** @type {any} */ (globalThis).held.postMessage(s);
+        }),
+      step,
+    );
 }
 
 const whole = { first: 1, kept: [bytes.length], size: bytes.length };
 const url = '/m.rush';
 
 /** @type {[string, (opened: Awaited<ReturnType<typeof open>>) => any][]} */
-const places = [['a page', ({ use }) => use], ['a worker', ({ page }) => inWorker(page)]];
+const places = [
+  ['a page', ({ use }) => use],
+  ['a worker', ({ page }) => inWorker(page)],
+];
 for (const [place, enter] of places) {
   test(`in ${place}: what was loaded once is not loaded again, and comes while the server is down`, async () => {
-    const opened = await open(), use = await enter(opened);
+    const opened = await open(),
+      use = await enter(opened);
     assert.deepEqual(await use({ url }), whole);
     assert.deepEqual(await use({ url }), whole);
-    assert.deepEqual(models.state.asked.map((a) => a.etag), [undefined, '"1"']);
+    assert.deepEqual(
+      models.state.asked.map((a) => a.etag),
+      [undefined, '"1"'],
+    );
     models.state.up = false;
     assert.deepEqual(await use({ url }), whole);
     assert.equal((await use({ url: '/other.rush' })).code, 'network');
@@ -71,7 +106,8 @@ for (const [place, enter] of places) {
   });
 
   test(`in ${place}: a digest is checked on the way, and then the server is not asked`, async () => {
-    const opened = await open(), use = await enter(opened);
+    const opened = await open(),
+      use = await enter(opened);
     assert.deepEqual(await use({ url, options: { integrity } }), whole);
     assert.deepEqual(await use({ url, options: { integrity } }), whole);
     assert.equal(models.state.asked.length, 1);
@@ -82,7 +118,8 @@ for (const [place, enter] of places) {
   });
 
   test(`in ${place}: without room the model runs and is not kept`, async () => {
-    const opened = await open(), use = await enter(opened);
+    const opened = await open(),
+      use = await enter(opened);
     const devtools = await opened.context.newCDPSession(opened.page);
     await devtools.send('Storage.overrideQuotaForOrigin', { origin: models.url, quotaSize: PIECE + 50000 });
     assert.deepEqual(await use({ url }), { first: 1, kept: [], size: 0 });
@@ -92,10 +129,14 @@ for (const [place, enter] of places) {
   });
 
   test(`in ${place}: a download that breaks goes on, also after the page was closed`, async () => {
-    const opened = await open(), use = await enter(opened);
+    const opened = await open(),
+      use = await enter(opened);
     models.state.cuts = [PIECE + 9];
     assert.deepEqual(await use({ url, cut: PIECE + 9 }), whole);
-    assert.deepEqual(models.state.asked.map((a) => a.range), [undefined, `bytes=${PIECE + 9}-`]);
+    assert.deepEqual(
+      models.state.asked.map((a) => a.range),
+      [undefined, `bytes=${PIECE + 9}-`],
+    );
     Object.assign(models.state, { cuts: [2 * PIECE + 9], asked: [] });
     const other = '/other.rush'; // which the browser's own cache has not
     const { code, kept } = await use({ url: other, options: { retries: 0 }, empty: true, cut: 2 * PIECE + 9 });
@@ -110,7 +151,8 @@ for (const [place, enter] of places) {
 
 for (const worker of [false, true]) {
   test(`load() keeps models ${worker ? 'in its worker' : 'in the page'}`, async () => {
-    const { use, context } = await open(), options = { worker, integrity };
+    const { use, context } = await open(),
+      options = { worker, integrity };
     assert.deepEqual(await use({ url, by: 'load', options }), whole);
     assert.deepEqual(await use({ url, by: 'load', options }), whole);
     assert.equal(models.state.asked.length, 1);
@@ -121,7 +163,10 @@ for (const worker of [false, true]) {
 test('two tabs at once keep one whole model', async () => {
   const { use, newTab, context } = await open();
   const second = await newTab();
-  assert.deepEqual((await Promise.all([use({ url }), second.use({ url })])).map((r) => r.first), [1, 1]);
+  assert.deepEqual(
+    (await Promise.all([use({ url }), second.use({ url })])).map((r) => r.first),
+    [1, 1],
+  );
   models.state.up = false;
   assert.deepEqual(await use({ url }), whole);
   assert.deepEqual(await second.use({ url }), whole);
@@ -133,7 +178,10 @@ test('a service worker is told how it keeps models', async () => {
   const use = await inServiceWorker(page);
   const { code, message } = await use({ url, by: 'load' });
   assert.equal(code, 'unsupported');
-  assert.match(message, /^cannot import what that needs \(.*\)\. A service worker imports nothing later: use cached\(\) of rushlight\/cache$/);
+  assert.match(
+    message,
+    /^cannot import what that needs \(.*\)\. A service worker imports nothing later: use cached\(\) of rushlight\/cache$/,
+  );
   assert.deepEqual(await use({ url }), whole);
   models.state.up = false;
   assert.deepEqual(await use({ url }), whole);
@@ -146,7 +194,11 @@ test('another origin is asked in a way that it need not allow', async () => {
   const far = `${others.url}/m.rush`;
   assert.deepEqual(await use({ url: far, cut: PIECE + 9 }), whole);
   assert.deepEqual(await use({ url: far }), whole);
-  assert.deepEqual(others.state.asked.map((a) => a.method).filter((m) => m !== 'GET'), [], 'no OPTIONS');
+  assert.deepEqual(
+    others.state.asked.map((a) => a.method).filter((m) => m !== 'GET'),
+    [],
+    'no OPTIONS',
+  );
   assert(others.state.asked[1]?.range);
   others.state.up = false;
   assert.deepEqual(await use({ url: far }), whole);
@@ -155,7 +207,13 @@ test('another origin is asked in a way that it need not allow', async () => {
 
 test('where nothing can be kept the model runs', async () => {
   const { page, use, context } = await open();
-  await page.evaluate(() => Object.defineProperty(globalThis, 'caches', { get() { throw new DOMException('not here', 'SecurityError'); } }));
+  await page.evaluate(() =>
+    Object.defineProperty(globalThis, 'caches', {
+      get() {
+        throw new DOMException('not here', 'SecurityError');
+      },
+    }),
+  );
   assert.deepEqual(await use({ url }), { first: 1, kept: [], size: 0 });
   await context.close();
 });

@@ -18,7 +18,10 @@ let folder = '';
 before(async () => {
   mkdirSync(path('build'), { recursive: true });
   folder = mkdtempSync(path('build/decoding-'));
-  const said = execFileSync('python3', [path('tests/js/exported_decoding.py'), folder], { encoding: 'utf8', maxBuffer: 1 << 26 });
+  const said = execFileSync('python3', [path('tests/js/exported_decoding.py'), folder], {
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
   wanted = JSON.parse(/** @type {string} */ (said.split('\n').findLast((line) => line.startsWith('{'))));
   host = await start();
   page = await host.newPage();
@@ -32,10 +35,13 @@ after(async () => {
 for (const name of ['dynamic', 'pair', 'static']) {
   for (const worker of [false, true]) {
     test(`${name}: a decoder goes step by step in a ${worker ? 'worker' : 'page'}`, async () => {
-      const maxAbs = await page.evaluate(async (/** @type {any} */ { file, told, worker }) => {
-        const { stepByStep } = await import('/tests/js/steps.js');
-        return stepByStep(file, told, { worker });
-      }, { file: `/build/${basename(folder)}/${name}.rush`, told: wanted[name], worker });
+      const maxAbs = await page.evaluate(
+        async (/** @type {any} */ { file, told, worker }) => {
+          const { stepByStep } = await import('/tests/js/steps.js');
+          return stepByStep(file, told, { worker });
+        },
+        { file: `/build/${basename(folder)}/${name}.rush`, told: wanted[name], worker },
+      );
       assert.ok(maxAbs < 1e-5, `max abs ${maxAbs}`);
     });
   }

@@ -14,7 +14,8 @@ const TOP = new URL('../../', import.meta.url);
 const path = (/** @type {string} */ file) => fileURLToPath(new URL(file, TOP));
 
 execFileSync(path('demo/run'), ['--export'], { stdio: ['ignore', 'ignore', 'inherit'] });
-const manifest = (/** @type {string} */ folder) => JSON.parse(readFileSync(path(`build/demo/${folder}/manifest.json`), 'utf8'));
+const manifest = (/** @type {string} */ folder) =>
+  JSON.parse(readFileSync(path(`build/demo/${folder}/manifest.json`), 'utf8'));
 const images = manifest('01-image-classifier');
 const texts = manifest('02-semantic-search');
 const sounds = manifest('05-voice-activity');
@@ -22,16 +23,24 @@ const words = manifest('07-text-generation/smollm2');
 
 /** @type {Awaited<ReturnType<typeof start>>} */
 let host;
-before(async () => { host = await start(); });
+before(async () => {
+  host = await start();
+});
 after(() => host.close());
 
-/** A page that fails the test where it logs an error. @param {object} [options] @param {(page: any) => Promise<void>} use */
+/**
+ * A page that fails the test where it logs an error.
+ * @param {object} [options]
+ * @param {(page: any) => Promise<void>} use
+ */
 async function withPage(use, options = {}) {
   const page = await host.newPage(options);
   /** @type {string[]} */
   const errors = [];
   page.on('pageerror', (/** @type {Error} */ error) => errors.push(error.message));
-  page.on('console', (/** @type {any} */ message) => { if (message.type() === 'error') errors.push(message.text()); });
+  page.on('console', (/** @type {any} */ message) => {
+    if (message.type() === 'error') errors.push(message.text());
+  });
   try {
     await use(page);
     return errors;
@@ -42,23 +51,34 @@ async function withPage(use, options = {}) {
 
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, colorScheme: 'dark' };
 const noSideways = async (/** @type {any} */ page) =>
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, 'the page scrolls sideways');
+  assert.equal(
+    await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+    0,
+    'the page scrolls sideways',
+  );
 const pictureUrl = () => `${host.url}/demo/01-image-classifier/`;
 const searchUrl = (query = '') => `${host.url}/demo/02-semantic-search/${query}`;
 const shown = (/** @type {any} */ page) => page.waitForSelector('#time:not(:empty)');
-const lines = (/** @type {any} */ page, /** @type {string} */ list) => page.locator(`${list} li span:first-child`).allTextContents();
+const lines = (/** @type {any} */ page, /** @type {string} */ list) =>
+  page.locator(`${list} li span:first-child`).allTextContents();
 
-for (const [folder, { note }] of /** @type {[string, any][]} */ ([['01-image-classifier', images], ['02-semantic-search', texts], ['05-voice-activity', sounds], ['07-text-generation', words]])) {
+for (const [folder, { note }] of /** @type {[string, any][]} */ ([
+  ['01-image-classifier', images],
+  ['02-semantic-search', texts],
+  ['05-voice-activity', sounds],
+  ['07-text-generation', words],
+])) {
   for (const backend of ['relaxed', 'simd']) {
     if (folder === '07-text-generation' && backend === 'simd') continue; // in Node; it is large
-    test(`${folder} agrees with PyTorch in a page, ${backend}${note ? ', random weights' : ''}`, () => withPage(async (page) => {
-      await page.goto(`${host.url}/demo/`);
-      const result = await agreementInPage(page, folder, { backend });
-      assert.equal(result.backend.name, backend);
-      for (const { name, maxAbs, maxRel, close } of result.cases) {
-        assert.ok(close, `${name}: max abs ${maxAbs}, max rel ${maxRel}`);
-      }
-    }));
+    test(`${folder} agrees with PyTorch in a page, ${backend}${note ? ', random weights' : ''}`, () =>
+      withPage(async (page) => {
+        await page.goto(`${host.url}/demo/`);
+        const result = await agreementInPage(page, folder, { backend });
+        assert.equal(result.backend.name, backend);
+        for (const { name, maxAbs, maxRel, close } of result.cases) {
+          assert.ok(close, `${name}: max abs ${maxAbs}, max rel ${maxRel}`);
+        }
+      }));
   }
 }
 
@@ -75,168 +95,234 @@ test('the first page leads to the demos', async () => {
 
 /** The lines of a picture on the first page. @param {any} page @param {string} folder */
 const drawn = (page, folder) => page.locator(`a[href="${folder}/"] svg text:not(#asked)`).allTextContents();
-const values = (/** @type {any} */ page, /** @type {string} */ list) => page.locator(`${list} li > span`).allTextContents();
+const values = (/** @type {any} */ page, /** @type {string} */ list) =>
+  page.locator(`${list} li > span`).allTextContents();
 
-test('the pictures on the first page show what the demos answer', { skip: images.note || texts.note || false }, () => withPage(async (page) => {
-  await page.goto(`${host.url}/demo/`);
-  const [cup, found, asked] = [await drawn(page, '01-image-classifier'), await drawn(page, '02-semantic-search'), await page.textContent('#asked')];
-  assert.ok(cup.length === 6 && found.length === 6);
-  await page.goto(pictureUrl());
-  await shown(page);
-  await page.click('button[data-file="coffee.png"]');
-  await page.waitForFunction(() => document.querySelector('#answer li')?.textContent?.startsWith('espresso'));
-  assert.deepEqual((await values(page, '#answer')).slice(0, 6), cup);
-  await page.goto(searchUrl(`?q=${encodeURIComponent(asked)}`));
-  await shown(page);
-  (await values(page, '#results')).slice(0, 6).forEach((/** @type {string} */ text, /** @type {number} */ i) => assert.ok(text.startsWith(found[i].replace(/ …$/, '')), `${text}, not ${found[i]}`));
-}));
-
-test('a sample photograph is named, with times and the backend', { skip: images.note || false }, async () => {
-  const errors = await withPage(async (page) => {
+test('the pictures on the first page show what the demos answer', { skip: images.note || texts.note || false }, () =>
+  withPage(async (page) => {
+    await page.goto(`${host.url}/demo/`);
+    const [cup, found, asked] = [
+      await drawn(page, '01-image-classifier'),
+      await drawn(page, '02-semantic-search'),
+      await page.textContent('#asked'),
+    ];
+    assert.ok(cup.length === 6 && found.length === 6);
     await page.goto(pictureUrl());
     await shown(page);
-    assert.equal((await lines(page, '#answer'))[0], 'tiger cat');
-    assert.match(await page.textContent('#status'), /EfficientNet-Lite0, 1\d\.\d MB.*(relaxed|simd): /s);
-    assert.match(await page.textContent('#time'), /Run in [\d.]+ ms/);
     await page.click('button[data-file="coffee.png"]');
     await page.waitForFunction(() => document.querySelector('#answer li')?.textContent?.startsWith('espresso'));
-    assert.equal(await page.getAttribute('button[data-file="coffee.png"]', 'aria-pressed'), 'true');
-    await page.click('#again');
-    await page.waitForFunction(() => document.querySelector('#runs')?.textContent?.includes('median'));
-  }, { viewport: { width: 1100, height: 800 } });
+    assert.deepEqual((await values(page, '#answer')).slice(0, 6), cup);
+    await page.goto(searchUrl(`?q=${encodeURIComponent(asked)}`));
+    await shown(page);
+    (await values(page, '#results'))
+      .slice(0, 6)
+      .forEach((/** @type {string} */ text, /** @type {number} */ i) =>
+        assert.ok(text.startsWith(found[i].replace(/ …$/, '')), `${text}, not ${found[i]}`),
+      );
+  }),
+);
+
+test('a sample photograph is named, with times and the backend', { skip: images.note || false }, async () => {
+  const errors = await withPage(
+    async (page) => {
+      await page.goto(pictureUrl());
+      await shown(page);
+      assert.equal((await lines(page, '#answer'))[0], 'tiger cat');
+      assert.match(await page.textContent('#status'), /EfficientNet-Lite0, 1\d\.\d MB.*(relaxed|simd): /s);
+      assert.match(await page.textContent('#time'), /Run in [\d.]+ ms/);
+      await page.click('button[data-file="coffee.png"]');
+      await page.waitForFunction(() => document.querySelector('#answer li')?.textContent?.startsWith('espresso'));
+      assert.equal(await page.getAttribute('button[data-file="coffee.png"]', 'aria-pressed'), 'true');
+      await page.click('#again');
+      await page.waitForFunction(() => document.querySelector('#runs')?.textContent?.includes('median'));
+    },
+    { viewport: { width: 1100, height: 800 } },
+  );
   assert.deepEqual(errors, []);
 });
 
-test("a page's answer to a photograph is PyTorch's", { skip: images.note || false }, () => withPage(async (page) => {
-  const classes = JSON.parse(readFileSync(path('build/demo/01-image-classifier/classes.json'), 'utf8'));
-  const expected = { 'coffee.png': ['espresso', '95.1 %'], 'camera.png': ['tripod', '93.7 %'] };
-  await page.goto(pictureUrl());
-  await shown(page);
-  for (const [file, [name, percent]] of Object.entries(expected)) {
-    assert.ok(classes.includes(name));
-    await page.setInputFiles('#file', path(`build/demo/01-image-classifier/photos/${file}`));
-    await page.waitForFunction((/** @type {string} */ n) => document.querySelector('#answer li')?.textContent?.startsWith(n), name);
-    assert.equal(await page.textContent('#answer li:first-child .value'), percent);
-    // The same tensor as .npy, as Python made it.
-    await page.setInputFiles('#file', path(`build/demo/01-image-classifier/cases/${file.split('.')[0]}.image.npy`));
-    await page.waitForFunction(() => !document.querySelector('#time')?.textContent?.includes('prepared'));
-    assert.equal(await page.textContent('#answer li:first-child .value'), percent);
-  }
-}));
+test("a page's answer to a photograph is PyTorch's", { skip: images.note || false }, () =>
+  withPage(async (page) => {
+    const classes = JSON.parse(readFileSync(path('build/demo/01-image-classifier/classes.json'), 'utf8'));
+    const expected = { 'coffee.png': ['espresso', '95.1 %'], 'camera.png': ['tripod', '93.7 %'] };
+    await page.goto(pictureUrl());
+    await shown(page);
+    for (const [file, [name, percent]] of Object.entries(expected)) {
+      assert.ok(classes.includes(name));
+      await page.setInputFiles('#file', path(`build/demo/01-image-classifier/photos/${file}`));
+      await page.waitForFunction(
+        (/** @type {string} */ n) => document.querySelector('#answer li')?.textContent?.startsWith(n),
+        name,
+      );
+      assert.equal(await page.textContent('#answer li:first-child .value'), percent);
+      // The same tensor as .npy, as Python made it.
+      await page.setInputFiles('#file', path(`build/demo/01-image-classifier/cases/${file.split('.')[0]}.image.npy`));
+      await page.waitForFunction(() => !document.querySelector('#time')?.textContent?.includes('prepared'));
+      assert.equal(await page.textContent('#answer li:first-child .value'), percent);
+    }
+  }),
+);
 
-test('a picture can be dropped and pasted', { skip: images.note || false }, () => withPage(async (page) => {
-  await page.goto(pictureUrl());
-  await shown(page);
-  for (const [kind, file, want] of [['drop', 'camera.png', 'tripod'], ['paste', 'coffee.png', 'espresso']]) {
-    await page.evaluate(async (/** @type {string[]} */ [kind, file]) => {
-      const blob = await (await fetch(`../../build/demo/01-image-classifier/photos/${file}`)).blob();
-      const data = new DataTransfer();
-      data.items.add(new File([blob], file, { type: 'image/png' }));
-      dispatchEvent(kind === 'drop' ? new DragEvent('drop', { dataTransfer: data, cancelable: true })
-        : new ClipboardEvent('paste', { clipboardData: data }));
-    }, [kind, file]);
-    await page.waitForFunction((/** @type {string} */ n) => document.querySelector('#answer li')?.textContent?.startsWith(n), want);
-  }
-}));
+test('a picture can be dropped and pasted', { skip: images.note || false }, () =>
+  withPage(async (page) => {
+    await page.goto(pictureUrl());
+    await shown(page);
+    for (const [kind, file, want] of [
+      ['drop', 'camera.png', 'tripod'],
+      ['paste', 'coffee.png', 'espresso'],
+    ]) {
+      await page.evaluate(
+        async (/** @type {string[]} */ [kind, file]) => {
+          const blob = await (await fetch(`../../build/demo/01-image-classifier/photos/${file}`)).blob();
+          const data = new DataTransfer();
+          data.items.add(new File([blob], file, { type: 'image/png' }));
+          dispatchEvent(
+            kind === 'drop'
+              ? new DragEvent('drop', { dataTransfer: data, cancelable: true })
+              : new ClipboardEvent('paste', { clipboardData: data }),
+          );
+        },
+        [kind, file],
+      );
+      await page.waitForFunction(
+        (/** @type {string} */ n) => document.querySelector('#answer li')?.textContent?.startsWith(n),
+        want,
+      );
+    }
+  }),
+);
 
-test('a file that is no picture is refused in words, and the next picture works', { skip: images.note || false }, () => withPage(async (page) => {
-  await page.goto(pictureUrl());
-  await shown(page);
-  await page.setInputFiles('#file', { name: 'notes.png', mimeType: 'image/png', buffer: Buffer.from('hello') });
-  await page.waitForSelector('#answer .error');
-  assert.match(await page.textContent('#answer'), /notes\.png is not a picture/);
-  assert.equal(await page.textContent('#time'), ''); // of the picture before nothing stays
-  assert.ok(await page.locator('#again').isDisabled());
-  await page.setInputFiles('#file', { name: 'x.npy', mimeType: '', buffer: readFileSync(path('build/demo/02-semantic-search/cases/one.ids.npy')) });
-  await page.waitForFunction(() => document.querySelector('#answer .error')?.textContent?.includes('(batched) input to conv2d, but got input of size: [1, '));
-  await page.click('button[data-file="camera.png"]');
-  await page.waitForFunction(() => document.querySelector('#answer li')?.textContent?.startsWith('tripod'));
-}));
+test('a file that is no picture is refused in words, and the next picture works', { skip: images.note || false }, () =>
+  withPage(async (page) => {
+    await page.goto(pictureUrl());
+    await shown(page);
+    await page.setInputFiles('#file', { name: 'notes.png', mimeType: 'image/png', buffer: Buffer.from('hello') });
+    await page.waitForSelector('#answer .error');
+    assert.match(await page.textContent('#answer'), /notes\.png is not a picture/);
+    assert.equal(await page.textContent('#time'), ''); // of the picture before nothing stays
+    assert.ok(await page.locator('#again').isDisabled());
+    await page.setInputFiles('#file', {
+      name: 'x.npy',
+      mimeType: '',
+      buffer: readFileSync(path('build/demo/02-semantic-search/cases/one.ids.npy')),
+    });
+    await page.waitForFunction(() =>
+      document
+        .querySelector('#answer .error')
+        ?.textContent?.includes('(batched) input to conv2d, but got input of size: [1, '),
+    );
+    await page.click('button[data-file="camera.png"]');
+    await page.waitForFunction(() => document.querySelector('#answer li')?.textContent?.startsWith('tripod'));
+  }),
+);
 
-test('the picture page fits a phone and the keyboard', () => withPage(async (page) => {
-  await page.goto(pictureUrl());
-  await shown(page);
-  await noSideways(page);
-  const order = [];
-  for (let i = 0; i < 8; i++) {
-    await page.keyboard.press('Tab');
-    order.push(await page.evaluate(() => document.activeElement?.id || document.activeElement?.tagName));
-  }
-  assert.ok(order.includes('file') && order.includes('again') && order.includes('BUTTON'), order.join(' '));
-}, PHONE));
+test('the picture page fits a phone and the keyboard', () =>
+  withPage(async (page) => {
+    await page.goto(pictureUrl());
+    await shown(page);
+    await noSideways(page);
+    const order = [];
+    for (let i = 0; i < 8; i++) {
+      await page.keyboard.press('Tab');
+      order.push(await page.evaluate(() => document.activeElement?.id || document.activeElement?.tagName));
+    }
+    assert.ok(order.includes('file') && order.includes('again') && order.includes('BUTTON'), order.join(' '));
+  }, PHONE));
 
-test('a model that is not there is an error in words', () => withPage(async (page) => {
-  await page.route('**/*.rush', (/** @type {any} */ route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html><p>Sorry' }));
-  await page.goto(pictureUrl());
-  await page.waitForSelector('#status .error');
-  assert.match(await page.textContent('#status'), /HTML|page/);
-}));
+test('a model that is not there is an error in words', () =>
+  withPage(async (page) => {
+    await page.route('**/*.rush', (/** @type {any} */ route) =>
+      route.fulfill({ contentType: 'text/html', body: '<!doctype html><p>Sorry' }),
+    );
+    await page.goto(pictureUrl());
+    await page.waitForSelector('#status .error');
+    assert.match(await page.textContent('#status'), /HTML|page/);
+  }));
 
 for (const folder of ['01-image-classifier', '02-semantic-search', '04-custom-operator', '05-voice-activity']) {
-  test(`${folder} in a fresh clone says what to do first`, () => withPage(async (page) => {
-    await page.route('**/build/**', (/** @type {any} */ route) => route.fulfill({ status: 404 }));
-    await page.goto(`${host.url}/demo/${folder}/`);
-    await page.waitForSelector('#status .error');
-    assert.match(await page.textContent('#status'), /Run \.\/dev demo first\.$/);
-  }));
+  test(`${folder} in a fresh clone says what to do first`, () =>
+    withPage(async (page) => {
+      await page.route('**/build/**', (/** @type {any} */ route) => route.fulfill({ status: 404 }));
+      await page.goto(`${host.url}/demo/${folder}/`);
+      await page.waitForSelector('#status .error');
+      assert.match(await page.textContent('#status'), /Run \.\/dev demo first\.$/);
+    }));
 }
 
 test('typing a query ranks sentences by meaning', { skip: texts.note || false }, async () => {
-  const errors = await withPage(async (page) => {
-    await page.goto(searchUrl());
-    await shown(page);
-    assert.equal((await lines(page, '#results'))[0], 'The cat sleeps in the laundry basket whenever it is warm.');
-    assert.match(await page.textContent('#status'), /MiniLM.*9\d\.\d MB.*(relaxed|simd): .*317, read in/s);
-    await page.fill('#query', 'somebody else knows my secret login');
-    await page.waitForFunction(() => document.querySelector('#results')?.textContent?.includes('password'));
-    assert.match(page.url(), /q=somebody/);
-    await page.click('text=losing money');
-    await page.waitForFunction(() => document.querySelector('#results')?.textContent?.includes('Shares fell'));
-    assert.match(await page.textContent('#time'), /Found in [\d.]+ ms: \d+ tokens/);
-    await page.fill('#query', '');
-    await page.waitForFunction(() => !document.querySelector('#results li'));
-  }, { viewport: { width: 1100, height: 800 } });
+  const errors = await withPage(
+    async (page) => {
+      await page.goto(searchUrl());
+      await shown(page);
+      assert.equal((await lines(page, '#results'))[0], 'The cat sleeps in the laundry basket whenever it is warm.');
+      assert.match(await page.textContent('#status'), /MiniLM.*9\d\.\d MB.*(relaxed|simd): .*317, read in/s);
+      await page.fill('#query', 'somebody else knows my secret login');
+      await page.waitForFunction(() => document.querySelector('#results')?.textContent?.includes('password'));
+      assert.match(page.url(), /q=somebody/);
+      await page.click('text=losing money');
+      await page.waitForFunction(() => document.querySelector('#results')?.textContent?.includes('Shares fell'));
+      assert.match(await page.textContent('#time'), /Found in [\d.]+ ms: \d+ tokens/);
+      await page.fill('#query', '');
+      await page.waitForFunction(() => !document.querySelector('#results li'));
+    },
+    { viewport: { width: 1100, height: 800 } },
+  );
   assert.deepEqual(errors, []);
 });
 
-test('the published similarities come out of the page', { skip: texts.note || false }, () => withPage(async (page) => {
-  await page.goto(searchUrl(`?q=${encodeURIComponent('The weather is lovely today.')}`));
-  await shown(page);
-  const found = await page.locator('#results li').allTextContents();
-  assert.equal(found[0], 'The weather is lovely today.1.000');
-  assert.equal(found[1], "It's so sunny outside!0.666");
-  await noSideways(page);
-}, PHONE));
+test('the published similarities come out of the page', { skip: texts.note || false }, () =>
+  withPage(async (page) => {
+    await page.goto(searchUrl(`?q=${encodeURIComponent('The weather is lovely today.')}`));
+    await shown(page);
+    const found = await page.locator('#results li').allTextContents();
+    assert.equal(found[0], 'The weather is lovely today.1.000');
+    assert.equal(found[1], "It's so sunny outside!0.666");
+    await noSideways(page);
+  }, PHONE),
+);
 
 const soundUrl = () => `${host.url}/demo/05-voice-activity/`;
 
 test('speech in the sample is heard as PyTorch hears it', async () => {
-  const errors = await withPage(async (page) => {
-    await page.goto(soundUrl());
-    await page.waitForSelector('#agreement:not(:empty)');
-    assert.match(await page.textContent('#agreement'), /^Agrees with PyTorch/);
-    const [, spoken, all, chunks] = (await page.textContent('#time')).match(/^Speech in ([\d.]+) of ([\d.]+) s\. (\d+) chunks of 32 ms, [\d.]+ ms each\.$/).map(Number);
-    assert.ok(spoken > (sounds.note ? 0.4 : 0.6) * all && // what stands in makes longer pauses
-      spoken < 0.95 * all && all > 20 && Math.abs(chunks * 0.032 - all) < 0.1, `${spoken} of ${all} s, ${chunks} chunks`);
-    assert.ok(Math.abs(Number.parseFloat(await page.textContent('#stretches li >> nth=0')) - sounds.begins) < 0.3);
-    assert.ok(await page.locator('#audio').isVisible());
-    await page.click('#stretches button >> nth=0');
-    await page.waitForSelector('#stretches [aria-current]');
-    await page.waitForFunction(() => Number.parseInt(document.querySelector('#level')?.textContent ?? '') > 50);
-    await page.evaluate(() => {
-      const audio = /** @type {HTMLAudioElement} */ (document.querySelector('#audio'));
-      audio.pause();
-      /** @type {HTMLElement} */ (document.querySelector('#stretches button')).click();
-      audio.pause(); // before it has begun to play
-    });
-    await page.setInputFiles('#file', { name: 'notes.wav', mimeType: 'audio/wav', buffer: Buffer.from('hello') });
-    await page.waitForSelector('#time .error');
-    assert.match(await page.textContent('#time'), /notes\.wav is not a recording/);
-    assert.equal(await page.getAttribute('#picture', 'aria-label'), 'Nothing was heard');
-    await page.click('#sample');
-    await page.waitForSelector('#agreement:not(:empty)');
-  }, { viewport: { width: 1100, height: 800 } });
-  assert.deepEqual(errors.filter((e) => !e.includes('is not a recording')), []);
+  const errors = await withPage(
+    async (page) => {
+      await page.goto(soundUrl());
+      await page.waitForSelector('#agreement:not(:empty)');
+      assert.match(await page.textContent('#agreement'), /^Agrees with PyTorch/);
+      const [, spoken, all, chunks] = (await page.textContent('#time'))
+        .match(/^Speech in ([\d.]+) of ([\d.]+) s\. (\d+) chunks of 32 ms, [\d.]+ ms each\.$/)
+        .map(Number);
+      assert.ok(
+        spoken > (sounds.note ? 0.4 : 0.6) * all && // what stands in makes longer pauses
+          spoken < 0.95 * all &&
+          all > 20 &&
+          Math.abs(chunks * 0.032 - all) < 0.1,
+        `${spoken} of ${all} s, ${chunks} chunks`,
+      );
+      assert.ok(Math.abs(Number.parseFloat(await page.textContent('#stretches li >> nth=0')) - sounds.begins) < 0.3);
+      assert.ok(await page.locator('#audio').isVisible());
+      await page.click('#stretches button >> nth=0');
+      await page.waitForSelector('#stretches [aria-current]');
+      await page.waitForFunction(() => Number.parseInt(document.querySelector('#level')?.textContent ?? '') > 50);
+      await page.evaluate(() => {
+        const audio = /** @type {HTMLAudioElement} */ (document.querySelector('#audio'));
+        audio.pause();
+        /** @type {HTMLElement} */ (document.querySelector('#stretches button')).click();
+        audio.pause(); // before it has begun to play
+      });
+      await page.setInputFiles('#file', { name: 'notes.wav', mimeType: 'audio/wav', buffer: Buffer.from('hello') });
+      await page.waitForSelector('#time .error');
+      assert.match(await page.textContent('#time'), /notes\.wav is not a recording/);
+      assert.equal(await page.getAttribute('#picture', 'aria-label'), 'Nothing was heard');
+      await page.click('#sample');
+      await page.waitForSelector('#agreement:not(:empty)');
+    },
+    { viewport: { width: 1100, height: 800 } },
+  );
+  assert.deepEqual(
+    errors.filter((e) => !e.includes('is not a recording')),
+    [],
+  );
 });
 
 test('where nothing can be downloaded, the voice page still has a recording, and speech in it', async () => {
@@ -247,11 +333,15 @@ def missing(): raise wheels.Missing('no espeak-ng')
 speech.espeak = missing
 export.FOLDER = pathlib.Path(sys.argv[1])
 export.main()`;
-  execFileSync('python3', ['-c', code, folder], { cwd: path(''), stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, RUSH_NO_WHEELS: '1', RUSH_CACHE: join(folder, 'cache') } });
+  execFileSync('python3', ['-c', code, folder], {
+    cwd: path(''),
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, RUSH_NO_WHEELS: '1', RUSH_CACHE: join(folder, 'cache') },
+  });
   const errors = await withPage(async (page) => {
     await page.route('**/build/demo/05-voice-activity/**', (/** @type {any} */ route) =>
-      route.fulfill({ path: join(folder, new URL(route.request().url()).pathname.split('05-voice-activity/')[1]) }));
+      route.fulfill({ path: join(folder, new URL(route.request().url()).pathname.split('05-voice-activity/')[1]) }),
+    );
     await page.goto(soundUrl());
     await page.waitForSelector('#agreement:not(:empty)');
     assert.match(await page.textContent('#status'), /Loudness takes its place\. .*Vowels of sine waves/);
@@ -269,7 +359,9 @@ test('the microphone is heard, and stops', async () => {
     // Chromium's own false microphone beeps; a steady tone of the page takes its place.
     await page.addInitScript(() => {
       navigator.mediaDevices.getUserMedia = async () => {
-        const context = new AudioContext(), tone = context.createOscillator(), out = context.createMediaStreamDestination();
+        const context = new AudioContext(),
+          tone = context.createOscillator(),
+          out = context.createMediaStreamDestination();
         tone.connect(out);
         tone.start();
         return out.stream;
@@ -293,18 +385,24 @@ test('the microphone is heard, and stops', async () => {
 const talkUrl = () => `${host.url}/demo/07-text-generation/`;
 
 test('a question is answered as PyTorch answers it, with tokens per second', async () => {
-  const errors = await withPage(async (page) => {
-    const [{ question, text, answer, sure }] = words.cases;
-    await page.goto(talkUrl());
-    await page.click(`#examples button:has-text("${question}"):enabled`);
-    await page.waitForSelector('.answer .facts:not(:empty)');
-    assert.equal(await page.textContent('.asked'), question);
-    if (!words.note && sure === answer.length) assert.equal(await page.textContent('.answer span'), text);
-    assert.match(await page.textContent('.facts'), /^\d+ tokens: the first after \d+ ms, then [\d.]+ tokens\/s\. The cache holds \d+ tokens\.$/);
-    assert.match(await page.textContent('#speed'), /^[\d.]+ tokens\/s$/);
-    await page.click('#anew');
-    assert.equal(await page.locator('#talk li').count(), 0);
-  }, { viewport: { width: 1280, height: 800 } });
+  const errors = await withPage(
+    async (page) => {
+      const [{ question, text, answer, sure }] = words.cases;
+      await page.goto(talkUrl());
+      await page.click(`#examples button:has-text("${question}"):enabled`);
+      await page.waitForSelector('.answer .facts:not(:empty)');
+      assert.equal(await page.textContent('.asked'), question);
+      if (!words.note && sure === answer.length) assert.equal(await page.textContent('.answer span'), text);
+      assert.match(
+        await page.textContent('.facts'),
+        /^\d+ tokens: the first after \d+ ms, then [\d.]+ tokens\/s\. The cache holds \d+ tokens\.$/,
+      );
+      assert.match(await page.textContent('#speed'), /^[\d.]+ tokens\/s$/);
+      await page.click('#anew');
+      assert.equal(await page.locator('#talk li').count(), 0);
+    },
+    { viewport: { width: 1280, height: 800 } },
+  );
   assert.deepEqual(errors, []);
 });
 
@@ -314,14 +412,19 @@ test('an answer that is being written can be stopped, on a phone', async () => {
     await page.waitForSelector('#ask:enabled');
     await page.evaluate(() => {
       const stop = /** @type {any} */ (document.getElementById('stop'));
-      new MutationObserver(() => { if (document.querySelector('.writing')?.textContent && !stop.hidden) stop.click(); })
-        .observe(/** @type {any} */ (document.getElementById('talk')), { childList: true, subtree: true, characterData: true });
+      new MutationObserver(() => {
+        if (document.querySelector('.writing')?.textContent && !stop.hidden) stop.click();
+      }).observe(/** @type {any} */ (document.getElementById('talk')), {
+        childList: true,
+        subtree: true,
+        characterData: true,
+      });
     });
     await page.fill('#question', 'Write a long story about the sea.');
     await page.keyboard.press('Enter');
     await page.waitForSelector('.answer .facts:not(:empty)');
     assert.match(await page.textContent('.facts'), /^\d+ tokens?, stopped: the first after/);
-    assert.ok(await page.isHidden('#stop') && await page.isVisible('#ask'));
+    assert.ok((await page.isHidden('#stop')) && (await page.isVisible('#ask')));
     await page.click('summary');
     await noSideways(page);
   }, PHONE);

@@ -1,10 +1,12 @@
-// What cache.test.js does in a page, in a worker and in a service worker: loads a model, and says what it gave and what is kept.
+// What cache.test.js does in a page, in a worker and in a service worker: loads a model, and says what it gave and what
+// is kept.
 
 import { cached, clear, list, size } from '../../js/src/api/cache.js';
 import { load } from '../../js/src/index.js';
 
 /**
- * @param {{ url: string, options?: any, by?: 'load', empty?: boolean, cut?: number }} step by: load() with its own options; empty: clears
+ * @param {{ url: string, options?: any, by?: 'load', empty?: boolean, cut?: number }} step by: load() with its own
+ *   options; empty: clears
  *   the cache first; cut: when so many bytes have come, the server is told to break off
  * @returns {Promise<{ first?: number, code?: string, message?: string, kept: number[], size: number }>}
  */
@@ -17,7 +19,9 @@ export async function use({ url, options = {}, by, empty = false, cut = Infinity
   };
   let result = {};
   try {
-    const model = await (by ? load(url, { cache: 'auto', ...options }) : load(await cached(url, { ...options, wait: async () => {} }), { onProgress }));
+    const model = await (by
+      ? load(url, { cache: 'auto', ...options })
+      : load(await cached(url, { ...options, wait: async () => {} }), { onProgress }));
     const { y } = await model.run({});
     model.dispose();
     result = { first: /** @type {any} */ (y).data[0] };

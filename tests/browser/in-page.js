@@ -8,17 +8,24 @@ const bytes = flipFile().bytes();
 
 /** @param {unknown} actual @param {unknown} expected */
 function equal(actual, expected) {
-  const text = (/** @type {unknown} */ v) => JSON.stringify(v, (_, x) => (ArrayBuffer.isView(x) ? [.../** @type {any} */ (x)] : x));
+  const text = (/** @type {unknown} */ v) =>
+    JSON.stringify(v, (_, x) => (ArrayBuffer.isView(x) ? [.../** @type {any} */ (x)] : x));
   if (text(actual) !== text(expected)) throw new Error(`${text(actual)} is not ${text(expected)}`);
 }
 
 /** @param {Promise<unknown>} promise @param {string} code @param {RegExp} message */
 async function refused(promise, code, message) {
-  const error = await promise.then(() => new Error('nothing was thrown'), (e) => e);
+  const error = await promise.then(
+    () => new Error('nothing was thrown'),
+    (e) => e,
+  );
   if (!(error instanceof RushlightError) || error.code !== code || !message.test(error.message)) throw error;
 }
 
-/** @param {import('../../js/src/index.js').Source} source @param {import('../../js/src/index.js').LoadOptions} [options] */
+/**
+ * @param {import('../../js/src/index.js').Source} source
+ * @param {import('../../js/src/index.js').LoadOptions} [options]
+ */
 async function flips(source, options) {
   const model = await load(source, options);
   equal((await model.run({ x: new Float32Array([1, 2]) })).y, { dtype: 'float32', shape: [1, 2], data: [2, 1] });
@@ -54,35 +61,79 @@ export const tests = {
   'every binary that this browser can run runs, and the choice has a reason': async () => {
     const { name, reason } = await flips(bytes);
     equal(reason, { relaxed: 'this engine has relaxed SIMD', simd: 'this engine has no relaxed SIMD' }[name]);
-    if (name === 'relaxed') equal(await flips(bytes, { backend: 'relaxed' }), { name, reason: 'asked for by the option `backend`', threads: 1 });
-    equal(await flips(bytes, { backend: 'simd' }), { name: 'simd', reason: 'asked for by the option `backend`', threads: 1 });
+    if (name === 'relaxed')
+      equal(await flips(bytes, { backend: 'relaxed' }), {
+        name,
+        reason: 'asked for by the option `backend`',
+        threads: 1,
+      });
+    equal(await flips(bytes, { backend: 'simd' }), {
+      name: 'simd',
+      reason: 'asked for by the option `backend`',
+      threads: 1,
+    });
   },
 
   'a Request is no source, and a Response that a worker gets keeps its name': async (base) => {
     for (const worker of [false, true]) {
-      await refused(load(/** @type {any} */ (new Request(`${base}/m.rush`)), { worker }), 'bad-argument', /^a model must be a URL, .*, got Request$/);
-      await refused(load(/** @type {any} */ (fetch(`${base}/m.rush`)), { worker }), 'bad-argument', /, got a Promise: did you forget await\?$/);
+      await refused(
+        load(/** @type {any} */ (new Request(`${base}/m.rush`)), { worker }),
+        'bad-argument',
+        /^a model must be a URL, .*, got Request$/,
+      );
+      await refused(
+        load(/** @type {any} */ (fetch(`${base}/m.rush`)), { worker }),
+        'bad-argument',
+        /, got a Promise: did you forget await\?$/,
+      );
     }
-    for (const worker of [false, true]) await refused(load(await fetch(`${base}/tests/browser/in-page.js`), { worker }), 'bad-file', /^http:.*\/tests\/browser\/in-page\.js: not a \.rush file/);
+    for (const worker of [false, true])
+      await refused(
+        load(await fetch(`${base}/tests/browser/in-page.js`), { worker }),
+        'bad-file',
+        /^http:.*\/tests\/browser\/in-page\.js: not a \.rush file/,
+      );
   },
 
   'an address with nothing behind it is an HTTP error': (base) =>
     refused(load(`${base}/tests/browser/none.rush`), 'network', /^HTTP 404/),
 
   'a page in place of a model is recognised': (base) =>
-    refused(load(`${base}/tests/browser/replay.html`), 'bad-file', /^got HTML from .*replay\.html where a \.rush file was expected/),
+    refused(
+      load(`${base}/tests/browser/replay.html`),
+      'bad-file',
+      /^got HTML from .*replay\.html where a \.rush file was expected/,
+    ),
 
   'what fails is one rejection, with the frame of its caller': async () => {
     /** @type {string[]} */ const unhandled = [];
-    const note = (/** @type {PromiseRejectionEvent} */ e) => { unhandled.push(String(e.reason)); };
+    const note = (/** @type {PromiseRejectionEvent} */ e) => {
+      unhandled.push(String(e.reason));
+    };
     addEventListener('unhandledrejection', note);
     for (const worker of [false, true]) {
-      await refused(load(bytes, { worker, signal: /** @type {any} */ (new AbortController()) }), 'bad-argument', /^load: signal must be an AbortSignal, got AbortController: pass controller\.signal$/);
-      for (const onProgress of [() => { throw new Error('mine'); }, async () => { throw new Error('mine'); }]) {
+      await refused(
+        load(bytes, { worker, signal: /** @type {any} */ (new AbortController()) }),
+        'bad-argument',
+        /^load: signal must be an AbortSignal, got AbortController: pass controller\.signal$/,
+      );
+      for (const onProgress of [
+        () => {
+          throw new Error('mine');
+        },
+        async () => {
+          throw new Error('mine');
+        },
+      ]) {
         await refused(load(bytes, { worker, onProgress }), 'callback', /^onProgress failed: mine$/);
       }
       const model = await load(bytes, { worker });
-      for (const call of [() => model.run({ x: 'a' }), () => model.run({ x: [1, 2] }, { signal: AbortSignal.abort() }), () => model.setState(/** @type {any} */ (undefined)), () => load(url(), { worker, integrity: `sha256-${'A'.repeat(43)}` })]) {
+      for (const call of [
+        () => model.run({ x: 'a' }),
+        () => model.run({ x: [1, 2] }, { signal: AbortSignal.abort() }),
+        () => model.setState(/** @type {any} */ (undefined)),
+        () => load(url(), { worker, integrity: `sha256-${'A'.repeat(43)}` }),
+      ]) {
         const e = await call().catch((/** @type {any} */ e) => e);
         if (!(e instanceof RushlightError) || !/in-page\.js/.test(String(e.stack))) throw e;
       }
@@ -106,18 +157,29 @@ export const tests = {
     await flips(bytes, { ...options, wasm: await fetch(wasm) });
     await flips(bytes, { ...options, wasm: await WebAssembly.compileStreaming(fetch(wasm)) });
     equal(await flips(bytes, { wasm }), { name: 'simd', reason: 'the binary given as `wasm`', threads: 1 });
-    await refused(load(bytes, { wasm: `${base}/tests/browser/replay.html` }), 'bad-file', /^got HTML from .* where the wasm was expected/);
+    await refused(
+      load(bytes, { wasm: `${base}/tests/browser/replay.html` }),
+      'bad-file',
+      /^got HTML from .* where the wasm was expected/,
+    );
   },
 
   'threads give the same answer, and end': async () => {
     const { RushFile } = await import('../js/build-rush.mjs');
-    const f = new RushFile(), n = 128;
-    f.method('forward', { inputs: [{ name: 'x' }] }, (/** @type {any} */ m, /** @type {any} */ x) => m.op('aten::matmul', [x, x]));
-    const x = { dtype: /** @type {const} */ ('float32'), shape: [n, n], data: Float32Array.from({ length: n * n }, (_, i) => Math.sin(i)) };
+    const f = new RushFile(),
+      n = 128;
+    f.method('forward', { inputs: [{ name: 'x' }] }, (/** @type {any} */ m, /** @type {any} */ x) =>
+      m.op('aten::matmul', [x, x]),
+    );
+    const x = {
+      dtype: /** @type {const} */ ('float32'),
+      shape: [n, n],
+      data: Float32Array.from({ length: n * n }, (_, i) => Math.sin(i)),
+    };
     const answers = [];
     for (const options of [{}, { threads: 2 }, { threads: 3, worker: true }]) {
       const model = await load(f.bytes(), options);
-      equal(model.backend.threads, typeof SharedArrayBuffer === 'undefined' ? 1 : options.threads ?? 1); // WebKitGTK has none
+      equal(model.backend.threads, typeof SharedArrayBuffer === 'undefined' ? 1 : (options.threads ?? 1)); // WebKitGTK has none
       for (let i = 0; i < 3; i++) answers.push(await model.run({ x }));
       model.dispose();
     }
@@ -127,60 +189,90 @@ export const tests = {
   'an abort stops a run, and events get through': async () => {
     const { RushFile } = await import('../js/build-rush.mjs');
     const f = new RushFile();
-    f.method('forward', { inputs: [{ name: 'x' }, { name: 'n', type: 'int' }] }, (/** @type {any} */ m, /** @type {any} */ x, /** @type {any} */ n) =>
-      m.loop(n, [x], (/** @type {any} */ _, /** @type {any} */ v) => [m.op('aten::flip', [v, f.ints([0])])])[0]);
+    f.method(
+      'forward',
+      { inputs: [{ name: 'x' }, { name: 'n', type: 'int' }] },
+      (/** @type {any} */ m, /** @type {any} */ x, /** @type {any} */ n) =>
+        m.loop(n, [x], (/** @type {any} */ _, /** @type {any} */ v) => [m.op('aten::flip', [v, f.ints([0])])])[0],
+    );
     const model = await load(f.bytes());
     const control = new AbortController();
     setTimeout(() => control.abort(), 20);
-    await refused(model.run({ x: new Float32Array(1 << 16), n: 1e9 }, { signal: control.signal }), 'aborted', /aborted/);
+    await refused(
+      model.run({ x: new Float32Array(1 << 16), n: 1e9 }, { signal: control.signal }),
+      'aborted',
+      /aborted/,
+    );
     equal((await model.run({ x: new Float32Array([1, 2]), n: 1 })).y.data, [2, 1]);
     model.dispose();
   },
 
-  'a long operator gives others a turn, hears an abort, in a worker too, and ends with the model, where the engine has Promise Integration': async () => {
-    if (!('Suspending' in WebAssembly)) return;
-    const { RushFile } = await import('../js/build-rush.mjs');
-    const f = new RushFile(), n = 1536;
-    f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [null, null] }], outputs: ['y'] }, (m, x) => m.op('aten::matmul', [x, x]));
-    const x = { dtype: /** @type {const} */ ('float32'), shape: [n, n], data: Float32Array.from({ length: n * n }, (_, i) => Math.sin(i)) };
-    for (const threads of [1, 2]) { // of which two are had where memory can be shared
-      const model = await load(f.bytes(), { threads }), expected = await model.run({ x }, { yield: false });
-      let turns = 0, ended = false;
-      const turn = () => {
-        turns++;
-        model.describeText(); // may be called meanwhile
-        if (!ended) setTimeout(turn);
+  'a long operator gives others a turn, hears an abort, in a worker too, and ends with the model, where the engine has Promise Integration':
+    async () => {
+      if (!('Suspending' in WebAssembly)) return;
+      const { RushFile } = await import('../js/build-rush.mjs');
+      const f = new RushFile(),
+        n = 1536;
+      f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [null, null] }], outputs: ['y'] }, (m, x) =>
+        m.op('aten::matmul', [x, x]),
+      );
+      const x = {
+        dtype: /** @type {const} */ ('float32'),
+        shape: [n, n],
+        data: Float32Array.from({ length: n * n }, (_, i) => Math.sin(i)),
       };
-      setTimeout(turn);
-      const got = await model.run({ x });
-      ended = true;
-      if (turns < 2) throw new Error(`${turns} turns`);
-      equal(got.y.data.every((/** @type {number} */ v, /** @type {number} */ i) => v === expected.y.data[i]), true);
-      const stop = new AbortController();
-      setTimeout(() => stop.abort());
+      for (const threads of [1, 2]) {
+        // of which two are had where memory can be shared
+        const model = await load(f.bytes(), { threads }),
+          expected = await model.run({ x }, { yield: false });
+        let turns = 0,
+          ended = false;
+        const turn = () => {
+          turns++;
+          model.describeText(); // may be called meanwhile
+          if (!ended) setTimeout(turn);
+        };
+        setTimeout(turn);
+        const got = await model.run({ x });
+        ended = true;
+        if (turns < 2) throw new Error(`${turns} turns`);
+        equal(
+          got.y.data.every((/** @type {number} */ v, /** @type {number} */ i) => v === expected.y.data[i]),
+          true,
+        );
+        const stop = new AbortController();
+        setTimeout(() => stop.abort());
+        await refused(model.run({ x }, { signal: stop.signal }), 'aborted', /^the run was aborted$/);
+        equal((await model.run({ x: [[2]] })).y, { dtype: 'float32', shape: [1, 1], data: [4] });
+        setTimeout(() => model.dispose());
+        await refused(model.run({ x }), 'disposed', /^the model was disposed/);
+      }
+      const model = await load(f.bytes(), { worker: true }),
+        stop = new AbortController();
+      setTimeout(() => stop.abort(), 20);
       await refused(model.run({ x }, { signal: stop.signal }), 'aborted', /^the run was aborted$/);
+      // The worker is still there
       equal((await model.run({ x: [[2]] })).y, { dtype: 'float32', shape: [1, 1], data: [4] });
-      setTimeout(() => model.dispose());
-      await refused(model.run({ x }), 'disposed', /^the model was disposed/);
-    }
-    const model = await load(f.bytes(), { worker: true }), stop = new AbortController();
-    setTimeout(() => stop.abort(), 20);
-    await refused(model.run({ x }, { signal: stop.signal }), 'aborted', /^the run was aborted$/);
-    equal((await model.run({ x: [[2]] })).y, { dtype: 'float32', shape: [1, 1], data: [4] }); // the worker is still there
-    model.dispose();
-  },
+      model.dispose();
+    },
 
   'an operator is computed by a function of the page, the model in a worker or not': async () => {
     const { RushFile } = await import('../js/build-rush.mjs');
     const f = new RushFile();
     f.method('forward', { inputs: [{ name: 'x' }] }, (/** @type {any} */ m, /** @type {any} */ x) =>
-      m.op('aten::relu', [m.op('my_ops::twice', [x], 'Tensor', 'my_ops::twice(Tensor x, int by=2) -> Tensor')]));
+      m.op('aten::relu', [m.op('my_ops::twice', [x], 'Tensor', 'my_ops::twice(Tensor x, int by=2) -> Tensor')]),
+    );
     for (const worker of [false, true]) {
       let fail = false;
-      const model = await load(f.bytes(), { worker, ops: { 'my_ops::twice': async (x, by) => {
-        if (fail) throw new Error('no');
-        return { ...x, data: x.data.map((/** @type {number} */ v) => v * by) };
-      } } });
+      const model = await load(f.bytes(), {
+        worker,
+        ops: {
+          'my_ops::twice': async (x, by) => {
+            if (fail) throw new Error('no');
+            return { ...x, data: x.data.map((/** @type {number} */ v) => v * by) };
+          },
+        },
+      });
       equal((await model.run({ x: new Float32Array([1, -2]) })).y.data, [2, 0]);
       fail = true;
       await refused(model.run({ x: new Float32Array([1, -2]) }), 'operator', /my_ops::twice.*: no$/);
@@ -190,13 +282,18 @@ export const tests = {
   },
 
   'a model in a worker is loaded from anywhere, and a long run does not stop the page': async (base) => {
-    for (const source of [bytes, new Blob([bytes]), new Response(bytes), url()]) await flips(/** @type {any} */ (source), { worker: true });
+    for (const source of [bytes, new Blob([bytes]), new Response(bytes), url()])
+      await flips(/** @type {any} */ (source), { worker: true });
     await refused(load('none.rush', { worker: true }), 'network', /^HTTP 404 .*\/tests\/browser\/none\.rush/);
     await flips(bytes, { worker: true, backend: 'simd', wasm: `${base}/js/wasm/rushlight-simd.wasm` });
     const { RushFile } = await import('../js/build-rush.mjs');
     const f = new RushFile();
-    f.method('forward', { inputs: [{ name: 'x' }, { name: 'n', type: 'int' }] }, (/** @type {any} */ m, /** @type {any} */ x, /** @type {any} */ n) =>
-      m.loop(n, [x], (/** @type {any} */ _, /** @type {any} */ v) => [m.op('aten::flip', [v, f.ints([0])])])[0]);
+    f.method(
+      'forward',
+      { inputs: [{ name: 'x' }, { name: 'n', type: 'int' }] },
+      (/** @type {any} */ m, /** @type {any} */ x, /** @type {any} */ n) =>
+        m.loop(n, [x], (/** @type {any} */ _, /** @type {any} */ v) => [m.op('aten::flip', [v, f.ints([0])])])[0],
+    );
     const model = await load(f.bytes(), { worker: true });
     const running = model.run({ x: new Float32Array(1 << 16), n: 1e9 });
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -205,10 +302,12 @@ export const tests = {
   },
 
   'a picture becomes a tensor and a picture again': async () => {
-    const source = new ImageData(new Uint8ClampedArray([255, 0, 51, 255, 0, 255, 102, 255]), 2, 1), canvas = new OffscreenCanvas(2, 1);
+    const source = new ImageData(new Uint8ClampedArray([255, 0, 51, 255, 0, 255, 102, 255]), 2, 1),
+      canvas = new OffscreenCanvas(2, 1);
     const context = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext('2d'));
     context.putImageData(source, 0, 0);
-    const wanted = { dtype: 'uint8', shape: [1, 3, 1, 2], data: [255, 0, 0, 255, 51, 102] }, bitmap = await createImageBitmap(canvas);
+    const wanted = { dtype: 'uint8', shape: [1, 3, 1, 2], data: [255, 0, 0, 255, 51, 102] },
+      bitmap = await createImageBitmap(canvas);
     const frame = new VideoFrame(bitmap, { timestamp: 0 });
     for (const each of [source, canvas, bitmap, frame]) equal(imageToTensor(each, { dtype: 'uint8' }), wanted);
     frame.close();

@@ -3,4 +3,7 @@
 import { tests } from './in-page.js';
 
 onmessage = ({ data: { name, base } }) =>
-  Promise.resolve(tests[/** @type {string} */ (name)]?.(base)).then(() => postMessage('ok'), (e) => postMessage(String(e.stack ?? e)));
+  Promise.resolve(tests[/** @type {string} */ (name)]?.(base)).then(
+    () => postMessage('ok'),
+    (e) => postMessage(String(e.stack ?? e)),
+  );

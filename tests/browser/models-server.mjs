@@ -13,7 +13,10 @@ export const integrity = `sha384-${createHash('sha384').update(bytes).digest('ba
  * @param {string} behind
  */
 export async function startModels(behind) {
-  /** @type {{ up: boolean, cuts: number[], asked: { method: string, range: string | undefined, etag: string | undefined }[] }} */
+  /**
+   * @type {{ up: boolean, cuts: number[], asked: { method: string, range: string | undefined, etag: string | undefined
+   *    }[] }}
+   */
   const state = { up: true, cuts: [], asked: [] };
   /** @type {import('node:http').ServerResponse | undefined} that is to break off when the page says so */ let open;
   const server = createServer(async (req, res) => {
@@ -26,14 +29,19 @@ export async function startModels(behind) {
     if (path === '/') return res.setHeader('content-type', 'text/html').end('<!doctype html>');
     if (!path.includes('.rush')) {
       const response = await fetch(behind + path);
-      for (const name of ['content-type', 'cross-origin-embedder-policy', 'cross-origin-opener-policy']) if (response.headers.has(name)) res.setHeader(name, /** @type {string} */ (response.headers.get(name)));
+      for (const name of ['content-type', 'cross-origin-embedder-policy', 'cross-origin-opener-policy'])
+        if (response.headers.has(name)) res.setHeader(name, /** @type {string} */ (response.headers.get(name)));
       return res.writeHead(response.status).end(Buffer.from(await response.arrayBuffer()));
     }
     const { range, 'if-none-match': etag } = req.headers;
     state.asked.push({ method: req.method ?? '', range, etag });
-    res.setHeader('etag', '"1"').setHeader('access-control-allow-origin', '*').setHeader('access-control-expose-headers', 'etag');
+    res
+      .setHeader('etag', '"1"')
+      .setHeader('access-control-allow-origin', '*')
+      .setHeader('access-control-expose-headers', 'etag');
     if (etag === '"1"') return res.writeHead(304).end();
-    const from = Number(/^bytes=(\d+)-/.exec(range ?? '')?.[1] ?? 0), cut = state.cuts.shift();
+    const from = Number(/^bytes=(\d+)-/.exec(range ?? '')?.[1] ?? 0),
+      cut = state.cuts.shift();
     res.setHeader('content-length', bytes.length - from);
     if (from) res.writeHead(206, { 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` });
     if (cut === undefined) res.end(bytes.subarray(from));
@@ -44,5 +52,13 @@ export async function startModels(behind) {
   });
   await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  return { state, url: `http://localhost:${port}`, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
+  return {
+    state,
+    url: `http://localhost:${port}`,
+    close: () =>
+      new Promise((done) => {
+        server.close(done);
+        server.closeAllConnections();
+      }),
+  };
 }

@@ -1,5 +1,5 @@
-// Every page at two widths, light and dark: nothing sticks out and all text can be read. Pictures of them, to be looked at, are kept in
-// build/screenshots.
+// Every page at two widths, light and dark: nothing sticks out and all text can be read. Pictures of them, to be looked
+// at, are kept in build/screenshots.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -20,13 +20,15 @@ const SCHEMES = /** @type {const} */ (['light', 'dark']);
 const PAGES = [
   ['demos', '/demo/', 'h1'],
   ['demo-picture', '/demo/01-image-classifier/', '#time:not(:empty)'],
-  ['demo-search', '/demo/02-semantic-search/', '#results li, #status .error'], // words, where its tokenizer could not be had
+  // Words, where its tokenizer could not be had
+  ['demo-search', '/demo/02-semantic-search/', '#results li, #status .error'],
   ['demo-operator', '/demo/04-custom-operator/', '#table tbody tr:nth-child(8)'],
   ['demo-voice', '/demo/05-voice-activity/', '#agreement:not(:empty)'],
 ];
 PAGES.push(['reference-c', '/build/docs/c/index.html', '.textblock a[href="rushlight_8h.html"]']);
 const guide = readdirSync(path('web/guide')).filter((file) => file.endsWith('.md'));
-for (const file of guide) PAGES.push([`guide-${file.slice(0, -3)}`, `/build/docs/guide/${file.slice(0, -3)}.html`, '.vp-doc h1']);
+for (const file of guide)
+  PAGES.push([`guide-${file.slice(0, -3)}`, `/build/docs/guide/${file.slice(0, -3)}.html`, '.vp-doc h1']);
 
 /** @type {Awaited<ReturnType<typeof start>>} */
 let host;
@@ -35,7 +37,11 @@ before(async () => {
   const made = statSync(path('build/docs/guide/index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const sources = [...guide, '.vitepress/config.mjs', '.vitepress/theme/colours.css', '.vitepress/theme/index.js'];
   if (sources.some((file) => statSync(path(`web/guide/${file}`)).mtimeMs > made)) {
-    execFileSync(process.execPath, [path('web/guide/node_modules/vitepress/bin/vitepress.js'), 'build', path('web/guide')], { stdio: 'ignore' });
+    execFileSync(
+      process.execPath,
+      [path('web/guide/node_modules/vitepress/bin/vitepress.js'), 'build', path('web/guide')],
+      { stdio: 'ignore' },
+    );
   }
   mkdirSync(KEPT, { recursive: true });
   host = await start();
@@ -56,7 +62,8 @@ for (const [name, address, ready] of PAGES) {
         await page.emulateMedia({ colorScheme });
         await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished)));
         await page.screenshot({ path: `${KEPT}/${name}-${width}-${colorScheme}.png`, fullPage: true });
-        if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) wrong.push(`${width} ${colorScheme}: scrolls sideways`);
+        if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth))
+          wrong.push(`${width} ${colorScheme}: scrolls sideways`);
         for (const text of await page.evaluate(unreadable)) wrong.push(`${width} ${colorScheme}: contrast ${text}`);
       }
     }

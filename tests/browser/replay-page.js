@@ -3,31 +3,45 @@
 import { load } from '../../js/src/index.js';
 import { replay } from './replay.mjs';
 
-const params = new URL(import.meta.url).searchParams.size ? new URL(import.meta.url).searchParams : new URLSearchParams(location.search);
+const params = new URL(import.meta.url).searchParams.size
+  ? new URL(import.meta.url).searchParams
+  : new URLSearchParams(location.search);
 const inWorker = typeof document === 'undefined';
 
 async function run() {
   const manifest = new URL(params.get('manifest') ?? '', location.href);
   const { rows } = await (await fetch(manifest)).json();
-  const read = async (/** @type {string} */ file) => new Uint8Array(await (await fetch(new URL(file, manifest))).arrayBuffer());
+  const read = async (/** @type {string} */ file) =>
+    new Uint8Array(await (await fetch(new URL(file, manifest))).arrayBuffer());
   return replay({ load, rows, read, backend: /** @type {any} */ (params.get('backend') ?? 'auto') });
 }
 
 function runInWorker() {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(`./replay-page.js${location.search}`, import.meta.url), { type: 'module' });
-    worker.onmessage = ({ data }) => { worker.terminate(); data.error ? reject(new Error(data.error)) : resolve(data); };
+    worker.onmessage = ({ data }) => {
+      worker.terminate();
+      data.error ? reject(new Error(data.error)) : resolve(data);
+    };
     worker.onerror = (e) => reject(new Error(e.message));
   });
 }
 
 if (inWorker) {
-  run().then((report) => postMessage(report), (e) => postMessage({ error: String(e) }));
+  run().then(
+    (report) => postMessage(report),
+    (e) => postMessage({ error: String(e) }),
+  );
 } else {
   const report = params.get('where') === 'worker' ? runInWorker() : run();
   Object.assign(globalThis, { report });
   const text = /** @type {HTMLElement} */ (document.getElementById('text'));
   report.then(
-    ({ backend, passed, failed }) => { text.textContent = `${backend}: ${passed} passed, ${failed.length} failed\n${failed.map((/** @type {any} */ f) => `${f.file}: ${f.message}`).join('\n')}`; },
-    (e) => { text.textContent = String(e); });
+    ({ backend, passed, failed }) => {
+      text.textContent = `${backend}: ${passed} passed, ${failed.length} failed\n${failed.map((/** @type {any} */ f) => `${f.file}: ${f.message}`).join('\n')}`;
+    },
+    (e) => {
+      text.textContent = String(e);
+    },
+  );
 }

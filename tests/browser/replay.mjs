@@ -30,7 +30,8 @@ export async function replay({ load, rows, read, backend }) {
 async function replayOne(row, model) {
   try {
     const { tests } = await model.verify();
-    if (tests.length !== row.tests) throw new Error(`${row.tests} test vectors were expected, the file has ${tests.length}`);
+    if (tests.length !== row.tests)
+      throw new Error(`${row.tests} test vectors were expected, the file has ${tests.length}`);
     for (const t of tests) {
       if (row.raises === undefined) {
         if (!t.passed) throw new Error(t.message);

@@ -7,7 +7,9 @@ import test, { after, before } from 'node:test';
 import { start } from '../../demo/shared/chromium.mjs';
 
 /** @type {Awaited<ReturnType<typeof start>>} */ let host;
-before(async () => { host = await start(); });
+before(async () => {
+  host = await start();
+});
 after(() => host?.close());
 
 for (const what of ['conformance', 'programs']) {

@@ -36,7 +36,11 @@ if (process.argv[2] === '--relaxed') {
 
     test(`${what}, relaxed binary, current Node`, { skip }, (t) => {
       const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-      const { status, stdout, stderr } = spawnSync(/** @type {string} */ (node), [fileURLToPath(import.meta.url), '--relaxed', what], { env, encoding: 'utf8', maxBuffer: 1 << 26 });
+      const { status, stdout, stderr } = spawnSync(
+        /** @type {string} */ (node),
+        [fileURLToPath(import.meta.url), '--relaxed', what],
+        { env, encoding: 'utf8', maxBuffer: 1 << 26 },
+      );
       assert.equal(status, 0, stderr);
       check(t, JSON.parse(/** @type {string} */ (stdout.split('\n').at(-1))));
     });

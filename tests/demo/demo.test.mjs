@@ -29,17 +29,24 @@ const texts = await json(new URL('manifest.json', TEXTS));
 const SOUNDS = new URL('build/demo/05-voice-activity/', TOP);
 const sounds = await json(new URL('manifest.json', SOUNDS));
 const FOLDERS = ['01-image-classifier', '02-semantic-search', '05-voice-activity'];
-const random = images.note || texts.note || false; // a wheel could not be had: answers mean nothing, agreement still does
-const tokenize = texts.note ? undefined : makeTokenizer(
-  (await import(new URL('tokenizers.mjs', TEXTS).href)).Tokenizer,
-  await json(new URL('tokenizer.json', TEXTS)), await json(new URL('tokenizer_config.json', TEXTS)));
+// A wheel could not be had: answers mean nothing, agreement still does
+const random = images.note || texts.note || false;
+const tokenize = texts.note
+  ? undefined
+  : makeTokenizer(
+      (await import(new URL('tokenizers.mjs', TEXTS).href)).Tokenizer,
+      await json(new URL('tokenizer.json', TEXTS)),
+      await json(new URL('tokenizer_config.json', TEXTS)),
+    );
 
 // ---- what goes in
 
 test('the tokenizer gives the ids of the reference tokenizer', { skip: texts.note || false }, async () => {
   const rows = await json(new URL('wordpiece.json', import.meta.url));
-  const wrong = rows.filter((/** @type {[string, number[]]} */ [text, ids]) =>
-    JSON.stringify(tokenize?.(text).slice(0, 255)) !== JSON.stringify(ids.slice(0, 255)));
+  const wrong = rows.filter(
+    (/** @type {[string, number[]]} */ [text, ids]) =>
+      JSON.stringify(tokenize?.(text).slice(0, 255)) !== JSON.stringify(ids.slice(0, 255)),
+  );
   assert.deepEqual(wrong, []);
 });
 
@@ -58,7 +65,9 @@ test('a program says in one sentence what it cannot read', () => {
     ['demo/serve.mjs', ['abc'], 2, /^a port is a number from 0 to 65535, not "abc": .*\n$/],
   ]);
   for (const [program, args, code, message] of rows) {
-    const { status, stderr } = spawnSync(process.execPath, [fileURLToPath(new URL(program, TOP)), ...args], { encoding: 'utf8' });
+    const { status, stderr } = spawnSync(process.execPath, [fileURLToPath(new URL(program, TOP)), ...args], {
+      encoding: 'utf8',
+    });
     assert.match(stderr, message);
     assert.equal(status, code);
   }
@@ -76,7 +85,15 @@ for (const { file } of images.samples) {
 }
 
 test('pictures of any shape become the tensor that torchvision and Pillow make', () => {
-  const shapes = [[131, 500], [500, 131], [225, 224], [97, 61], [1500, 1001], [256, 256], [1, 1]];
+  const shapes = [
+    [131, 500],
+    [500, 131],
+    [225, 224],
+    [97, 61],
+    [1500, 1001],
+    [256, 256],
+    [1, 1],
+  ];
   const code = `import sys; sys.path[:0] = ['demo/01-image-classifier']
 import effnet, numpy
 from PIL import Image
@@ -87,12 +104,15 @@ for width, height in ${JSON.stringify(shapes)}:
     sys.stdout.buffer.write(effnet.preprocess(image).contiguous().numpy().tobytes())`;
   const out = execFileSync('python3', ['-c', code], { cwd: fileURLToPath(TOP), maxBuffer: 1 << 30 });
   let at = 0;
-  const take = (/** @type {number} */ n) => new Uint8Array(out.subarray(at, at += n)); // a copy of its own
+  const take = (/** @type {number} */ n) => new Uint8Array(out.subarray(at, (at += n))); // a copy of its own
   for (const [width, height] of shapes) {
     const data = take(width * height * 4);
     const reference = new Float32Array(take(3 * 224 * 224 * 4).buffer);
-    assert.deepEqual(difference(preprocess({ data, width, height }).data, reference),
-      { maxAbs: 0, maxRel: 0, close: true }, `${width} x ${height}`);
+    assert.deepEqual(
+      difference(preprocess({ data, width, height }).data, reference),
+      { maxAbs: 0, maxRel: 0, close: true },
+      `${width} x ${height}`,
+    );
   }
 });
 
@@ -123,7 +143,10 @@ for case in manifest['cases']:
 /** @type {[string, string, string | undefined][]} */
 const hosts = [['this Node', process.execPath, undefined]];
 if (process.env.RUSH_NODE_CURRENT) {
-  hosts.push(['current Node, relaxed', process.env.RUSH_NODE_CURRENT, 'relaxed'], ['current Node, simd', process.env.RUSH_NODE_CURRENT, 'simd']);
+  hosts.push(
+    ['current Node, relaxed', process.env.RUSH_NODE_CURRENT, 'relaxed'],
+    ['current Node, simd', process.env.RUSH_NODE_CURRENT, 'simd'],
+  );
 }
 for (const folder of FOLDERS) {
   for (const [host, node, backend] of hosts) {
@@ -172,14 +195,18 @@ test('speech is heard where people speak', async () => {
 
 test('stretches of speech bridge short pauses and leave out clicks', () => {
   const heard = [...'..##########..##########......##....########'].map((c) => (c === '#' ? 0.9 : 0.1));
-  assert.deepEqual(stretches(heard), [{ from: 2, to: 24 }, { from: 36, to: 44 }]);
+  assert.deepEqual(stretches(heard), [
+    { from: 2, to: 24 },
+    { from: 36, to: 44 },
+  ]);
   assert.deepEqual(stretches([]), []);
 });
 
 test('a stream of any rate and block size becomes the same chunks', () => {
   const second = Float32Array.from({ length: 48000 }, (_, i) => Math.sin(i / 50));
   const all = (/** @type {number} */ block) => {
-    const chunker = new Chunker(48000, 16000, 512), out = [];
+    const chunker = new Chunker(48000, 16000, 512),
+      out = [];
     for (let i = 0; i < second.length; i += block) out.push(...chunker.push(second.subarray(i, i + block)));
     return out;
   };
@@ -189,7 +216,8 @@ test('a stream of any rate and block size becomes the same chunks', () => {
   assert.ok(Math.abs(whole[3][7] - Math.sin((3 * (3 * 512 + 7)) / 50)) < 1e-3);
   const resampled = audioToTensor(second, { from: 48000, sampleRate: 16000 }).data;
   whole.forEach((chunk, i) => assert.deepEqual(chunk, resampled.slice(i * 512, (i + 1) * 512)));
-  const odd = new Chunker(44100, 16000, 256), tone = Float32Array.from({ length: 44100 }, (_, i) => Math.cos(i));
+  const odd = new Chunker(44100, 16000, 256),
+    tone = Float32Array.from({ length: 44100 }, (_, i) => Math.cos(i));
   const wanted = audioToTensor(tone, { from: 44100, sampleRate: 16000 }).data;
   let n = 0;
   for (let i = 0; i < tone.length; i += 333) {
@@ -201,7 +229,8 @@ test('a stream of any rate and block size becomes the same chunks', () => {
 test('a WAV file of any rate and number of channels is read for the model', () => {
   /** @param {number} rate @param {number[][]} frames */
   const wav = (rate, frames) => {
-    const channels = frames[0].length, bytes = Buffer.alloc(44 + 2 * channels * frames.length);
+    const channels = frames[0].length,
+      bytes = Buffer.alloc(44 + 2 * channels * frames.length);
     bytes.write('RIFF....WAVEfmt ', 'latin1');
     bytes.writeUInt32LE(16, 16);
     [1, channels].forEach((v, i) => bytes.writeUInt16LE(v, 20 + 2 * i));
@@ -213,10 +242,27 @@ test('a WAV file of any rate and number of channels is read for the model', () =
     return readWav(bytes);
   };
   assert.deepEqual(wav(8000, [[16384], [-32768]]), { rate: 8000, samples: Float32Array.of(0.5, -1) });
-  assert.deepEqual(wav(16000, [[16384, 0], [0, -32768]]), { rate: 16000, samples: Float32Array.of(0.25, -0.5) });
+  assert.deepEqual(
+    wav(16000, [
+      [16384, 0],
+      [0, -32768],
+    ]),
+    { rate: 16000, samples: Float32Array.of(0.25, -0.5) },
+  );
   const frames = Array.from({ length: 4410 }, (_, i) => Math.round(1e4 * Math.sin(i / 9)));
-  assert.deepEqual(wav(44100, frames.map((v) => [v, v])),
-    { rate: 16000, samples: audioToTensor(Float32Array.from(frames, (v) => v / 32768), { from: 44100, sampleRate: 16000 }).data });
+  assert.deepEqual(
+    wav(
+      44100,
+      frames.map((v) => [v, v]),
+    ),
+    {
+      rate: 16000,
+      samples: audioToTensor(
+        Float32Array.from(frames, (v) => v / 32768),
+        { from: 44100, sampleRate: 16000 },
+      ).data,
+    },
+  );
 });
 
 test('sentences are near each other where their meaning is', { skip: random }, async () => {
@@ -228,7 +274,11 @@ test('sentences are near each other where their meaning is', { skip: random }, a
     for (let k = 0; k < 384; k++) sum += index.vectors[i * 384 + k] * index.vectors[j * 384 + k];
     return sum;
   };
-  for (const [i, j, published] of [[0, 1, 0.6660], [0, 2, 0.1046], [1, 2, 0.1411]]) {
+  for (const [i, j, published] of [
+    [0, 1, 0.666],
+    [0, 2, 0.1046],
+    [1, 2, 0.1411],
+  ]) {
     assert.ok(Math.abs(dot(i, j) - published) < 1e-4, `${i}, ${j}: ${dot(i, j)}`);
   }
   assert.equal((await index.search('traffic to the match', 1))[0].text, 'He drove to the stadium.');
@@ -239,31 +289,54 @@ test('sentences are near each other where their meaning is', { skip: random }, a
 
 /** @type {Awaited<ReturnType<typeof serve>>} */
 let server;
-before(async () => { server = await serve(0); });
+before(async () => {
+  server = await serve(0);
+});
 after(() => server.close());
 
-/** fetch() would tidy the path first, and Node put its own name in the place of an empty Host. @param {string} path @param {{ Host?: string }} [headers] */
-const get = (path, headers = {}) => new Promise((resolve, reject) => {
-  const { port } = new URL(server.url);
-  request({ host: '127.0.0.1', port, path, headers, setHost: headers.Host === undefined }, (response) => {
-    /** @type {Buffer[]} */
-    const parts = [];
-    response.on('data', (part) => parts.push(part));
-    response.on('end', () => resolve({ code: response.statusCode, headers: response.headers, body: Buffer.concat(parts) }));
-  }).on('error', reject).end();
-});
+/**
+ * fetch() would tidy the path first, and Node put its own name in the place of an empty Host.
+ * @param {string} path
+ * @param {{ Host?: string }} [headers]
+ */
+const get = (path, headers = {}) =>
+  new Promise((resolve, reject) => {
+    const { port } = new URL(server.url);
+    request({ host: '127.0.0.1', port, path, headers, setHost: headers.Host === undefined }, (response) => {
+      /** @type {Buffer[]} */
+      const parts = [];
+      response.on('data', (part) => parts.push(part));
+      response.on('end', () =>
+        resolve({ code: response.statusCode, headers: response.headers, body: Buffer.concat(parts) }),
+      );
+    })
+      .on('error', reject)
+      .end();
+  });
 
 test('the server stays inside its folders', async () => {
-  for (const path of ['/README.md', '/.git/HEAD', '/demo/../LICENSE', '/demo/%2e%2e/LICENSE', '/demo/..%2fLICENSE',
-    '/demo/%00', '/demo/%ff', '/js/nothing.js', '//etc/passwd', '/demo/....//etc']) {
+  for (const path of [
+    '/README.md',
+    '/.git/HEAD',
+    '/demo/../LICENSE',
+    '/demo/%2e%2e/LICENSE',
+    '/demo/..%2fLICENSE',
+    '/demo/%00',
+    '/demo/%ff',
+    '/js/nothing.js',
+    '//etc/passwd',
+    '/demo/....//etc',
+  ]) {
     const { code, body } = await get(path);
     assert.equal(code, 404, `${path}: ${body}`);
   }
 });
 
 test('the server answers to this machine alone', async () => {
-  for (const Host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example:80', '']) assert.equal((await get('/demo/', { Host })).code, 403, Host);
-  for (const Host of ['localhost:8080', '127.0.0.1', '[::1]:99']) assert.equal((await get('/demo/', { Host })).code, 200, Host);
+  for (const Host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example:80', ''])
+    assert.equal((await get('/demo/', { Host })).code, 403, Host);
+  for (const Host of ['localhost:8080', '127.0.0.1', '[::1]:99'])
+    assert.equal((await get('/demo/', { Host })).code, 200, Host);
 });
 
 test('the server knows types, ranges and what has not changed', async () => {

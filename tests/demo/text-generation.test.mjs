@@ -1,4 +1,5 @@
-// demo/07-text-generation in Node: token by token PyTorch's logits, from a model that keeps its cache; how tokens are chosen.
+// demo/07-text-generation in Node: token by token PyTorch's logits, from a model that keeps its cache; how tokens are
+// chosen.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -36,7 +37,11 @@ async function all(from) {
 
 for (const variant of variants) {
   test(`${variant} gives PyTorch's logits, whatever the pieces in which it is given tokens`, async () => {
-    const { cases } = await agreement({ load, read: (file) => readFile(new URL(`${variant}/${file}`, FOLDER)), runs: 1 });
+    const { cases } = await agreement({
+      load,
+      read: (file) => readFile(new URL(`${variant}/${file}`, FOLDER)),
+      runs: 1,
+    });
     assert.ok(cases.length >= 2);
     for (const { name, close, maxAbs } of cases) assert.ok(close, `${name}: max abs ${maxAbs}`);
   });
@@ -54,13 +59,18 @@ for folder in sys.argv[1:]:
             rows.append(session.run({'tokens': piece, 'position': position})['logits'])
             position += piece.size(1)
         torch.testing.assert_close(torch.cat(rows), wanted, rtol=1e-4, atol=case['atol'])`;
-  execFileSync('python3', ['-c', code, ...variants.map((/** @type {string} */ v) => path(new URL(v, FOLDER)))], { encoding: 'utf8' });
+  execFileSync('python3', ['-c', code, ...variants.map((/** @type {string} */ v) => path(new URL(v, FOLDER)))], {
+    encoding: 'utf8',
+  });
 });
 
 test('what is generated is what PyTorch chooses', async () => {
   const model = await load(new URL(`smollm2/${manifest.file}`, FOLDER));
   for (const { name, pieces, answer, sure } of manifest.cases) {
-    const tokens = Array.from(readNpy(await readFile(new URL(`smollm2/cases/${name}.tokens.npy`, FOLDER))).data, Number);
+    const tokens = Array.from(
+      readNpy(await readFile(new URL(`smollm2/cases/${name}.tokens.npy`, FOLDER))).data,
+      Number,
+    );
     const came = await all(generate(model, tokens.slice(0, pieces[0]), { maxTokens: answer.length }));
     assert.ok(manifest.note || sure > 3, `PyTorch is sure of ${sure} tokens only`);
     assert.deepEqual(came.slice(0, sure), answer.slice(0, sure));
@@ -69,7 +79,8 @@ test('what is generated is what PyTorch chooses', async () => {
 });
 
 test('the cache gives what a run of all tokens gives, and a position goes back', async () => {
-  const model = await small(), whole = await small();
+  const model = await small(),
+    whole = await small();
   const came = await all(generate(model, PROMPT, { maxTokens: 20 }));
   for (const n of [1, 5, 19]) {
     const [next] = await all(generate(whole, [...PROMPT, ...came.slice(0, n)], { maxTokens: 1 }));
@@ -85,20 +96,32 @@ test('generating ends after a stop token, after as many as were asked for, and w
   const model = await small();
   const came = await all(generate(model, PROMPT, { maxTokens: 12 }));
   assert.equal(came.length, 12);
-  const stop = came[6], first = came.indexOf(stop);
+  const stop = came[6],
+    first = came.indexOf(stop);
   assert.deepEqual(await all(generate(model, PROMPT, { maxTokens: 12, stop: [stop] })), came.slice(0, first + 1));
-  const ended = new AbortController(), before = [];
-  await assert.rejects(async () => {
-    for await (const token of generate(model, PROMPT, { maxTokens: 12, signal: ended.signal })) if (before.push(token) === 4) ended.abort();
-  }, { code: 'aborted' });
+  const ended = new AbortController(),
+    before = [];
+  await assert.rejects(
+    async () => {
+      for await (const token of generate(model, PROMPT, { maxTokens: 12, signal: ended.signal }))
+        if (before.push(token) === 4) ended.abort();
+    },
+    { code: 'aborted' },
+  );
   assert.deepEqual(before, came.slice(0, 4));
-  assert.deepEqual(await all(generate(model, before.slice(-1), { maxTokens: 8, position: PROMPT.length + 3 })), came.slice(4));
+  assert.deepEqual(
+    await all(generate(model, before.slice(-1), { maxTokens: 8, position: PROMPT.length + 3 })),
+    came.slice(4),
+  );
   model.dispose();
 });
 
 test('a cache that is full says so', async () => {
   const model = await small();
-  await assert.rejects(all(generate(model, PROMPT, { maxTokens: 100 })), { code: 'model-raised', message: /the cache has room for 64 tokens, not for 65/ });
+  await assert.rejects(all(generate(model, PROMPT, { maxTokens: 100 })), {
+    code: 'model-raised',
+    message: /the cache has room for 64 tokens, not for 65/,
+  });
   assert.equal((await all(generate(model, PROMPT, { maxTokens: 3 }))).length, 3);
   model.dispose();
 });
@@ -107,7 +130,10 @@ test('a cache that is full says so', async () => {
 
 test('the tokenizer gives the ids that Python gave the model, and text comes back whole', async () => {
   for (const { name, pieces, question } of manifest.cases) {
-    const ids = Array.from(readNpy(await readFile(new URL(`smollm2/cases/${name}.tokens.npy`, FOLDER))).data, Number).slice(0, pieces[0]);
+    const ids = Array.from(
+      readNpy(await readFile(new URL(`smollm2/cases/${name}.tokens.npy`, FOLDER))).data,
+      Number,
+    ).slice(0, pieces[0]);
     assert.deepEqual(tokenizer.encode(manifest.chat.system + manifest.chat.user.replace('{}', question)), ids);
   }
   for (const text of ['a  b\n\tc 1234', 'Übergrößenträger', '日本語 🦊👩‍👩‍👧', '<|im_end|>']) {
@@ -118,8 +144,10 @@ test('the tokenizer gives the ids that Python gave the model, and text comes bac
 
 test('a conversation runs what is new alone, and goes on where it was stopped', async () => {
   const seen = /** @type {{ count: number, position: number }[]} */ ([]);
-  const word = tokenizer.encode('x')[0], [end] = tokenizer.encode(manifest.chat.end);
-  const model = /** @type {any} */ ({ // says "xx" and ends
+  const word = tokenizer.encode('x')[0],
+    [end] = tokenizer.encode(manifest.chat.end);
+  const model = /** @type {any} */ ({
+    // says "xx" and ends
     run: async (/** @type {any} */ { tokens: { data }, position }) => {
       seen.push({ count: data.length, position });
       const logits = new Float32Array(Math.max(word, end) + 1);
@@ -132,12 +160,16 @@ test('a conversation runs what is new alone, and goes on where it was stopped', 
   assert.equal(answer.map(({ text }) => text).join(''), 'xxx'.slice(0, answer.length - 1));
   assert.equal(answer.at(-1)?.token, end);
   const prompt = seen[0].count;
-  assert.deepEqual(seen.slice(1), answer.slice(1).map((_, i) => ({ count: 1, position: prompt + i })));
+  assert.deepEqual(
+    seen.slice(1),
+    answer.slice(1).map((_, i) => ({ count: 1, position: prompt + i })),
+  );
   assert.equal(talk.position, prompt + answer.length - 1);
   seen.length = 0;
   for await (const _ of talk.ask('And?')) break;
   const second = tokenizer.encode(manifest.chat.after + manifest.chat.user.replace('{}', 'And?')).length;
-  assert.deepEqual(seen, [{ count: 1 + second, position: prompt + answer.length - 1 }]); // the end of the answer, which was not run yet
+  // The end of the answer, which was not run yet.
+  assert.deepEqual(seen, [{ count: 1 + second, position: prompt + answer.length - 1 }]);
   for await (const _ of talk.ask('And?')) break;
   assert.equal(seen[1].count, 2 + second); // what was said, and that it is at its end
   await assert.rejects(all(talk.ask('word '.repeat(100))), /come to its end, 100 tokens/);
@@ -158,7 +190,8 @@ test('the greatest are found in their order, equal ones by their place', () => {
 test('temperature, top-k and top-p choose as often as the probabilities say', () => {
   /** @param {import('../../demo/07-text-generation/generate.js').Sampling} how */
   const shares = (how) => {
-    const choose = sampler(how), counts = LOGITS.map(() => 0);
+    const choose = sampler(how),
+      counts = LOGITS.map(() => 0);
     for (let i = 0; i < 20000; i++) counts[choose(LOGITS)]++;
     return counts.map((n) => n / 20000);
   };
@@ -168,10 +201,17 @@ test('temperature, top-k and top-p choose as often as the probabilities say', ()
     return weights.map((w) => w / weights.reduce((a, b) => a + b));
   };
   for (const [how, want] of /** @type {[any, Float32Array][]} */ ([
-    [{ temperature: 1, topK: 0 }, wanted(1, [0, 1, 2, 3, 4])], [{ temperature: 2, seed: 7 }, wanted(2, [0, 1, 2, 3, 4])],
-    [{ temperature: 1, topK: 3 }, wanted(1, [1, 2, 3])], [{ temperature: 1, topP: 0.5 }, wanted(1, [1, 3])],
-    [{ temperature: 1, topP: 1e-9 }, wanted(1, [1])], [{ temperature: 0 }, wanted(1, [1])], [{}, wanted(1, [1])],
-  ])) shares(how).forEach((share, i) => assert.ok(Math.abs(share - want[i]) < 0.015, `${JSON.stringify(how)}: ${i} in ${share}, not ${want[i]}`));
+    [{ temperature: 1, topK: 0 }, wanted(1, [0, 1, 2, 3, 4])],
+    [{ temperature: 2, seed: 7 }, wanted(2, [0, 1, 2, 3, 4])],
+    [{ temperature: 1, topK: 3 }, wanted(1, [1, 2, 3])],
+    [{ temperature: 1, topP: 0.5 }, wanted(1, [1, 3])],
+    [{ temperature: 1, topP: 1e-9 }, wanted(1, [1])],
+    [{ temperature: 0 }, wanted(1, [1])],
+    [{}, wanted(1, [1])],
+  ]))
+    shares(how).forEach((share, i) =>
+      assert.ok(Math.abs(share - want[i]) < 0.015, `${JSON.stringify(how)}: ${i} in ${share}, not ${want[i]}`),
+    );
 });
 
 test('a seed chooses the same tokens, another one others', () => {

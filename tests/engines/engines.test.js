@@ -17,7 +17,10 @@ before(async () => {
 });
 after(() => Promise.all([server?.close(), models?.close()]));
 
-for (const [name, start] of /** @type {const} */ ([['Firefox', startFirefox], ['WebKit', startWebKit]])) {
+for (const [name, start] of /** @type {const} */ ([
+  ['Firefox', startFirefox],
+  ['WebKit', startWebKit],
+])) {
   describe(name, () => {
     /** @type {Awaited<ReturnType<start>>} */ let browser;
     before(async () => {
@@ -36,31 +39,53 @@ for (const [name, start] of /** @type {const} */ ([['Firefox', startFirefox], ['
     });
 
     for (const each of Object.keys(tests)) {
-      test(`in a page: ${each}`, () => browser.evaluate(async ({ each, base }) => {
-        await (await import('/tests/browser/in-page.js')).tests[each](base);
-      }, { each, base: server.url }));
+      test(`in a page: ${each}`, () =>
+        browser.evaluate(
+          async ({ each, base }) => {
+            await (await import('/tests/browser/in-page.js')).tests[each](base);
+          },
+          { each, base: server.url },
+        ));
 
       // Firefox 153 hangs now and then where a worker ends a worker of its own, whatever that runs.
       const nested = name === 'Firefox' && /worker/.test(each) && 'workers of workers hang in Firefox';
       test(`in a worker: ${each}`, { skip: nested }, async () => {
-        assert.equal(await browser.evaluate((data) => new Promise((resolve, reject) => {
-          const worker = new Worker('/tests/browser/in-worker.js', { type: 'module' });
-          worker.onerror = (e) => reject(new Error(e.message));
-          worker.onmessage = (e) => { worker.terminate(); resolve(e.data); };
-          worker.postMessage(data);
-        }), { name: each, base: server.url }), 'ok');
+        assert.equal(
+          await browser.evaluate(
+            (data) =>
+              new Promise((resolve, reject) => {
+                const worker = new Worker('/tests/browser/in-worker.js', { type: 'module' });
+                worker.onerror = (e) => reject(new Error(e.message));
+                worker.onmessage = (e) => {
+                  worker.terminate();
+                  resolve(e.data);
+                };
+                worker.postMessage(data);
+              }),
+            { name: each, base: server.url },
+          ),
+          'ok',
+        );
       });
     }
 
     test('a model that was loaded once is kept, for a worker too, and comes while the server is down', async () => {
       models.state.up = true;
       await browser.goto(`${models.url}/tests/browser/empty.html`);
-      const use = (worker = false) => browser.evaluate(async (step) => (await import('/tests/browser/in-cache.js')).use(step), { url: '/m.rush', by: 'load', options: { worker } });
+      const use = (worker = false) =>
+        browser.evaluate(async (step) => (await import('/tests/browser/in-cache.js')).use(step), {
+          url: '/m.rush',
+          by: 'load',
+          options: { worker },
+        });
       models.state.asked = [];
       const whole = { first: 1, kept: [bytes.length], size: bytes.length };
       assert.deepEqual(await use(), whole);
       assert.deepEqual(await use(true), whole);
-      assert.deepEqual(models.state.asked.map((a) => a.etag), [undefined, '"1"']);
+      assert.deepEqual(
+        models.state.asked.map((a) => a.etag),
+        [undefined, '"1"'],
+      );
       models.state.up = false;
       assert.deepEqual(await use(), whole);
     });

@@ -6,7 +6,10 @@ const LONG = 300_000; // ms: a limit for what never comes
 export async function startFirefox() {
   const { default: puppeteer } = await import('puppeteer-core');
   const browser = await puppeteer.launch({
-    browser: 'firefox', headless: true, timeout: LONG, protocolTimeout: LONG,
+    browser: 'firefox',
+    headless: true,
+    timeout: LONG,
+    protocolTimeout: LONG,
     executablePath: process.env.RUSH_FIREFOX ?? '/usr/bin/firefox-esr',
   });
   const page = await browser.newPage();

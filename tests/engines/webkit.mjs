@@ -22,11 +22,21 @@ export async function startWebKit() {
   const child = spawn('xvfb-run', ['-a', driver, `--port=${port}`], {
     detached: true, // the X server and the browser end with it
     stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, GDK_BACKEND: 'x11', LIBGL_ALWAYS_SOFTWARE: '1', WEBKIT_DISABLE_COMPOSITING_MODE: '1', WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1' },
+    env: {
+      ...process.env,
+      GDK_BACKEND: 'x11',
+      LIBGL_ALWAYS_SOFTWARE: '1',
+      WEBKIT_DISABLE_COMPOSITING_MODE: '1',
+      WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1',
+    },
   });
   let said = '';
-  child.stderr.on('data', (text) => { said += text; });
-  const ended = once(child, 'exit').catch((e) => { said += e.message; });
+  child.stderr.on('data', (text) => {
+    said += text;
+  });
+  const ended = once(child, 'exit').catch((e) => {
+    said += e.message;
+  });
   const close = async () => {
     if (child.pid && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
     await ended;
@@ -42,11 +52,19 @@ export async function startWebKit() {
   try {
     for (let i = 0; ; i++) {
       if (child.exitCode !== null || !child.pid) throw new Error(`${driver} did not start: ${said}`);
-      if (await ask('GET', '/status').then((s) => s.ready, () => false)) break;
+      if (
+        await ask('GET', '/status').then(
+          (s) => s.ready,
+          () => false,
+        )
+      )
+        break;
       if (i === 600) throw new Error(`${driver} does not answer: ${said}`);
       await sleep(100);
     }
-    const { sessionId, capabilities } = await ask('POST', '/session', { capabilities: { alwaysMatch: { timeouts: { script: LONG, pageLoad: LONG } } } });
+    const { sessionId, capabilities } = await ask('POST', '/session', {
+      capabilities: { alwaysMatch: { timeouts: { script: LONG, pageLoad: LONG } } },
+    });
     const session = `/session/${sessionId}`;
     return {
       version: `WebKitGTK ${capabilities.browserVersion}`,
@@ -59,7 +77,10 @@ export async function startWebKit() {
         if (error) throw new Error(error);
         return value;
       },
-      close: () => ask('DELETE', session).catch(() => {}).then(close),
+      close: () =>
+        ask('DELETE', session)
+          .catch(() => {})
+          .then(close),
     };
   } catch (error) {
     await close();

@@ -28,26 +28,38 @@ async function backend(options) {
 test('Node 20 takes the plain binary by itself, a current Node the relaxed one', async () => {
   if (major === 20) assert(!hasRelaxed());
   if (major >= 24) assert(hasRelaxed());
-  assert.deepEqual(await backend({}), hasRelaxed()
-    ? { name: 'relaxed', reason: 'this engine has relaxed SIMD', threads: 1 }
-    : { name: 'simd', reason: 'this engine has no relaxed SIMD', threads: 1 });
+  assert.deepEqual(
+    await backend({}),
+    hasRelaxed()
+      ? { name: 'relaxed', reason: 'this engine has relaxed SIMD', threads: 1 }
+      : { name: 'simd', reason: 'this engine has no relaxed SIMD', threads: 1 },
+  );
 });
 
 test('only a copy that Vite has made in its cache is looked for elsewhere', () => {
   for (const [at, lies] of [
     ['http://localhost:5173/node_modules/wasm/a.wasm', 'http://localhost:5173/node_modules/rushlight/wasm/a.wasm'],
     ['https://app.vitec.com/a.wasm', 'https://app.vitec.com/a.wasm'],
-    ['file:///home/demo.vite-app/node_modules/rushlight/wasm/a.wasm', 'file:///home/demo.vite-app/node_modules/rushlight/wasm/a.wasm'],
-  ]) assert.equal(packageFile(new URL(String(at))), lies);
+    [
+      'file:///home/demo.vite-app/node_modules/rushlight/wasm/a.wasm',
+      'file:///home/demo.vite-app/node_modules/rushlight/wasm/a.wasm',
+    ],
+  ])
+    assert.equal(packageFile(new URL(String(at))), lies);
 });
 
 test('the plain binary can be asked for', async () => {
-  assert.deepEqual(await backend({ backend: 'simd' }), { name: 'simd', reason: 'asked for by the option `backend`', threads: 1 });
+  assert.deepEqual(await backend({ backend: 'simd' }), {
+    name: 'simd',
+    reason: 'asked for by the option `backend`',
+    threads: 1,
+  });
 });
 
 test('no function is so large that an engine, which compiles anew all of it where one loop is hot, is kept from the others', () => {
   for (const name of ['simd', 'relaxed']) {
-    const wasm = readFileSync(urlOf(name)), cursor = inSection(wasm, readSections(wasm), CODE);
+    const wasm = readFileSync(urlOf(name)),
+      cursor = inSection(wasm, readSections(wasm), CODE);
     for (let n = cursor.number(); n--;) {
       const size = cursor.number();
       assert(size < 16_000, `${name}: ${size} bytes`);
@@ -57,7 +69,9 @@ test('no function is so large that an engine, which compiles anew all of it wher
 });
 
 test('numbers of the elementary functions are no vector constants, which engines make anew at each use', () => {
-  const log2e = [0x3b, 0xaa, 0xb8, 0x3f], constant = Buffer.from([0xfd, 0x0c, ...log2e, ...log2e, ...log2e, ...log2e]); // v128.const
+  // V128.const
+  const log2e = [0x3b, 0xaa, 0xb8, 0x3f],
+    constant = Buffer.from([0xfd, 0x0c, ...log2e, ...log2e, ...log2e, ...log2e]);
   for (const name of ['simd', 'relaxed']) {
     const wasm = readFileSync(urlOf(name));
     assert(wasm.includes(Buffer.from(log2e)), name);
@@ -66,15 +80,19 @@ test('numbers of the elementary functions are no vector constants, which engines
 });
 
 test('a backend that the engine lacks or nobody knows is refused', async () => {
-  await assert.rejects(load(file, /** @type {any} */ ({ backend: 'webgpu' })), { code: 'bad-argument', message: /no backend "webgpu"; known are auto, simd, relaxed/ });
-  if (!hasRelaxed()) await assert.rejects(load(file, { backend: 'relaxed' }), { code: 'unsupported', message: /no relaxed SIMD/ });
+  await assert.rejects(load(file, /** @type {any} */ ({ backend: 'webgpu' })), {
+    code: 'bad-argument',
+    message: /no backend "webgpu"; known are auto, simd, relaxed/,
+  });
+  if (!hasRelaxed())
+    await assert.rejects(load(file, { backend: 'relaxed' }), { code: 'unsupported', message: /no relaxed SIMD/ });
 });
 
 const wasms = {
   'a URL': () => urlOf('simd'),
   'a file: URL as text': () => urlOf('simd').href,
   'a path': () => urlOf('simd').pathname,
-  'bytes': () => simd,
+  bytes: () => simd,
   'an ArrayBuffer': () => new Uint8Array(simd).buffer,
   'a Module': () => WebAssembly.compile(simd),
   'a Response that says what it is': () => new Response(simd, { headers: { 'content-type': 'application/wasm' } }),
@@ -84,13 +102,20 @@ const wasms = {
 };
 for (const [name, wasm] of Object.entries(wasms)) {
   test(`the binary can be given as ${name}`, async () => {
-    assert.equal((await backend({ wasm: await wasm(), ...(name.startsWith('one') && { backend: 'simd' }) })).name, 'simd');
+    assert.equal(
+      (await backend({ wasm: await wasm(), ...(name.startsWith('one') && { backend: 'simd' }) })).name,
+      'simd',
+    );
   });
 }
 
 test('a wrong binary is refused in words', async () => {
   const rows = /** @type {[any, string, RegExp][]} */ ([
-    [new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } }), 'bad-file', /got HTML from .* where the wasm was expected/],
+    [
+      new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } }),
+      'bad-file',
+      /got HTML from .* where the wasm was expected/,
+    ],
     [new TextEncoder().encode('<html>'), 'bad-file', /got HTML/],
     [new Response('', { status: 404 }), 'network', /HTTP 404/],
     [Uint8Array.of(1, 2, 3, 4), 'unsupported', /cannot compile the bytes given as `wasm`/],
@@ -100,13 +125,21 @@ test('a wrong binary is refused in words', async () => {
     [Promise.resolve(simd), 'bad-argument', /got a Promise: did you forget await\?$/],
     [{ relaxed: simd }, 'bad-argument', /no binary for the backend "simd"/],
   ]);
-  for (const [wasm, code, message] of rows) await assert.rejects(load(file, { wasm, backend: 'simd' }), { code, message });
-  if (hasRelaxed()) await assert.rejects(load(file, { wasm: simd, backend: 'relaxed' }), { code: 'bad-argument', message: /is "simd", not "relaxed"/ });
+  for (const [wasm, code, message] of rows)
+    await assert.rejects(load(file, { wasm, backend: 'simd' }), { code, message });
+  if (hasRelaxed())
+    await assert.rejects(load(file, { wasm: simd, backend: 'relaxed' }), {
+      code: 'bad-argument',
+      message: /is "simd", not "relaxed"/,
+    });
 });
 
 test('a failed download of the wasm is tried again by the next load', async () => {
   let tries = 0;
-  const server = createServer((_, res) => { res.statusCode = ++tries === 1 ? 500 : 200; res.end(simd); });
+  const server = createServer((_, res) => {
+    res.statusCode = ++tries === 1 ? 500 : 200;
+    res.end(simd);
+  });
   await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
   const wasm = `http://127.0.0.1:${/** @type {any} */ (server.address()).port}/x.wasm`;
   await assert.rejects(load(file, { wasm, backend: 'simd' }), { code: 'network' });
@@ -116,13 +149,18 @@ test('a failed download of the wasm is tried again by the next load', async () =
 
 test('no function of the binary takes more than the six arguments that engine.js hands on', async () => {
   const { c } = await createRuntime({ wasm: simd });
-  const most = Object.entries(c).map(([name, f]) => [typeof f === 'function' ? f.length : 0, name]).sort((a, b) => Number(b[0]) - Number(a[0]))[0];
+  const most = Object.entries(c)
+    .map(([name, f]) => [typeof f === 'function' ? f.length : 0, name])
+    .sort((a, b) => Number(b[0]) - Number(a[0]))[0];
   assert.equal(most?.[0], 6, `${most}`);
 });
 
 test('once() makes one at a time and forgets failures', async () => {
   let n = 0;
-  const get = once(async () => { if (++n === 1) throw new Error('no'); return n; });
+  const get = once(async () => {
+    if (++n === 1) throw new Error('no');
+    return n;
+  });
   await assert.rejects(get());
   assert.deepEqual(await Promise.all([get(), get()]), [2, 2]);
   assert.equal(await get(), 2);
@@ -135,17 +173,33 @@ test('an import has no effect and no wasm is loaded before load()', () => {
 
 test('no file of the package evaluates text as code, or imports while it runs but for what is not in the core', () => {
   const folder = new URL('../../js/src/', import.meta.url);
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js'))) {
-    const code = readFileSync(new URL(name, folder), 'utf8').replace(/\/\*\*.*?\*\//gs, '').replace(/import\('[./a-z]+\/(load-options|threads|steps|ops|diagnostics|error-hints|head-source)\.js'\)\.(catch|then)\(/g, '');
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.js'),
+  )) {
+    const code = readFileSync(new URL(name, folder), 'utf8')
+      .replace(/\/\*\*.*?\*\//gs, '')
+      .replace(
+        /import\('[./a-z]+\/(load-options|threads|steps|ops|diagnostics|error-hints|head-source)\.js'\)\s*\.(catch|then)\(/g,
+        '',
+      );
     assert(!/\beval\s*\(|new Function|\bFunction\s*\(|\bimport\s*\(/.test(code), name);
   }
 });
 
 for (const name of ['simd', 'relaxed']) {
-  test(`the ${name} binary imports what runtime.js gives, and no more`, { skip: name === 'relaxed' && !hasRelaxed() }, () => {
-    const module = new WebAssembly.Module(readFileSync(urlOf(name)));
-    assert.deepEqual(WebAssembly.Module.imports(module).map((i) => `${i.module}.${i.name}`).sort(), ['env.emscripten_notify_memory_growth', 'rush.entropy', 'rush.log', 'rush.now', 'rush.pause', 'rush.poll']);
-  });
+  test(
+    `the ${name} binary imports what runtime.js gives, and no more`,
+    { skip: name === 'relaxed' && !hasRelaxed() },
+    () => {
+      const module = new WebAssembly.Module(readFileSync(urlOf(name)));
+      assert.deepEqual(
+        WebAssembly.Module.imports(module)
+          .map((i) => `${i.module}.${i.name}`)
+          .sort(),
+        ['env.emscripten_notify_memory_growth', 'rush.entropy', 'rush.log', 'rush.now', 'rush.pause', 'rush.poll'],
+      );
+    },
+  );
 }
 
 test('a held view dies on growth, copies and later reads do not', () => {
@@ -177,10 +231,15 @@ test('the heap grows with a large input, and results are right afterwards', asyn
 
 test('what does not fit into wasm memory is out-of-memory, and the model stays usable', async () => {
   const f = new RushFile();
-  f.method('forward', { inputs: [{ name: 'x' }, { name: 'n', type: 'int[]' }] }, (m, x, n) => m.op('aten::repeat', [x, n]));
+  f.method('forward', { inputs: [{ name: 'x' }, { name: 'n', type: 'int[]' }] }, (m, x, n) =>
+    m.op('aten::repeat', [x, n]),
+  );
   const model = await load(f.bytes());
   for (const n of [2 ** 30, 2 ** 40, 2 ** 62]) {
-    await assert.rejects(model.call('forward', new Float32Array(2), [BigInt(n)]), (/** @type {any} */ e) => ['out-of-memory', 'bad-argument'].includes(e.code) && e.message.length > 10);
+    await assert.rejects(
+      model.call('forward', new Float32Array(2), [BigInt(n)]),
+      (/** @type {any} */ e) => ['out-of-memory', 'bad-argument'].includes(e.code) && e.message.length > 10,
+    );
   }
   assert.deepEqual([...(await model.call('forward', Float32Array.of(1, 2), [2])).data], [1, 2, 1, 2]);
   model.dispose();

@@ -9,10 +9,49 @@ import { DTYPES, parseType } from '../../js/src/base/types.js';
 
 const NONE = 0xffffffff;
 const CONSTANT = 0x80000000;
-const TYPE = { NoneType: 0, Tensor: 1, int: 2, float: 3, bool: 4, complex: 5, str: 6, List: 7, Tuple: 8, Dict: 9, Optional: 10, Union: 11, Any: 12, Scalar: 13, Device: 14 };
+const TYPE = {
+  NoneType: 0,
+  Tensor: 1,
+  int: 2,
+  float: 3,
+  bool: 4,
+  complex: 5,
+  str: 6,
+  List: 7,
+  Tuple: 8,
+  Dict: 9,
+  Optional: 10,
+  Union: 11,
+  Any: 12,
+  Scalar: 13,
+  Device: 14,
+};
 const CONST = { none: 0, tensor: 1, int: 2, float: 3, bool: 4, str: 6, list: 7, tuple: 8, dict: 9 };
 const OPCODE = { op: 0, if: 1, else: 2, endIf: 3, loop: 4, endLoop: 5, return: 6 };
-const WIDTHS = { 1: 1, 2: 8, 3: 4, 4: 16, 5: 16, 6: 152, 7: 24, 8: 8, 9: 16, 10: 72, 11: 16, 12: 8, 13: 4, 14: 24, 15: 40, 256: 24, 257: 20, 258: 8, 259: 16, 260: 16, 261: 32, 262: 16 };
+const WIDTHS = {
+  1: 1,
+  2: 8,
+  3: 4,
+  4: 16,
+  5: 16,
+  6: 152,
+  7: 24,
+  8: 8,
+  9: 16,
+  10: 72,
+  11: 16,
+  12: 8,
+  13: 4,
+  14: 24,
+  15: 40,
+  256: 24,
+  257: 20,
+  258: 8,
+  259: 16,
+  260: 16,
+  261: 32,
+  262: 16,
+};
 
 /** Little-endian bytes, as records need them. */
 class Bytes {
@@ -23,18 +62,43 @@ class Bytes {
     set(new DataView(b.buffer));
     return this.raw(b);
   }
-  raw(b) { this.parts.push(b); this.length += b.length; return this; }
-  u8(...v) { return this.raw(Uint8Array.from(v)); }
-  u16(...v) { for (const n of v) this.#put(2, (d) => d.setUint16(0, n, true)); return this; }
-  u32(...v) { for (const n of v) this.#put(4, (d) => d.setUint32(0, n, true)); return this; }
-  u64(...v) { for (const n of v) this.#put(8, (d) => d.setBigUint64(0, BigInt.asUintN(64, BigInt(n)), true)); return this; }
-  f32(...v) { for (const n of v) this.#put(4, (d) => d.setFloat32(0, n, true)); return this; }
-  f64bits(v) { return this.#put(8, (d) => d.setFloat64(0, v, true)); }
-  pad(to) { return this.raw(new Uint8Array((to - (this.length % to)) % to)); }
+  raw(b) {
+    this.parts.push(b);
+    this.length += b.length;
+    return this;
+  }
+  u8(...v) {
+    return this.raw(Uint8Array.from(v));
+  }
+  u16(...v) {
+    for (const n of v) this.#put(2, (d) => d.setUint16(0, n, true));
+    return this;
+  }
+  u32(...v) {
+    for (const n of v) this.#put(4, (d) => d.setUint32(0, n, true));
+    return this;
+  }
+  u64(...v) {
+    for (const n of v) this.#put(8, (d) => d.setBigUint64(0, BigInt.asUintN(64, BigInt(n)), true));
+    return this;
+  }
+  f32(...v) {
+    for (const n of v) this.#put(4, (d) => d.setFloat32(0, n, true));
+    return this;
+  }
+  f64bits(v) {
+    return this.#put(8, (d) => d.setFloat64(0, v, true));
+  }
+  pad(to) {
+    return this.raw(new Uint8Array((to - (this.length % to)) % to));
+  }
   all() {
     const out = new Uint8Array(this.length);
     let at = 0;
-    for (const p of this.parts) { out.set(p, at); at += p.length; }
+    for (const p of this.parts) {
+      out.set(p, at);
+      at += p.length;
+    }
     return out;
   }
 }
@@ -50,7 +114,9 @@ export class RushFile {
   #types = new Map();
   #ops = new Map();
 
-  count(id) { return this.section[id].length / WIDTHS[id]; }
+  count(id) {
+    return this.section[id].length / WIDTHS[id];
+  }
 
   string(text) {
     if (!this.#strings.has(text)) {
@@ -68,7 +134,9 @@ export class RushFile {
     return at;
   }
 
-  type(text) { return this.#type(parseType(text)); }
+  type(text) {
+    return this.#type(parseType(text));
+  }
   #type(t) {
     const children = t.of.map((c) => this.#type(c));
     const key = `${t.kind} ${children}`;
@@ -85,10 +153,18 @@ export class RushFile {
     return (CONSTANT + this.count(7) - 1) >>> 0;
   }
 
-  none() { return this.#constant('none', 0, 0); }
-  int(v) { return this.#constant('int', 0, v); }
-  bool(v) { return this.#constant('bool', 0, v ? 1 : 0); }
-  str(v) { return this.#constant('str', this.string(v), 0); }
+  none() {
+    return this.#constant('none', 0, 0);
+  }
+  int(v) {
+    return this.#constant('int', 0, v);
+  }
+  bool(v) {
+    return this.#constant('bool', 0, v ? 1 : 0);
+  }
+  str(v) {
+    return this.#constant('str', this.string(v), 0);
+  }
   float(v) {
     this.section[7].u32(CONST.float, 0).f64bits(v).u64(0);
     return (CONSTANT + this.count(7) - 1) >>> 0;
@@ -98,7 +174,13 @@ export class RushFile {
     return this.#constant(kind, this.indices(constants.map((c) => c - CONSTANT)), constants.length, this.type(type));
   }
   /** A list of ints. */
-  ints(values) { return this.container('list', 'int[]', values.map((v) => this.int(v))); }
+  ints(values) {
+    return this.container(
+      'list',
+      'int[]',
+      values.map((v) => this.int(v)),
+    );
+  }
 
   /** A weight. `storageBytes` makes its storage larger than its data (zeros follow). */
   tensor(data, shape, { dtype, name, storageBytes = data.byteLength } = {}) {
@@ -107,18 +189,27 @@ export class RushFile {
     this.section[5].u64(this.weights.length, storageBytes);
     this.weights.raw(arrayBytes(data)).raw(new Uint8Array(storageBytes - data.byteLength));
     const eight = (list) => [...list, ...new Array(8 - list.length).fill(0)];
-    this.section[6].u8(DTYPES[dtype].id, shape.length).u16(0).u32(this.count(5) - 1, name === undefined ? NONE : this.string(name), 0)
-      .u64(0).u64(...eight(shape), ...eight(rowMajor(shape)));
+    this.section[6]
+      .u8(DTYPES[dtype].id, shape.length)
+      .u16(0)
+      .u32(this.count(5) - 1, name === undefined ? NONE : this.string(name), 0)
+      .u64(0)
+      .u64(...eight(shape), ...eight(rowMajor(shape)));
     return this.#constant('tensor', this.count(6) - 1, 0);
   }
 
   #port({ name, type = 'Tensor', dtype, shape, initial, constraints = [] }) {
-    for (const { dim, name: size, min = 0, max = 2n ** 63n - 1n } of constraints) this.section[261].u32(this.count(11), dim, size ? this.string(size) : NONE, 0).u64(min, max);
+    for (const { dim, name: size, min = 0, max = 2n ** 63n - 1n } of constraints)
+      this.section[261].u32(this.count(11), dim, size ? this.string(size) : NONE, 0).u64(min, max);
     let hint = NONE;
     if (dtype || shape) {
       hint = this.count(10);
       const sizes = (shape ?? []).map((n) => n ?? -1);
-      this.section[10].u8(dtype ? DTYPES[dtype].id : 255, shape ? shape.length : 255).u16(0).u32(0).u64(...sizes, ...new Array(8 - sizes.length).fill(0));
+      this.section[10]
+        .u8(dtype ? DTYPES[dtype].id : 255, shape ? shape.length : 255)
+        .u16(0)
+        .u32(0)
+        .u64(...sizes, ...new Array(8 - sizes.length).fill(0));
     }
     this.section[11].u32(this.string(name), this.type(type), hint, initial === undefined ? NONE : initial - CONSTANT);
   }
@@ -142,13 +233,28 @@ export class RushFile {
     inputs.forEach((p) => this.#port(p));
     const firstOut = this.count(11);
     outputs.forEach((p) => this.#port(typeof p === 'string' ? { name: p } : p));
-    const method = new Method(this, inputs.map((p) => p.type ?? 'Tensor'));
+    const method = new Method(
+      this,
+      inputs.map((p) => p.type ?? 'Tensor'),
+    );
     const instrs = this.instrs.length;
     method.instr(OPCODE.return, [body(method, ...inputs.keys())], []);
     const registers = this.count(12);
     for (const t of method.registers) this.section[12].u32(this.type(t), NONE);
-    result ??= outputs.length === 1 ? 'Tensor' : outputs.length ? `(${outputs.map(() => 'Tensor').join(', ')})` : 'NoneType';
-    this.section[15].u32(this.string(name), firstIn, inputs.length, firstOut, outputs.length, this.type(result), instrs, this.instrs.length - instrs, registers, method.registers.length);
+    result ??=
+      outputs.length === 1 ? 'Tensor' : outputs.length ? `(${outputs.map(() => 'Tensor').join(', ')})` : 'NoneType';
+    this.section[15].u32(
+      this.string(name),
+      firstIn,
+      inputs.length,
+      firstOut,
+      outputs.length,
+      this.type(result),
+      instrs,
+      this.instrs.length - instrs,
+      registers,
+      method.registers.length,
+    );
     return this;
   }
 
@@ -184,12 +290,18 @@ export class RushFile {
     return this;
   }
 
-  meta(key, value) { this.section[258].u32(this.string(key), this.string(value)); return this; }
+  meta(key, value) {
+    this.section[258].u32(this.string(key), this.string(value));
+    return this;
+  }
 
   bytes() {
     this.section[14] = new Bytes();
-    for (const i of this.instrs) this.section[14].u16(i.opcode, i.n_in, i.n_out, 0).u32(i.op, i.operands, i.target, i.source);
-    const ids = Object.keys(WIDTHS).map(Number).filter((id) => this.section[id].length);
+    for (const i of this.instrs)
+      this.section[14].u16(i.opcode, i.n_in, i.n_out, 0).u32(i.op, i.operands, i.target, i.source);
+    const ids = Object.keys(WIDTHS)
+      .map(Number)
+      .filter((id) => this.section[id].length);
     const body = new Bytes();
     const start = 64 + 24 * ids.length;
     const table = new Bytes();
@@ -200,8 +312,15 @@ export class RushFile {
     }
     const weights = new Bytes().raw(this.weights.all()).pad(64).all();
     const head = Math.ceil((start + body.length) / 64) * 64;
-    return new Bytes().u8(0x89, 0x52, 0x55, 0x53, 0x48, 0x0d, 0x0a, 0x1a).u32(1, ids.length).u64(0, head, weights.length, head + weights.length, 0, 0)
-      .raw(table.all()).raw(body.all()).pad(64).raw(weights).all();
+    return new Bytes()
+      .u8(0x89, 0x52, 0x55, 0x53, 0x48, 0x0d, 0x0a, 0x1a)
+      .u32(1, ids.length)
+      .u64(0, head, weights.length, head + weights.length, 0, 0)
+      .raw(table.all())
+      .raw(body.all())
+      .pad(64)
+      .raw(weights)
+      .all();
   }
 }
 
@@ -214,13 +333,17 @@ class Method {
     this.at = NONE;
   }
 
-  register(type) { return this.registers.push(type) - 1; }
+  register(type) {
+    return this.registers.push(type) - 1;
+  }
 
   instr(opcode, inputs, outputs, { op = NONE, target = NONE } = {}) {
     const f = this.file;
     const operands = f.count(13);
     f.section[13].u32(...inputs, ...outputs);
-    return f.instrs.push({ opcode, n_in: inputs.length, n_out: outputs.length, op, operands, target, source: this.at }) - 1;
+    return (
+      f.instrs.push({ opcode, n_in: inputs.length, n_out: outputs.length, op, operands, target, source: this.at }) - 1
+    );
   }
 
   /** One result. */
@@ -238,7 +361,9 @@ class Method {
   }
 
   /** No result. */
-  call(name, inputs, schema = undefined) { this.instr(OPCODE.op, inputs, [], { op: this.file.op(name, schema) }); }
+  call(name, inputs, schema = undefined) {
+    this.instr(OPCODE.op, inputs, [], { op: this.file.op(name, schema) });
+  }
 
   /** One result of a type; each branch gives its operand. */
   branch(condition, type, yes, no) {
@@ -266,7 +391,9 @@ class Method {
   }
 }
 
-/** y = x flipped, then doubled three times by an operator of the user's, with a trace that is right where `middle` is 4. */
+/**
+ * y = x flipped, then doubled three times by an operator of the user's, with a trace that is right where `middle` is 4.
+ */
 export function tracedFile(middle = 4) {
   const f = new RushFile();
   const pair = (/** @type {number} */ a, /** @type {number} */ b) => f.tensor(Float32Array.of(a, b), [2]);
@@ -280,7 +407,10 @@ export function tracedFile(middle = 4) {
     })[0];
   });
   f.test(0, [pair(2, 1)], ['Tensor'], pair(8, 16));
-  f.traced(0, 7, [pair(2, 4)]).traced(0, 7, [pair(middle, 8)]).traced(0, 7, [pair(8, 16)]).traced(0, 12, [pair(1, 2)]);
+  f.traced(0, 7, [pair(2, 4)])
+    .traced(0, 7, [pair(middle, 8)])
+    .traced(0, 7, [pair(8, 16)])
+    .traced(0, 12, [pair(1, 2)]);
   return f;
 }
 
@@ -288,13 +418,16 @@ export function tracedFile(middle = 4) {
 export function flipFile({ shape = [null, 2], dtype = 'float32' } = {}) {
   const f = new RushFile();
   f.meta('producer', 'tests/js');
-  f.method('forward', { inputs: [{ name: 'x', dtype, shape }], outputs: ['y'] }, (m, x) => m.op('aten::flip', [x, f.ints([-1])]));
+  f.method('forward', { inputs: [{ name: 'x', dtype, shape }], outputs: ['y'] }, (m, x) =>
+    m.op('aten::flip', [x, f.ints([-1])]),
+  );
   return f;
 }
 
 /** A model of a bit more than 9 MB that gives its first two weights: `first`, and `step`. Those behind rise by it. */
 export function weightsFile(first, step = 1) {
-  const f = new RushFile(), data = Float32Array.from({ length: 9 << 18 }, (_, i) => i * step);
+  const f = new RushFile(),
+    data = Float32Array.from({ length: 9 << 18 }, (_, i) => i * step);
   data[0] = first;
   const w = f.tensor(data, [data.length], { name: 'big' });
   f.method('forward', { outputs: ['y'] }, (m) => m.op('aten::slice.Tensor', [w, f.int(0), f.int(0), f.int(2)]));

@@ -16,7 +16,9 @@ import { Sha2 } from '../../js/src/source/sha2.js';
 import { weightsFile } from './build-rush.mjs';
 
 const bigFile = (/** @type {number} */ first, step = 1) => Buffer.from(weightsFile(first, step).bytes());
-const one = bigFile(1), two = bigFile(2), other = bigFile(3, 2);
+const one = bigFile(1),
+  two = bigFile(2),
+  other = bigFile(3, 2);
 assert.equal(Math.ceil(one.length / PIECE), 3);
 
 /** @param {Uint8Array} bytes */
@@ -24,19 +26,27 @@ const sri = (bytes, kind = 'sha256') => `${kind}-${createHash(kind).update(bytes
 
 /**
  * How the server behaves, and what it was asked.
- * @type {{ bytes: Buffer, etag?: string | undefined, modified?: string | undefined, cuts: number[], ranges: boolean, headers: Record<string, string>, answer?: ((req: any, res: any) => boolean) | undefined, asked: import('node:http').IncomingHttpHeaders[] }}
+ * @type {{ bytes: Buffer, etag?: string | undefined, modified?: string | undefined, cuts: number[], ranges: boolean,
+ *   headers: Record<string, string>, answer?: ((req: any, res: any) => boolean) | undefined, asked:
+ *   import('node:http').IncomingHttpHeaders[] }}
  */
 let server;
 const web = createServer((req, res) => {
   server.asked.push(req.headers);
   if (server.answer?.(req, res)) return;
-  const { bytes, etag, modified, headers } = server, conditions = req.headers;
+  const { bytes, etag, modified, headers } = server,
+    conditions = req.headers;
   if (etag) res.setHeader('etag', etag);
   if (modified) res.setHeader('last-modified', modified);
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-  if (etag ? conditions['if-none-match'] === etag : modified && conditions['if-modified-since'] === modified) return res.writeHead(304).end();
+  if (etag ? conditions['if-none-match'] === etag : modified && conditions['if-modified-since'] === modified)
+    return res.writeHead(304).end();
   const condition = conditions['if-range'];
-  const from = Number(/^bytes=(\d+)-$/.exec(server.ranges && (!condition || condition === etag || condition === modified) ? conditions.range ?? '' : '')?.[1] ?? 0);
+  const from = Number(
+    /^bytes=(\d+)-$/.exec(
+      server.ranges && (!condition || condition === etag || condition === modified) ? (conditions.range ?? '') : '',
+    )?.[1] ?? 0,
+  );
   if (from >= bytes.length) return res.writeHead(416).end();
   res.setHeader('content-length', bytes.length - from);
   if (from > 0) res.writeHead(206, { 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` });
@@ -47,20 +57,29 @@ const web = createServer((req, res) => {
     open = { res, cut };
   }
 });
-/** An answer that breaks off when the model has all that was sent: before, some of it might be lost. @type {{ res: any, cut: number } | undefined} */
+/**
+ * An answer that breaks off when the model has all that was sent: before, some of it might be lost.
+ * @type {{ res: any, cut: number } | undefined}
+ */
 let open;
 const arrived = (/** @type {number} */ loaded) => {
   if (!open || loaded < open.cut) return;
   open.res.destroy();
   open = undefined;
 };
-const dir = mkdtempSync(join(tmpdir(), 'rush-cache-')), cache = `${dir}/models`;
+const dir = mkdtempSync(join(tmpdir(), 'rush-cache-')),
+  cache = `${dir}/models`;
 /** @type {string} */ let url;
 /** @type {number[]} */ let waits;
 const wait = async (/** @type {number} */ ms) => void waits.push(ms);
 
-const listen = () => new Promise((done) => web.listen(url ? Number(new URL(url).port) : 0, '127.0.0.1', () => done(undefined)));
-const close = () => new Promise((done) => { web.closeAllConnections(); web.close(done); });
+const listen = () =>
+  new Promise((done) => web.listen(url ? Number(new URL(url).port) : 0, '127.0.0.1', () => done(undefined)));
+const close = () =>
+  new Promise((done) => {
+    web.closeAllConnections();
+    web.close(done);
+  });
 before(async () => {
   await listen();
   url = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (web.address()).port}/m.rush`;
@@ -70,11 +89,17 @@ beforeEach(() => {
   server = { bytes: one, etag: '"1"', cuts: [], ranges: true, headers: {}, asked: [] };
   waits = [];
 });
-after(async () => { await close(); rmSync(dir, { recursive: true }); });
+after(async () => {
+  await close();
+  rmSync(dir, { recursive: true });
+});
 
 /** What the model gives first. @param {any} source @param {import('../../js/src/index.js').LoadOptions} [options] */
 async function first(source, options) {
-  const onProgress = (/** @type {any} */ p) => { arrived(p.loaded); options?.onProgress?.(p); };
+  const onProgress = (/** @type {any} */ p) => {
+    arrived(p.loaded);
+    options?.onProgress?.(p);
+  };
   const model = await load(source, { ...options, onProgress });
   const { y } = await model.run({});
   model.dispose();
@@ -83,14 +108,19 @@ async function first(source, options) {
 /** @param {import('../../js/src/api/cache.js').CachedOptions} [options] */
 const kept = async (options) => first(await cached(url, { cache, wait, ...options }));
 /** The same in a process of its own: gives its exit code. @param {string} name @param {NodeJS.ProcessEnv} [env] */
-const inProcess = (name, env) => new Promise((done) => {
-  const src = new URL('../../js/src/', import.meta.url), program = `
+const inProcess = (name, env) =>
+  new Promise((done) => {
+    const src = new URL('../../js/src/', import.meta.url),
+      program = `
     import { cached } from '${src}api/cache.js';
     import { load } from '${src}index.js';
     const [url, cache] = process.argv.slice(1), model = await load(await cached(url, { cache }));
     if ((await model.run({})).y.data[0] !== 1) process.exitCode = 5;`;
-  spawn(process.execPath, ['--input-type=module', '-e', program, url, name], { env, stdio: 'inherit' }).on('exit', done);
-});
+    spawn(process.execPath, ['--input-type=module', '-e', program, url, name], { env, stdio: 'inherit' }).on(
+      'exit',
+      done,
+    );
+  });
 const ranges = () => server.asked.map((h) => h.range);
 
 // ---- Kept
@@ -98,7 +128,10 @@ const ranges = () => server.asked.map((h) => h.range);
 test('what was loaded once is asked for by its ETag, and comes from the folder', async () => {
   assert.equal(await kept(), 1);
   assert.equal(await kept(), 1);
-  assert.deepEqual(server.asked.map((h) => h['if-none-match']), [undefined, '"1"']);
+  assert.deepEqual(
+    server.asked.map((h) => h['if-none-match']),
+    [undefined, '"1"'],
+  );
   assert.deepEqual(await list({ cache }), [{ url, bytes: one.length, kept: one.length, etag: '"1"', integrity: [] }]);
   assert.equal(await size({ cache }), one.length);
 });
@@ -108,7 +141,10 @@ test('by Last-Modified where there is no ETag, and by comparing where the server
   await kept();
   assert.equal(await kept(), 1);
   assert.equal(server.asked[1]?.['if-modified-since'], server.modified);
-  server.answer = (req) => { delete req.headers['if-modified-since']; return false; };
+  server.answer = (req) => {
+    delete req.headers['if-modified-since'];
+    return false;
+  };
   server.cuts = [100]; // of the answer nothing but its head is read
   assert.equal(await kept(), 1);
   assert.deepEqual(waits, []);
@@ -154,14 +190,23 @@ test('while a new version has not come whole, the old one is kept', async () => 
   await kept();
   server = { ...server, bytes: two, etag: '"2"', cuts: [PIECE + 5] };
   await assert.rejects(kept({ retries: 0 }), { code: 'network' });
-  assert.deepEqual((await list({ cache })).map((m) => [m.etag, m.kept]), [['"1"', one.length], ['"2"', PIECE]]);
+  assert.deepEqual(
+    (await list({ cache })).map((m) => [m.etag, m.kept]),
+    [
+      ['"1"', one.length],
+      ['"2"', PIECE],
+    ],
+  );
   await close();
   assert.equal(await kept(), 1);
   await listen();
   server.asked = [];
   assert.equal(await kept(), 2);
   assert.deepEqual(ranges(), [undefined, `bytes=${PIECE}-`]);
-  assert.deepEqual((await list({ cache })).map((m) => m.etag), ['"2"']);
+  assert.deepEqual(
+    (await list({ cache })).map((m) => m.etag),
+    ['"2"'],
+  );
 });
 
 test('load() keeps and checks what its options say, here and in a worker', async () => {
@@ -178,23 +223,44 @@ test('load() keeps and checks what its options say, here and in a worker', async
     assert.equal(await first(url, { worker }), 1);
     assert.equal(server.asked.length, 3);
     for (const given of [url, one, new Blob([one]), new Response(one)]) {
-      await assert.rejects(load(given, { worker, integrity: sri(two) }), { code: 'bad-file', message: /another file than integrity says/ });
+      await assert.rejects(load(given, { worker, integrity: sri(two) }), {
+        code: 'bad-file',
+        message: /another file than integrity says/,
+      });
     }
     await assert.rejects(load(url, { worker, integrity: '' }), { code: 'bad-argument', message: /^integrity/ });
-    await assert.rejects(load(url, /** @type {any} */ ({ worker, cache: true })), { code: 'bad-argument', message: /^cache/ });
-    const control = new AbortController(), reason = new Error('enough');
-    server.answer = (_, res) => { res.write(one.subarray(0, 1000)); setImmediate(() => control.abort(reason)); return true; };
-    await assert.rejects(load(`${url}?slow`, { worker, cache, signal: control.signal }), (/** @type {any} */ e) => e.code === 'aborted' && e.cause === reason);
+    await assert.rejects(load(url, /** @type {any} */ ({ worker, cache: true })), {
+      code: 'bad-argument',
+      message: /^cache/,
+    });
+    const control = new AbortController(),
+      reason = new Error('enough');
+    server.answer = (_, res) => {
+      res.write(one.subarray(0, 1000));
+      setImmediate(() => control.abort(reason));
+      return true;
+    };
+    await assert.rejects(
+      load(`${url}?slow`, { worker, cache, signal: control.signal }),
+      (/** @type {any} */ e) => e.code === 'aborted' && e.cause === reason,
+    );
     server.answer = undefined;
     await clear({ cache });
   }
-  await assert.rejects(load(one, /** @type {any} */ ({ worker: 5 })), { code: 'bad-argument', message: /worker must be a boolean/ });
+  await assert.rejects(load(one, /** @type {any} */ ({ worker: 5 })), {
+    code: 'bad-argument',
+    message: /worker must be a boolean/,
+  });
 });
 
 test('a damaged piece, and one that is missing, come from the server again', async () => {
-  for (const harm of [(/** @type {string} */ path) => writeFileSync(path, 'x'), (/** @type {string} */ path) => rmSync(path)]) {
+  for (const harm of [
+    (/** @type {string} */ path) => writeFileSync(path, 'x'),
+    (/** @type {string} */ path) => rmSync(path),
+  ]) {
     await kept();
-    for (const name of readdirSync(cache).filter((n) => n.startsWith('piece'))) if (readFileSync(join(cache, name)).equals(one.subarray(PIECE, 2 * PIECE))) harm(join(cache, name));
+    for (const name of readdirSync(cache).filter((n) => n.startsWith('piece')))
+      if (readFileSync(join(cache, name)).equals(one.subarray(PIECE, 2 * PIECE))) harm(join(cache, name));
     server.asked = [];
     assert.equal(await kept(), 1);
     assert.deepEqual(ranges(), [undefined, `bytes=${PIECE}-`]);
@@ -213,14 +279,18 @@ test('damaged notes are none', async () => {
 });
 
 test('remove() and clear() leave other models, caches and files', async () => {
-  const other = `${url}?2`, file = join(cache, 'mine.txt');
+  const other = `${url}?2`,
+    file = join(cache, 'mine.txt');
   await kept();
   writeFileSync(file, 'mine');
   await first(await cached(other, { cache }));
   assert.equal((await list({ cache })).length, 2);
   assert.equal(await size({ cache }), one.length, 'the same bytes are there once');
   await remove(url, { cache });
-  assert.deepEqual((await list({ cache })).map((m) => m.url), [other]);
+  assert.deepEqual(
+    (await list({ cache })).map((m) => m.url),
+    [other],
+  );
   await close();
   assert.equal(await first(await cached(other, { cache })), 1);
   await listen();
@@ -237,7 +307,10 @@ test('an answer with no-store is not kept, nor what is no whole .rush file', asy
   await assert.rejects(kept(), { code: 'truncated' });
   server.bytes = Buffer.alloc(5 << 20);
   await assert.rejects(kept(), { code: 'bad-file' });
-  assert.equal((await new Response(/** @type {any} */ (await cached(url, { cache })).body).arrayBuffer()).byteLength, 5 << 20);
+  assert.equal(
+    (await new Response(/** @type {any} */ (await cached(url, { cache })).body).arrayBuffer()).byteLength,
+    5 << 20,
+  );
   assert.deepEqual(await list({ cache }), []);
 });
 
@@ -253,13 +326,17 @@ test('on a full disk the old version makes room; where that is too little, nothi
   const { writeFile } = promises;
   let room = 10 << 20;
   t.mock.method(promises, 'writeFile', async (/** @type {string} */ path, /** @type {Uint8Array} */ bytes) => {
-    if (bytes.length > room - readdirSync(cache).reduce((sum, name) => sum + statSync(join(cache, name)).size, 0)) throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+    if (bytes.length > room - readdirSync(cache).reduce((sum, name) => sum + statSync(join(cache, name)).size, 0))
+      throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
     return writeFile(path, bytes);
   });
   await kept();
   server = { ...server, bytes: other, etag: '"2"' };
   assert.equal(await kept(), 3);
-  assert.deepEqual((await list({ cache })).map((m) => [m.etag, m.kept]), [['"2"', other.length]]);
+  assert.deepEqual(
+    (await list({ cache })).map((m) => [m.etag, m.kept]),
+    [['"2"', other.length]],
+  );
   room = 5 << 20;
   server = { ...server, bytes: one, etag: '"1"' };
   assert.equal(await kept(), 1);
@@ -267,7 +344,8 @@ test('on a full disk the old version makes room; where that is too little, nothi
 });
 
 test('the default folder is that of RUSHLIGHT_CACHE, else of the system', async () => {
-  const run = async (/** @type {string} */ name, /** @type {Record<string, string>} */ env) => assert.equal(await inProcess(name, { PATH: process.env.PATH, ...env }), 0);
+  const run = async (/** @type {string} */ name, /** @type {Record<string, string>} */ env) =>
+    assert.equal(await inProcess(name, { PATH: process.env.PATH, ...env }), 0);
   await run('auto', { RUSHLIGHT_CACHE: `${dir}/own`, XDG_CACHE_HOME: `${dir}/xdg` });
   await run('mine', { XDG_CACHE_HOME: `${dir}/xdg`, HOME: `${dir}/home` });
   if (process.platform === 'linux') await run('auto', { HOME: `${dir}/home` });
@@ -279,11 +357,17 @@ test('the default folder is that of RUSHLIGHT_CACHE, else of the system', async 
 test('several processes at once leave one whole model', async () => {
   server.answer = (_, res) => {
     const cut = [PIECE * 2 + 5, PIECE + 5, 5][server.asked.length - 1];
-    if (cut) res.writeHead(200, { etag: '"1"', 'content-length': one.length }).write(one.subarray(0, cut), () => res.destroy());
+    if (cut)
+      res
+        .writeHead(200, { etag: '"1"', 'content-length': one.length })
+        .write(one.subarray(0, cut), () => res.destroy());
     return cut !== undefined;
   };
   assert.deepEqual(await Promise.all([1, 2, 3, 4].map(() => inProcess(cache))), [0, 0, 0, 0]);
-  assert.deepEqual((await list({ cache })).map((m) => m.kept), [one.length]);
+  assert.deepEqual(
+    (await list({ cache })).map((m) => m.kept),
+    [one.length],
+  );
   assert.equal(readdirSync(cache).length, 4);
   server.answer = undefined;
   await close();
@@ -314,7 +398,10 @@ test('a download that breaks goes on by Range, of the same version', async () =>
   server.cuts = [1000, PIECE, PIECE * 2 + 7];
   assert.equal(await kept({ cache: false }), 1);
   assert.deepEqual(ranges(), [undefined, 'bytes=1000-', `bytes=${PIECE}-`, `bytes=${PIECE * 2 + 7}-`]);
-  assert.deepEqual(server.asked.map((h) => h['if-range']), [undefined, '"1"', '"1"', '"1"']);
+  assert.deepEqual(
+    server.asked.map((h) => h['if-range']),
+    [undefined, '"1"', '"1"', '"1"'],
+  );
   assert.deepEqual(waits, [500, 500, 500], 'what goes on has not failed');
 });
 
@@ -335,7 +422,10 @@ test('one that does not go on is tried again, later each time, and then says why
 test('one that breaks off goes on when the program is started again', async () => {
   server.cuts = [PIECE * 2 + 7];
   await assert.rejects(kept({ retries: 0 }), { code: 'network' });
-  assert.deepEqual((await list({ cache })).map((m) => [m.bytes, m.kept]), [[one.length, 2 * PIECE]]);
+  assert.deepEqual(
+    (await list({ cache })).map((m) => [m.bytes, m.kept]),
+    [[one.length, 2 * PIECE]],
+  );
   assert.equal(await size({ cache }), 2 * PIECE);
   server.asked = [];
   assert.equal(await kept(), 1);
@@ -348,7 +438,10 @@ test('then a new version starts again', async () => {
   await assert.rejects(kept({ retries: 0 }), { code: 'network' });
   server = { ...server, bytes: two, etag: '"2"' };
   assert.equal(await kept(), 2);
-  assert.deepEqual((await list({ cache })).map((m) => [m.etag, m.kept]), [['"2"', two.length]]);
+  assert.deepEqual(
+    (await list({ cache })).map((m) => [m.etag, m.kept]),
+    [['"2"', two.length]],
+  );
 });
 
 test('a server without Range starts again, and what has come is left out', async () => {
@@ -360,11 +453,45 @@ test('a server without Range starts again, and what has come is left out', async
 const wrong = /** @type {[string, (req: any, res: any) => void][]} */ ([
   ['416', (_, res) => res.writeHead(416).end()],
   ['304', (_, res) => res.writeHead(304).end()],
-  ['206 from another place', (_, res) => res.writeHead(206, { etag: '"1"', 'content-range': `bytes 5-${one.length - 1}/${one.length}` }).end(one.subarray(5))],
-  ['206 of another size', (req, res) => res.writeHead(206, { etag: '"1"', 'content-range': `${req.headers.range.replace('=', ' ')}${one.length}/${one.length + 1}` }).end(one)],
+  [
+    '206 from another place',
+    (_, res) =>
+      res
+        .writeHead(206, { etag: '"1"', 'content-range': `bytes 5-${one.length - 1}/${one.length}` })
+        .end(one.subarray(5)),
+  ],
+  [
+    '206 of another size',
+    (req, res) =>
+      res
+        .writeHead(206, {
+          etag: '"1"',
+          'content-range': `${req.headers.range.replace('=', ' ')}${one.length}/${one.length + 1}`,
+        })
+        .end(one),
+  ],
   ['206 without a place', (_, res) => res.writeHead(206, { etag: '"1"' }).end(one)],
-  ['206 of another version', (req, res) => res.writeHead(206, { etag: '"2"', 'content-range': `${req.headers.range.replace('=', ' ')}${one.length - 1}/${one.length}` }).end(two.subarray(1000))],
-  ['206 that is compressed', (req, res) => res.writeHead(206, { etag: '"1"', 'content-encoding': 'gzip', 'content-range': `${req.headers.range.replace('=', ' ')}${one.length - 1}/${one.length}` }).end('x')],
+  [
+    '206 of another version',
+    (req, res) =>
+      res
+        .writeHead(206, {
+          etag: '"2"',
+          'content-range': `${req.headers.range.replace('=', ' ')}${one.length - 1}/${one.length}`,
+        })
+        .end(two.subarray(1000)),
+  ],
+  [
+    '206 that is compressed',
+    (req, res) =>
+      res
+        .writeHead(206, {
+          etag: '"1"',
+          'content-encoding': 'gzip',
+          'content-range': `${req.headers.range.replace('=', ' ')}${one.length - 1}/${one.length}`,
+        })
+        .end('x'),
+  ],
 ]);
 for (const [name, answer] of wrong) {
   test(`where a Range is answered with ${name}, the download starts again`, async () => {
@@ -372,14 +499,20 @@ for (const [name, answer] of wrong) {
     server.answer = (req, res) => req.headers.range && (answer(req, res), true);
     assert.equal(await kept(), 1);
     assert.deepEqual(ranges(), [undefined, 'bytes=1000-', undefined]);
-    assert.deepEqual((await list({ cache })).map((m) => m.kept), [one.length]);
+    assert.deepEqual(
+      (await list({ cache })).map((m) => m.kept),
+      [one.length],
+    );
   });
 }
 
 test('a file that changes while it comes is not put together of two', async () => {
   for (const ranges of [true, false]) {
     server = { ...server, bytes: one, etag: '"1"', ranges, cuts: [PIECE + 5] };
-    server.answer = () => { if (server.asked.length > 1) Object.assign(server, { bytes: two, etag: '"2"' }); return false; };
+    server.answer = () => {
+      if (server.asked.length > 1) Object.assign(server, { bytes: two, etag: '"2"' });
+      return false;
+    };
     server.asked = [];
     await assert.rejects(kept(), { code: 'network', message: /not certainly the same file.*load it again/ });
     server.answer = undefined;
@@ -395,11 +528,16 @@ test('without validators nothing goes on, but with a digest it does', async () =
   assert.equal(await kept({ integrity: sri(one) }), 1);
   server = { ...server, etag: 'W/"1"', cuts: [1000] };
   await clear({ cache });
-  await assert.rejects(kept(), { code: 'network', message: /not certainly the same file/ }, 'a weak ETag promises too little');
+  await assert.rejects(
+    kept(),
+    { code: 'network', message: /not certainly the same file/ },
+    'a weak ETag promises too little',
+  );
 });
 
 test('a whole file that is answered with a part, or with 304, is refused', async () => {
-  server.answer = (_, res) => res.writeHead(206, { 'content-range': `bytes 0-9/${one.length}` }).end(one.subarray(0, 10));
+  server.answer = (_, res) =>
+    res.writeHead(206, { 'content-range': `bytes 0-9/${one.length}` }).end(one.subarray(0, 10));
   await assert.rejects(kept(), { code: 'network', actual: 206 });
   server.answer = (_, res) => res.writeHead(304).end();
   await assert.rejects(kept(), { code: 'network', actual: 304 });
@@ -410,20 +548,39 @@ test('a whole file that is answered with a part, or with 304, is refused', async
 test('an abort ends waiting, asking and reading', async () => {
   for (const when of ['waiting', 'asking', 'reading']) {
     await clear({ cache });
-    const control = new AbortController(), reason = new Error('enough');
+    const control = new AbortController(),
+      reason = new Error('enough');
     server.cuts = [1000];
     server.asked = [];
-    server.answer = when === 'waiting' ? undefined : (_, res) => {
-      if (when === 'asking' || server.asked.length > 1) setImmediate(() => control.abort(reason));
-      if (when === 'asking') return true;
-      return server.asked.length > 1 && (res.write(one.subarray(0, 10)), true);
-    };
-    const waiting = () => new Promise((done) => { if (when !== 'waiting') return done(undefined); control.abort(reason); done(undefined); });
-    await assert.rejects(async () => first(await cached(url, { cache, signal: control.signal, wait: waiting })), (/** @type {any} */ e) => e.code === 'aborted' && e.cause === reason, when);
+    server.answer =
+      when === 'waiting'
+        ? undefined
+        : (_, res) => {
+            if (when === 'asking' || server.asked.length > 1) setImmediate(() => control.abort(reason));
+            if (when === 'asking') return true;
+            return server.asked.length > 1 && (res.write(one.subarray(0, 10)), true);
+          };
+    const waiting = () =>
+      new Promise((done) => {
+        if (when !== 'waiting') return done(undefined);
+        control.abort(reason);
+        done(undefined);
+      });
+    await assert.rejects(
+      async () => first(await cached(url, { cache, signal: control.signal, wait: waiting })),
+      (/** @type {any} */ e) => e.code === 'aborted' && e.cause === reason,
+      when,
+    );
   }
-  server.answer = (_, res) => { res.writeHead(200).write(one.subarray(0, 1000)); return true; };
+  server.answer = (_, res) => {
+    res.writeHead(200).write(one.subarray(0, 1000));
+    return true;
+  };
   const control = new AbortController();
-  await assert.rejects(load(await cached(url, { cache }), { signal: control.signal, onProgress: () => control.abort() }), { code: 'aborted' });
+  await assert.rejects(
+    load(await cached(url, { cache }), { signal: control.signal, onProgress: () => control.abort() }),
+    { code: 'aborted' },
+  );
 });
 
 test('plan() takes the head and ends the download', async () => {
@@ -442,16 +599,27 @@ test('plan() takes the head and ends the download', async () => {
 test('SHA-2 of bytes in any pieces is that of Node', () => {
   for (const bits of /** @type {const} */ ([256, 384, 512])) {
     for (let n = 0; n < 260; n++) {
-      const bytes = one.subarray(n, 2 * n), hash = new Sha2(bits);
+      const bytes = one.subarray(n, 2 * n),
+        hash = new Sha2(bits);
       for (let at = 0; at < n; at += 37) hash.update(bytes.subarray(at, at + 37));
-      assert.deepEqual(Buffer.from(hash.digest()), createHash(`sha${bits}`).update(bytes).digest(), `SHA-${bits} of ${n} bytes`);
+      assert.deepEqual(
+        Buffer.from(hash.digest()),
+        createHash(`sha${bits}`).update(bytes).digest(),
+        `SHA-${bits} of ${n} bytes`,
+      );
     }
     assert.deepEqual(Buffer.from(new Sha2(bits).update(one).digest()), createHash(`sha${bits}`).update(one).digest());
   }
 });
 
 test('bytes with a digest that is not accepted are no model, whatever they come from', async () => {
-  const wanted = sri(two, 'sha384'), error = { code: 'bad-file', expected: wanted.replace(/=*$/, ''), actual: sri(one, 'sha384').replace(/=*$/, ''), message: /another file than integrity says/ };
+  const wanted = sri(two, 'sha384'),
+    error = {
+      code: 'bad-file',
+      expected: wanted.replace(/=*$/, ''),
+      actual: sri(one, 'sha384').replace(/=*$/, ''),
+      message: /another file than integrity says/,
+    };
   for (const source of [url, one, new Blob([one]), new Response(one)]) {
     await assert.rejects(async () => load(await cached(source, { cache, integrity: wanted })), error);
   }
@@ -480,7 +648,10 @@ test('bytes whose digest is known are not asked for, under any address', async (
   assert.equal(await kept({ integrity: sri(one) }), 1);
   assert.equal(await first(await cached(`${url}?copy`, { cache, integrity: `${sri(one)} ${sri(two)}` })), 1);
   assert.equal(server.asked.length, 0);
-  assert.deepEqual((await list({ cache })).map((m) => m.integrity), [[sri(one).replace(/=*$/, '')]]);
+  assert.deepEqual(
+    (await list({ cache })).map((m) => m.integrity),
+    [[sri(one).replace(/=*$/, '')]],
+  );
 });
 
 test('a kept model without a known digest is checked, and remembered', async () => {
@@ -510,6 +681,9 @@ test('options that are none are refused', async () => {
     if (name) await assert.rejects(cached(url, /** @type {any} */ ({ cache: name })), refused);
     await assert.rejects(list(/** @type {any} */ ({ cache: name ?? 5 })), refused);
   }
-  await assert.rejects(cached(url, /** @type {any} */ ({ retry: 5 })), { code: 'bad-argument', message: /known are cache, integrity, request/ });
+  await assert.rejects(cached(url, /** @type {any} */ ({ retry: 5 })), {
+    code: 'bad-argument',
+    message: /known are cache, integrity, request/,
+  });
   await assert.rejects(list(/** @type {any} */ ({ name: 'x' })), { code: 'bad-argument' });
 });

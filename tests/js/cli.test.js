@@ -21,7 +21,10 @@ after(() => rmSync(dir, { recursive: true }));
 
 /** @param {string[]} args */
 function cli(...args) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...ending, bin, ...args], { cwd: dir, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...ending, bin, ...args], {
+    cwd: dir,
+    encoding: 'utf8',
+  });
   return { status, out: stdout, err: stderr };
 }
 /** @param {string} name @param {Uint8Array} bytes */
@@ -35,8 +38,23 @@ put('x.npy', writeNpy(x));
 put('in.safetensors', writeSafetensors({ x }));
 {
   const f = new RushFile();
-  f.method('forward', { inputs: [{ name: 'x' }, { name: 'n', type: 'int' }] }, (m, a, n) => m.loop(n, [a], (_, v) => [m.op('aten::flip', [v, f.ints([0])])])[0]);
-  f.method('half', { inputs: [{ name: 'v', type: 'float' }, { name: 's', type: 'str', initial: f.str('a') }], outputs: [{ name: 'v', type: 'float' }], result: 'float' }, (_, v) => v);
+  f.method(
+    'forward',
+    { inputs: [{ name: 'x' }, { name: 'n', type: 'int' }] },
+    (m, a, n) => m.loop(n, [a], (_, v) => [m.op('aten::flip', [v, f.ints([0])])])[0],
+  );
+  f.method(
+    'half',
+    {
+      inputs: [
+        { name: 'v', type: 'float' },
+        { name: 's', type: 'str', initial: f.str('a') },
+      ],
+      outputs: [{ name: 'v', type: 'float' }],
+      result: 'float',
+    },
+    (_, v) => v,
+  );
   put('loop.rush', f.bytes());
 }
 {
@@ -49,26 +67,74 @@ put('in.safetensors', writeSafetensors({ x }));
 }
 
 test('run writes one .npy for each output', () => {
-  assert.deepEqual(cli('run', 'flip.rush', '--input', 'x=x.npy', '--output', 'out'), { status: 0, out: 'y: float32 [2, 2]  2 1 4 3\n', err: '' });
+  assert.deepEqual(cli('run', 'flip.rush', '--input', 'x=x.npy', '--output', 'out'), {
+    status: 0,
+    out: 'y: float32 [2, 2]  2 1 4 3\n',
+    err: '',
+  });
   assert.deepEqual(readdirSync(join(dir, 'out')), ['y.npy']);
   assert.deepEqual(readNpy(get('out/y.npy')), { ...x, data: Float32Array.of(2, 1, 4, 3) });
 });
 
 test('the names of outputs never leave the folder, and each has its own file', () => {
-  const names = ['..', '.', '', '../up', '../../up', '/etc/up', 'a/b', 'a\\b', 'A/B', 'nul', 'CON.x', '~', '.hidden', 'new\nline', 'tab\t', '\u202eltr', 'c:stream', 'x'.repeat(10_000), `${'x'.repeat(10_000)}y`, '__proto__', 'é'];
+  const names = [
+    '..',
+    '.',
+    '',
+    '../up',
+    '../../up',
+    '/etc/up',
+    'a/b',
+    'a\\b',
+    'A/B',
+    'nul',
+    'CON.x',
+    '~',
+    '.hidden',
+    'new\nline',
+    'tab\t',
+    '\u202eltr',
+    'c:stream',
+    'x'.repeat(10_000),
+    `${'x'.repeat(10_000)}y`,
+    '__proto__',
+    'é',
+  ];
   const f = new RushFile();
-  f.method('forward', { inputs: [{ name: 'x' }], outputs: names, result: `(${names.map(() => 'Tensor').join(', ')})` }, (m, a) =>
-    m.op('prim::TupleConstruct', names.map(() => a), `(${names.map(() => 'Tensor').join(', ')})`));
+  f.method(
+    'forward',
+    { inputs: [{ name: 'x' }], outputs: names, result: `(${names.map(() => 'Tensor').join(', ')})` },
+    (m, a) =>
+      m.op(
+        'prim::TupleConstruct',
+        names.map(() => a),
+        `(${names.map(() => 'Tensor').join(', ')})`,
+      ),
+  );
   put('names.rush', f.bytes());
   const before = readdirSync(dir).concat(readdirSync(join(dir, '..')));
   const { status, err } = cli('run', 'names.rush', '-i', 'x=x.npy', '--output', 'deep');
   assert.deepEqual([status, err], [0, '']);
   const files = readdirSync(join(dir, 'deep'), { withFileTypes: true });
-  assert.deepEqual(files.map((file) => file.isFile() && file.name.endsWith('.npy')), names.map(() => true), 'one for each');
-  assert.equal(new Set(files.map((file) => file.name.toLowerCase())).size, names.length, 'also where capitals do not count');
-  assert(files.every((file) => !/[\\/:\p{C}]/u.test(file.name) && !/^(\.|(nul|con)\.)/i.test(file.name)), files.map((file) => file.name).join('\n'));
+  assert.deepEqual(
+    files.map((file) => file.isFile() && file.name.endsWith('.npy')),
+    names.map(() => true),
+    'one for each',
+  );
+  assert.equal(
+    new Set(files.map((file) => file.name.toLowerCase())).size,
+    names.length,
+    'also where capitals do not count',
+  );
+  assert(
+    files.every((file) => !/[\\/:\p{C}]/u.test(file.name) && !/^(\.|(nul|con)\.)/i.test(file.name)),
+    files.map((file) => file.name).join('\n'),
+  );
   const after = readdirSync(dir).concat(readdirSync(join(dir, '..')));
-  assert.deepEqual(after.filter((name) => name.endsWith('.npy') && !before.includes(name)), []);
+  assert.deepEqual(
+    after.filter((name) => name.endsWith('.npy') && !before.includes(name)),
+    [],
+  );
   rmSync(join(dir, 'deep'), { recursive: true });
 });
 
@@ -90,14 +156,16 @@ test('without arguments it says what there is, with examples', () => {
   const { status, out, err } = cli();
   assert.deepEqual([status, err], [0, '']);
   assert.match(out, /^usage: npx rushlight COMMAND/);
-  assert.match(out, /\n  npx rushlight inspect m\.rush --layers\n/);
+  assert.match(out, /\n {2}npx rushlight inspect m\.rush --layers\n/);
   assert.equal(cli('--help').out, out);
 });
 
 test('inspect --layers is a table of the modules that have weights', () => {
   const f = new RushFile();
-  const w = f.tensor(new Float32Array(1200), [30, 40], { name: 'net.fc.weight' }), b = f.tensor(new Float32Array(30), [30], { name: 'net.fc.bias' });
-  const n = f.tensor(new BigInt64Array(2), [2], { name: 'steps' }), c = f.tensor(new Float32Array(3), [3]);
+  const w = f.tensor(new Float32Array(1200), [30, 40], { name: 'net.fc.weight' }),
+    b = f.tensor(new Float32Array(30), [30], { name: 'net.fc.bias' });
+  const n = f.tensor(new BigInt64Array(2), [2], { name: 'steps' }),
+    c = f.tensor(new Float32Array(3), [3]);
   f.method('forward', { outputs: ['y'] }, (m) => {
     m.op('aten::add.Tensor', [n, c, f.int(1)]);
     return m.op('aten::add.Tensor', [w, b, f.int(1)]);
@@ -105,83 +173,168 @@ test('inspect --layers is a table of the modules that have weights', () => {
   f.test(0, [], [], f.tensor(new Float32Array(7), [7])); // what it expects is nobody's parameter
   put('layers.rush', f.bytes());
   assert.deepEqual(cli('inspect', 'layers.rush', '--layers'), {
-    status: 0, err: '', out: [
+    status: 0,
+    err: '',
+    out: [
       'layer   parameters  bytes  weights',
       '(none)           3     28  steps int64[2], constant [3]',
       'net.fc       1,230  4,920  weight [30, 40], bias [30]',
-      'all          1,233  4,948', ''].join('\n'),
+      'all          1,233  4,948',
+      '',
+    ].join('\n'),
   });
 });
 
 test('parameters are what PyTorch counts, however weights are stored, and belong to the line that takes what has no name', () => {
   const f = new RushFile();
-  const int8 = f.tensor(new Int8Array(12), [3, 4], { name: 'a.weight' }), scales = f.tensor(new Float32Array(3), [3], { name: 'a.weight.scales' });
-  const int4 = f.tensor(new Uint8Array(9), [3, 3]), factors = f.tensor(new Uint16Array(3), [3, 1], { dtype: 'float16' });
-  const table = f.tensor(new Uint8Array(60), [5, 12]), bias = f.tensor(new Float32Array(3), [3], { name: 'a.bias' });
+  const int8 = f.tensor(new Int8Array(12), [3, 4], { name: 'a.weight' }),
+    scales = f.tensor(new Float32Array(3), [3], { name: 'a.weight.scales' });
+  const int4 = f.tensor(new Uint8Array(9), [3, 3]),
+    factors = f.tensor(new Uint16Array(3), [3, 1], { dtype: 'float16' });
+  const table = f.tensor(new Uint8Array(60), [5, 12]),
+    bias = f.tensor(new Float32Array(3), [3], { name: 'a.bias' });
   const [low, high, none] = [f.float(-Infinity), f.float(Infinity), f.none()];
-  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [2, 4] }, { name: 'i', dtype: 'int64', shape: [3] }], outputs: [{ name: 'y' }, { name: 'r' }], result: '(Tensor, Tensor)' }, (m, x, i) => {
-    m.at = f.source('net.py', 1, 0, 'a');
-    const y = m.op('rush::linear_int8', [x, int8, scales, bias, low, high]);
-    m.at = f.source('net.py', 2, 0, 'net.b');
-    m.op('rush::linear_weights', [m.op('aten::cat', [m.op('prim::ListConstruct', [y, y], 'Tensor[]'), f.int(1)]), int4, factors, none, none, f.int(4), f.int(6), f.int(32), low, high, f.int(16)]);
-    m.at = f.source('net.py', 3, 0, 'rows');
-    return m.op('prim::TupleConstruct', [y, m.op('rush::embedding_rows', [table, i, none, none, none, f.int(8), f.bool(false)])], '(Tensor, Tensor)');
-  });
+  f.method(
+    'forward',
+    {
+      inputs: [
+        { name: 'x', dtype: 'float32', shape: [2, 4] },
+        { name: 'i', dtype: 'int64', shape: [3] },
+      ],
+      outputs: [{ name: 'y' }, { name: 'r' }],
+      result: '(Tensor, Tensor)',
+    },
+    (m, x, i) => {
+      m.at = f.source('net.py', 1, 0, 'a');
+      const y = m.op('rush::linear_int8', [x, int8, scales, bias, low, high]);
+      m.at = f.source('net.py', 2, 0, 'net.b');
+      m.op('rush::linear_weights', [
+        m.op('aten::cat', [m.op('prim::ListConstruct', [y, y], 'Tensor[]'), f.int(1)]),
+        int4,
+        factors,
+        none,
+        none,
+        f.int(4),
+        f.int(6),
+        f.int(32),
+        low,
+        high,
+        f.int(16),
+      ]);
+      m.at = f.source('net.py', 3, 0, 'rows');
+      return m.op(
+        'prim::TupleConstruct',
+        [y, m.op('rush::embedding_rows', [table, i, none, none, none, f.int(8), f.bool(false)])],
+        '(Tensor, Tensor)',
+      );
+    },
+  );
   put('few.rush', f.bytes());
   assert.deepEqual(cli('inspect', 'few.rush', '--layers').out.split('\n'), [
     'layer  parameters  bytes  weights',
     'a              15     36  weight int8[3, 4], weight.scales [3], bias [3]',
     'net.b          18     15  constant uint8[3, 3], constant float16[3, 1]',
     'rows           20     60  constant uint8[5, 12]',
-    'all            53    111', '']);
+    'all            53    111',
+    '',
+  ]);
   const { out, err } = cli('inspect', 'few.rush', '--run', '--json');
-  assert.deepEqual(JSON.parse(out).layers.map((/** @type {any} */ l) => [l.layer, l.parameters, l.bytes]).filter((/** @type {any[]} */ row) => row[2]), [['a', 15, 36], ['net.b', 18, 15], ['rows', 20, 60]]);
+  assert.deepEqual(
+    JSON.parse(out)
+      .layers.map((/** @type {any} */ l) => [l.layer, l.parameters, l.bytes])
+      .filter((/** @type {any[]} */ row) => row[2]),
+    [
+      ['a', 15, 36],
+      ['net.b', 18, 15],
+      ['rows', 20, 60],
+    ],
+  );
   assert.equal(err, 'x: float32 [2, 4], random numbers from -1 to 1\ni: int64 [3], random whole numbers from 0 to 4\n');
-  assert.equal(cli('run', 'few.rush', '-i', 'x=2x4', '-i', 'i=100').err, 'x: float32 [2, 4], random numbers from -1 to 1\ni: int64 [100], random whole numbers from 0 to 4\n');
+  assert.equal(
+    cli('run', 'few.rush', '-i', 'x=2x4', '-i', 'i=100').err,
+    'x: float32 [2, 4], random numbers from -1 to 1\ni: int64 [100], random whole numbers from 0 to 4\n',
+  );
 });
 
 test('--output FILE.npy is a file, for a model that gives one tensor', () => {
   assert.equal(cli('run', 'flip.rush', '--input', 'x=x.npy', '--output', 'o.npy').status, 0);
   assert.deepEqual(readNpy(get('o.npy')), { ...x, data: Float32Array.of(2, 1, 4, 3) });
   assert.deepEqual(cli('run', 'loop.rush', '--method', 'half', '--input', 'v=1', '--output', 'v.npy'), {
-    status: 2, out: '', err: 'rushlight: --output v.npy holds one tensor, and the model gives v: give a folder, or FILE.safetensors\n',
+    status: 2,
+    out: '',
+    err: 'rushlight: --output v.npy holds one tensor, and the model gives v: give a folder, or FILE.safetensors\n',
   });
   assert.ok(!existsSync(join(dir, 'v.npy')));
 });
 
 test('--version', () => {
-  assert.deepEqual(cli('--version'), { status: 0, err: '', out: `rushlight ${JSON.parse(readFileSync(new URL('../../js/package.json', import.meta.url), 'utf8')).version}\n` });
+  assert.deepEqual(cli('--version'), {
+    status: 0,
+    err: '',
+    out: `rushlight ${JSON.parse(readFileSync(new URL('../../js/package.json', import.meta.url), 'utf8')).version}\n`,
+  });
 });
 
 test('inspect --run is a table of the operators in their order, with shapes, parameters and times', () => {
   const f = new RushFile();
-  const w = f.tensor(new Float32Array(6), [2, 3], { name: 'net.fc.weight' }), b = f.tensor(new Float32Array(3), [3], { name: 'net.fc.bias' });
-  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [1, 2] }, { name: 'n', type: 'int' }], outputs: ['y'] }, (m, x, n) => {
-    const y = m.op('aten::mm', [x, w]);
-    return m.loop(n, [y], (_, v) => [m.op('aten::add.Tensor', [v, b, f.int(1)])])[0];
-  });
+  const w = f.tensor(new Float32Array(6), [2, 3], { name: 'net.fc.weight' }),
+    b = f.tensor(new Float32Array(3), [3], { name: 'net.fc.bias' });
+  f.method(
+    'forward',
+    {
+      inputs: [
+        { name: 'x', dtype: 'float32', shape: [1, 2] },
+        { name: 'n', type: 'int' },
+      ],
+      outputs: ['y'],
+    },
+    (m, x, n) => {
+      const y = m.op('aten::mm', [x, w]);
+      return m.loop(n, [y], (_, v) => [m.op('aten::add.Tensor', [v, b, f.int(1)])])[0];
+    },
+  );
   put('steps.rush', f.bytes());
   const { status, out, err } = cli('inspect', 'steps.rush', '--input', 'n=3', '--input', 'x=4x2');
   assert.deepEqual([status, err], [0, 'x: float32 [4, 2], random numbers from -1 to 1\n']);
-  const rows = out.trimEnd().split('\n').map((line) => line.split(/ {2,}/).filter((cell) => !/^[\u2588-\u258f]+$/.test(cell)));
-  assert.deepEqual(rows.map((row) => row.map((cell) => (/^\d+\.\d+$/.test(cell) ? 'time' : cell))), [
-    ['layer', 'operator', 'output', 'parameters', 'bytes', 'ms', '%'],
-    ['-', 'mm', '[4, 3]', '6', '24', 'time', 'time'],
-    ['-', 'add.Tensor x3', '[4, 3]', '3', '12', 'time', 'time'],
-    ['all', '9', '36', 'time'], [rows.at(-1)?.[0]]]);
+  const rows = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(/ {2,}/).filter((cell) => !/^[\u2588-\u258f]+$/.test(cell)));
+  assert.deepEqual(
+    rows.map((row) => row.map((cell) => (/^\d+\.\d+$/.test(cell) ? 'time' : cell))),
+    [
+      ['layer', 'operator', 'output', 'parameters', 'bytes', 'ms', '%'],
+      ['-', 'mm', '[4, 3]', '6', '24', 'time', 'time'],
+      ['-', 'add.Tensor x3', '[4, 3]', '3', '12', 'time', 'time'],
+      ['all', '9', '36', 'time'],
+      [rows.at(-1)?.[0]],
+    ],
+  );
   assert.match(out, /\nms: medians of 5 runs; a first run took \d+\.\d+ ms\n$/);
 
   const { layers, inputs, backend } = JSON.parse(cli('inspect', 'steps.rush', '--run', '--json').out);
   assert.deepEqual([Object.keys(inputs), /^(simd|relaxed)$/.test(backend)], [['x', 'n'], true]);
-  assert.deepEqual(layers.map((/** @type {any} */ { op, outputs, calls, parameters }) => [op, outputs, calls, parameters]),
-    [['aten::mm', ['float32 [1, 3]'], 1, 6], ['aten::add.Tensor', ['float32 [1, 3]'], 1, 3]]);
-  assert(layers.every((/** @type {any} */ { ms, firstMs, share }) => ms >= 0 && firstMs >= 0 && share >= 0 && share <= 1));
+  assert.deepEqual(
+    layers.map((/** @type {any} */ { op, outputs, calls, parameters }) => [op, outputs, calls, parameters]),
+    [
+      ['aten::mm', ['float32 [1, 3]'], 1, 6],
+      ['aten::add.Tensor', ['float32 [1, 3]'], 1, 3],
+    ],
+  );
+  assert(
+    layers.every((/** @type {any} */ { ms, firstMs, share }) => ms >= 0 && firstMs >= 0 && share >= 0 && share <= 1),
+  );
   const open = cli('inspect', 'flip.rush', '--run');
-  assert.deepEqual([open.status, open.out, open.err], [2, '', 'rushlight: inspect needs --input x=VALUE, for example --input x=8x2:float32\n']);
+  assert.deepEqual(
+    [open.status, open.out, open.err],
+    [2, '', 'rushlight: inspect needs --input x=VALUE, for example --input x=8x2:float32\n'],
+  );
 });
 
 test('inspect --run says what the integers of quantized tensors stand for', () => {
-  const f = new RushFile(), scales = f.tensor(Float64Array.of(0.5, 0.25), [2]), zeros = f.tensor(BigInt64Array.of(0n, 0n), [2]);
+  const f = new RushFile(),
+    scales = f.tensor(Float64Array.of(0.5, 0.25), [2]),
+    zeros = f.tensor(BigInt64Array.of(0n, 0n), [2]);
   f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [2, 3] }], outputs: ['y'] }, (m, x) => {
     m.op('aten::quantize_per_channel', [x, scales, zeros, f.int(0), f.int(12)]);
     return m.op('aten::dequantize.self', [m.op('aten::quantize_per_tensor', [x, f.float(1 / 3), f.int(7), f.int(13)])]);
@@ -193,27 +346,46 @@ test('inspect --run says what the integers of quantized tensors stand for', () =
   assert.match(out, /quantize_per_tensor +quint8 \[2, 3\] \(scale 0\.3333, zero point 7\) /);
 });
 
-test('bench draws its progress on a terminal, and nowhere else', { skip: spawnSync('script', ['--version']).error && 'there is no script(1), which makes a terminal' }, () => {
-  const bench = ['bench', 'flip.rush', '--input', 'x=x.npy', '--runs', '3', '--backend', 'simd'];
-  assert.equal(cli(...bench).err, '');
-  const { stdout } = spawnSync('script', ['-qec', [process.execPath, bin, ...bench].join(' '), '/dev/null'], { cwd: dir, encoding: 'utf8' });
-  assert.match(stdout, /\r\x1b\[Ksimd \u2588{8}\u2591{16} 1\/3 [^]*\r\x1b\[Ksimd \u2588{24} 3\/3 /);
-  assert.match(stdout, /3\/3 [^\n]*\r\x1b\[Ksimd: median /);
-});
+test(
+  'bench draws its progress on a terminal, and nowhere else',
+  { skip: spawnSync('script', ['--version']).error && 'there is no script(1), which makes a terminal' },
+  () => {
+    const bench = ['bench', 'flip.rush', '--input', 'x=x.npy', '--runs', '3', '--backend', 'simd'];
+    assert.equal(cli(...bench).err, '');
+    const { stdout } = spawnSync('script', ['-qec', [process.execPath, bin, ...bench].join(' '), '/dev/null'], {
+      cwd: dir,
+      encoding: 'utf8',
+    });
+    assert.match(stdout, /\r\x1b\[Ksimd \u2588{8}\u2591{16} 1\/3 [^]*\r\x1b\[Ksimd \u2588{24} 3\/3 /);
+    assert.match(stdout, /3\/3 [^\n]*\r\x1b\[Ksimd: median /);
+  },
+);
 
 test('--cache keeps what an address gives', async () => {
   let asked = 0;
-  const server = createServer((_, res) => { asked++; res.setHeader('etag', '"1"').end(get('flip.rush')); });
+  const server = createServer((_, res) => {
+    asked++;
+    res.setHeader('etag', '"1"').end(get('flip.rush'));
+  });
   await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
   const url = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/m.rush`;
-  const run = () => new Promise((done) => {
-    const child = spawn(process.execPath, [bin, 'run', url, '--cache', '--input', 'x=[1,2]'], { env: { ...process.env, RUSHLIGHT_CACHE: join(dir, 'cache') }, stdio: ['ignore', 'pipe', 'inherit'] });
-    let out = '';
-    child.stdout.on('data', (text) => { out += text; });
-    child.on('close', () => done(out));
-  });
+  const run = () =>
+    new Promise((done) => {
+      const child = spawn(process.execPath, [bin, 'run', url, '--cache', '--input', 'x=[1,2]'], {
+        env: { ...process.env, RUSHLIGHT_CACHE: join(dir, 'cache') },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      let out = '';
+      child.stdout.on('data', (text) => {
+        out += text;
+      });
+      child.on('close', () => done(out));
+    });
   assert.equal(await run(), 'y: float32 [1, 2]  2 1\n');
-  await new Promise((done) => { server.close(done); server.closeAllConnections(); });
+  await new Promise((done) => {
+    server.close(done);
+    server.closeAllConnections();
+  });
   assert.equal(await run(), 'y: float32 [1, 2]  2 1\n');
   assert.equal(asked, 1);
 });
@@ -225,7 +397,10 @@ test("inspect --graph and --code show PyTorch's own texts, and say where there a
   f.text('layer:step', 'code', 'def step(self):\n');
   f.text('', 'tree', 'RecursiveScriptModule(original_name=Flip)');
   put('texts.rush', f.bytes());
-  assert.equal(cli('inspect', 'texts.rush', '--code').out, 'RecursiveScriptModule(original_name=Flip)\n\n# forward\ndef forward(self, x):\n\n# layer.step\ndef step(self):\n');
+  assert.equal(
+    cli('inspect', 'texts.rush', '--code').out,
+    'RecursiveScriptModule(original_name=Flip)\n\n# forward\ndef forward(self, x):\n\n# layer.step\ndef step(self):\n',
+  );
   assert.match(cli('inspect', 'texts.rush', '--graph').out, /# forward\ngraph\(%self, %x\):/);
   assert.match(cli('inspect', 'flip.rush', '--code').out, /without source lines/);
 });
@@ -234,7 +409,9 @@ test('a reader that stops early, like head, ends it without an error', async () 
   const child = spawn(process.execPath, [bin, 'inspect', 'flip.rush'], { cwd: dir, stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.destroy();
   let err = '';
-  child.stderr.setEncoding('utf8').on('data', (text) => { err += text; });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    err += text;
+  });
   const status = await new Promise((resolve) => child.on('close', resolve));
   assert.deepEqual({ status, err }, { status: 0, err: '' });
 });
@@ -252,14 +429,20 @@ test('run takes numbers, JSON and shapes as inputs', () => {
   const vector = new RushFile();
   vector.method('forward', { inputs: [{ name: 'v', dtype: 'float32', shape: [null] }] }, (_, v) => v);
   put('vector.rush', vector.bytes());
-  for (const size of ['3:float32:5..5', '3']) assert.match(cli('run', 'vector.rush', '-i', `v=${size}`).out, /^y: float32 \[3\] /, size);
-  assert.match(cli('run', 'loop.rush', '-i', 'x=3x4:int64:5..6', '-i', 'n=1').out, /^y: int64 \[3, 4\] {2}5 5 5 5 5 5 \.\.\.$/m);
+  for (const size of ['3:float32:5..5', '3'])
+    assert.match(cli('run', 'vector.rush', '-i', `v=${size}`).out, /^y: float32 \[3\] /, size);
+  assert.match(
+    cli('run', 'loop.rush', '-i', 'x=3x4:int64:5..6', '-i', 'n=1').out,
+    /^y: int64 \[3, 4\] {2}5 5 5 5 5 5 \.\.\.$/m,
+  );
   assert.equal(cli('run', 'loop.rush', '--method', 'half', '-i', 'v=2.5', '-i', 's=text').out, 'v: 2.5\n');
   assert.equal(cli('run', 'loop.rush', '--method', 'half', '-i', 'v=-inf').out, 'v: "-Infinity"\n');
 });
 
 test('run --json prints the whole answer', () => {
-  assert.deepEqual(JSON.parse(cli('run', 'flip.rush', '-i', 'x=x.npy', '--json').out), { y: { dtype: 'float32', shape: [2, 2], data: [2, 1, 4, 3] } });
+  assert.deepEqual(JSON.parse(cli('run', 'flip.rush', '-i', 'x=x.npy', '--json').out), {
+    y: { dtype: 'float32', shape: [2, 2], data: [2, 1, 4, 3] },
+  });
 });
 
 test('inspect shows the file as text and as JSON', () => {
@@ -280,22 +463,41 @@ test('verify exits with 0 where every answer is the expected one, and with 1 whe
   assert.deepEqual([none.status, none.out], [1, 'flip.rush holds no test vectors: nothing was verified\n']);
 });
 
-test('verify and run compute operators of the user\'s with the functions of a module', () => {
+test("verify and run compute operators of the user's with the functions of a module", () => {
   const f = new RushFile();
-  f.method('forward', { inputs: [{ name: 'x' }] }, (m, a) => m.op('my_ops::twice', [a], 'Tensor', 'my_ops::twice(Tensor x, float by=2.0) -> Tensor'));
+  f.method('forward', { inputs: [{ name: 'x' }] }, (m, a) =>
+    m.op('my_ops::twice', [a], 'Tensor', 'my_ops::twice(Tensor x, float by=2.0) -> Tensor'),
+  );
   f.test(0, [f.tensor(Float32Array.of(1, 2), [2])], ['Tensor'], f.tensor(Float32Array.of(2, 4), [2]));
   put('twice.rush', f.bytes());
-  const times = (/** @type {string} */ n) => new TextEncoder().encode(`export default { 'my_ops::twice': async (x, by) => ({ ...x, data: x.data.map((v) => v * ${n}) }) };`);
+  const times = (/** @type {string} */ n) =>
+    new TextEncoder().encode(
+      `export default { 'my_ops::twice': async (x, by) => ({ ...x, data: x.data.map((v) => v * ${n}) }) };`,
+    );
   put('twice.mjs', times('by'));
   put('thrice.mjs', times('3'));
   put('none.mjs', new TextEncoder().encode('export const x = 1;'));
-  assert.match(cli('verify', 'twice.rush').err, /^rushlight: the model needs 1 operator that this runtime lacks: my_ops::twice\n/);
+  assert.match(
+    cli('verify', 'twice.rush').err,
+    /^rushlight: the model needs 1 operator that this runtime lacks: my_ops::twice\n/,
+  );
   const good = cli('verify', 'twice.rush', '--ops', 'twice.mjs', '--backend', 'simd');
-  assert.deepEqual(good, { status: 0, out: 'simd: test 0: as expected, max abs 0.00e+0, max rel 0.00e+0 over 2 numbers\n', err: '' });
+  assert.deepEqual(good, {
+    status: 0,
+    out: 'simd: test 0: as expected, max abs 0.00e+0, max rel 0.00e+0 over 2 numbers\n',
+    err: '',
+  });
   const bad = cli('verify', 'twice.rush', '--ops', 'thrice.mjs', '--backend', 'simd');
-  assert.deepEqual(bad, { status: 1, out: 'simd: test 0: differs: test vector 0: result: 2 was wanted, 3 came (greatest difference 2)\n', err: '' });
+  assert.deepEqual(bad, {
+    status: 1,
+    out: 'simd: test 0: differs: test vector 0: result: 2 was wanted, 3 came (greatest difference 2)\n',
+    err: '',
+  });
   assert.equal(cli('run', 'twice.rush', '--ops', 'twice.mjs', '-i', 'x=x.npy').out, 'y: float32 [2, 2]  2 4 6 8\n');
-  assert.match(cli('run', 'twice.rush', '--ops', 'none.mjs').err, /^rushlight: none\.mjs exports no operators: export default/);
+  assert.match(
+    cli('run', 'twice.rush', '--ops', 'none.mjs').err,
+    /^rushlight: none\.mjs exports no operators: export default/,
+  );
   assert.match(cli('run', 'twice.rush', '--ops', 'missing.mjs').err, /^rushlight: cannot import missing\.mjs: /);
 });
 
@@ -304,21 +506,32 @@ test('bench prints latency and operators', () => {
   assert.equal(status, 0, err);
   assert.match(out, /^simd: median \d+\.\d\d ms, min \d+\.\d\d ms of 3 runs; first .* peak \d+\.\d kB/);
   assert.match(out, /aten::flip +1 call +\d+\.\d\d ms +100\.0 %/);
-  const [json] = JSON.parse(cli('bench', 'flip.rush', '-i', 'x=64x2', '--runs', '2', '--backend', 'simd', '--json').out);
+  const [json] = JSON.parse(
+    cli('bench', 'flip.rush', '-i', 'x=64x2', '--runs', '2', '--backend', 'simd', '--json').out,
+  );
   assert.deepEqual([json.backend, json.threads], ['simd', 1]);
-  assert.match(cli('bench', 'flip.rush', '-i', 'x=64x2', '--runs', '1', '--backend', 'simd', '--threads', '2').out, /^simd, 2 threads: median .* of 1 run;/);
+  assert.match(
+    cli('bench', 'flip.rush', '-i', 'x=64x2', '--runs', '1', '--backend', 'simd', '--threads', '2').out,
+    /^simd, 2 threads: median .* of 1 run;/,
+  );
   assert(json.minMs <= json.medianMs);
 });
 
 test('failures are one sentence and an exit code', () => {
   const f = new RushFile();
-  f.method('forward', { inputs: [{ name: 'd', type: 'Dict(str, Tensor)' }] }, (m, d) => m.op('aten::len.Dict_str', [d], 'int'));
+  f.method('forward', { inputs: [{ name: 'd', type: 'Dict(str, Tensor)' }] }, (m, d) =>
+    m.op('aten::len.Dict_str', [d], 'int'),
+  );
   put('dict.rush', f.bytes());
   const rows = /** @type {[string[], number, RegExp][]} */ ([
     [['run', 'no.rush'], 1, /^rushlight: cannot read no\.rush: no such file or directory\n$/],
     [['run', 'x.npy'], 1, /^rushlight: x\.npy: not a \.rush file.*\n$/],
     [['run', 'flip.rush'], 2, /^rushlight: run needs --input x=VALUE, for example --input x=8x2:float32\n$/],
-    [['run', 'dict.rush'], 2, /^rushlight: run needs --input d=VALUE, a Dict\(str, Tensor\) in JSON, where a tensor is \{"dtype": .*\n$/],
+    [
+      ['run', 'dict.rush'],
+      2,
+      /^rushlight: run needs --input d=VALUE, a Dict\(str, Tensor\) in JSON, where a tensor is \{"dtype": .*\n$/,
+    ],
     [['run', 'flip.rush', '-i', 'y=5'], 2, /^rushlight: forward: there is no input "y"; known are x\n$/],
     [['run', 'flip.rush', '-i', 'x=no.npy'], 1, /^rushlight: cannot read no\.npy: no such file or directory\n$/],
     [['run', 'flip.rush', '-i', 'x'], 2, /^rushlight: --input "x": NAME=VALUE is wanted; the inputs are x\n$/],
@@ -327,17 +540,42 @@ test('failures are one sentence and an exit code', () => {
     [['run', 'flip.rush', '-i', 'q=in.safetensors'], 2, /has no tensor "q"; it has x/],
     [['run', 'loop.rush', '--method', 'back'], 2, /^rushlight: there is no method "back"; known are forward, half\n$/],
     [['run', 'flip.rush', '-i', 'x=x.npy', '--backend', 'gpu'], 2, /no backend "gpu"/],
-    [['bench', 'flip.rush', '--backend', 'simd'], 2, /^rushlight: bench needs --input x=VALUE, for example --input x=8x2:float32\n$/],
+    [
+      ['bench', 'flip.rush', '--backend', 'simd'],
+      2,
+      /^rushlight: bench needs --input x=VALUE, for example --input x=8x2:float32\n$/,
+    ],
     [['bench', 'flip.rush', '--runs', '0'], 2, /--runs must be a whole number/],
     [['bench', 'flip.rush', '--threads', 'two'], 2, /--threads must be auto or a whole number from 1 to 64, got "two"/],
-    [['run', 'loop.rush', '-i', 'x=x.npy', '-i', 'n=5', '--max-steps', '10'], 1, /^rushlight: forward, instruction \d+ .*: the run takes more than 10 instructions, its limit/],
+    [
+      ['run', 'loop.rush', '-i', 'x=x.npy', '-i', 'n=5', '--max-steps', '10'],
+      1,
+      /^rushlight: forward, instruction \d+ .*: the run takes more than 10 instructions, its limit/,
+    ],
     [['verify', 'good.rush', '--max-bytes', '1000'], 1, /^rushlight: .*out of memory/],
-    [['diff', 'flip.rush', '--max-steps=-1'], 2, /^rushlight: --max-steps must be a whole number from 1 up, got "-1"\n$/],
-    [['slim', 'flip.rush'], 2, /^rushlight: slim needs a folder/], [['serve', 'flip.rush', '--port', '-x'], 2, /--port/],
-    [['run', 'flip.rush', '-i', 'x=3x3:float32', '-o', '/nowhere/x.npy'], 1, /^rushlight: ENOENT: no such file or directory/m],
+    [
+      ['diff', 'flip.rush', '--max-steps=-1'],
+      2,
+      /^rushlight: --max-steps must be a whole number from 1 up, got "-1"\n$/,
+    ],
+    [['slim', 'flip.rush'], 2, /^rushlight: slim needs a folder/],
+    [['serve', 'flip.rush', '--port', '-x'], 2, /--port/],
+    [
+      ['run', 'flip.rush', '-i', 'x=3x3:float32', '-o', '/nowhere/x.npy'],
+      1,
+      /^rushlight: ENOENT: no such file or directory/m,
+    ],
     [['--json'], 2, /^rushlight: a command is missing.*\n$/],
-    [['fly'], 2, /^rushlight: there is no command "fly"; npx rushlight has run, inspect, verify, diff, bench, types, serve and slim/],
-    [['export', 'm.pt'], 2, /^rushlight: export is a command of the exporter's program, rushlight without npx; see npx rushlight --help\n$/],
+    [
+      ['fly'],
+      2,
+      /^rushlight: there is no command "fly"; npx rushlight has run, inspect, verify, diff, bench, types, serve and slim/,
+    ],
+    [
+      ['export', 'm.pt'],
+      2,
+      /^rushlight: export is a command of the exporter's program, rushlight without npx; see npx rushlight --help\n$/,
+    ],
     [['run'], 2, /^rushlight: run needs a file; see/],
     [['run', 'a', 'b'], 2, /takes one file/],
     [['run', 'flip.rush', '--wings'], 2, /^rushlight: Unknown option '--wings'; see npx rushlight --help\n$/],
@@ -353,6 +591,7 @@ test('failures are one sentence and an exit code', () => {
 test('--help names every command', () => {
   const { status, out } = cli('--help');
   assert.equal(status, 0);
-  for (const command of ['run', 'inspect', 'verify', 'diff', 'bench', 'types']) assert.match(out, new RegExp(`^  ${command} `, 'm'));
+  for (const command of ['run', 'inspect', 'verify', 'diff', 'bench', 'types'])
+    assert.match(out, new RegExp(`^  ${command} `, 'm'));
   assert(existsSync(bin));
 });

@@ -15,28 +15,49 @@ after(() => rmSync(dir, { recursive: true }));
 
 let missing = '';
 before(() => {
-  const { status, stderr, error } = spawnSync('python3', [fileURLToPath(new URL('exported_constraints.py', import.meta.url)), dir], { encoding: 'utf8' });
-  if (error || /No module named '(torch|rushlight)'/.test(stderr)) missing = 'there is no python3 with torch and rushlight: use ./dev test';
+  const { status, stderr, error } = spawnSync(
+    'python3',
+    [fileURLToPath(new URL('exported_constraints.py', import.meta.url)), dir],
+    { encoding: 'utf8' },
+  );
+  if (error || /No module named '(torch|rushlight)'/.test(stderr))
+    missing = 'there is no python3 with torch and rushlight: use ./dev test';
   else assert.equal(status, 0, stderr);
 });
 
-const t = (/** @type {number[]} */ ...shape) => ({ data: new Float32Array(shape.reduce((a, b) => a * b, 1)).fill(2), shape });
+const t = (/** @type {number[]} */ ...shape) => ({
+  data: new Float32Array(shape.reduce((a, b) => a * b, 1)).fill(2),
+  shape,
+});
 
-for (const [file, what] of [['traced', 'a trace'], ['program', 'an ExportedProgram']]) {
+for (const [file, what] of [
+  ['traced', 'a trace'],
+  ['program', 'an ExportedProgram'],
+]) {
   test(`${what}: a constraint is enforced or the run refused`, async (c) => {
     if (missing) return c.skip(missing);
     const model = await load(readFileSync(join(dir, `${file}.rush`)));
-    assert.deepEqual(model.inputs.map((p) => p.constraints), [[{ name: 'n', min: 3, max: 8 }, { name: null, min: 6, max: 6 }], [{ name: 'n', min: 3, max: 8 }]]);
+    assert.deepEqual(
+      model.inputs.map((p) => p.constraints),
+      [
+        [
+          { name: 'n', min: 3, max: 8 },
+          { name: null, min: 6, max: 6 },
+        ],
+        [{ name: 'n', min: 3, max: 8 }],
+      ],
+    );
     for (const rows of [3, 8]) {
       const [y] = Object.values(await model.run({ x: t(rows, 6), y: t(rows) }));
-      assert.deepEqual([...(/** @type {any} */ (y).data)], new Array(6 * rows).fill(4));
+      assert.deepEqual([.../** @type {any} */ (y).data], new Array(6 * rows).fill(4));
     }
     for (const [x, y, message] of /** @type {[any, any, RegExp][]} */ ([
       [t(9, 6), t(9), /size 0 of input "x" is 9; it must be at most 8/],
       [t(2, 6), t(2), /size 0 of input "x" is 2; it must be at least 3/],
       [t(4, 5), t(4), /size 1 of input "x" is 5; it was exported as 6/],
       [t(4, 6), t(5), /size 0 of input "y" is 5 and size 0 of input "x" is 4: they must be equal/],
-    ])) await assert.rejects(model.run({ x, y }), { code: 'bad-argument', message });
+    ]))
+      await assert.rejects(model.run({ x, y }), { code: 'bad-argument', message });
     model.dispose();
   });
 }

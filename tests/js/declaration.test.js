@@ -25,20 +25,45 @@ test('each type has its TypeScript, as it is taken and as it is given', () => {
     ['__torch__.State', 'InputValue', 'Value'],
   ];
   for (const [type = '', taken, given] of rows) {
-    const text = declaration([{ name: 'forward', inputs: [port('x', type)], outputs: [port('y', type)], result: type }], 'M', 'm.rush');
+    const text = declaration(
+      [{ name: 'forward', inputs: [port('x', type)], outputs: [port('y', type)], result: type }],
+      'M',
+      'm.rush',
+    );
     const lines = text.split('\n').map((line) => line.trim());
-    assert.deepEqual([lines.find((line) => /^x\??:/.test(line)), lines.find((line) => line.startsWith('y:')), lines.find((line) => line.startsWith('result:'))],
-      [`x${type.endsWith('?') ? '?' : ''}: ${taken};`, `y: ${given};`, `result: ${given};`]);
+    assert.deepEqual(
+      [
+        lines.find((line) => /^x\??:/.test(line)),
+        lines.find((line) => line.startsWith('y:')),
+        lines.find((line) => line.startsWith('result:')),
+      ],
+      [`x${type.endsWith('?') ? '?' : ''}: ${taken};`, `y: ${given};`, `result: ${given};`],
+    );
   }
 });
 
 test('what may be left out, odd names, constraints on sizes', () => {
-  const x = port('x', 'Tensor', { dtype: 'float32', shape: [null, null, 3, null], constraints: [{ name: 'batch', min: 2, max: 8 }, null, null, { name: 'a */ b', min: 0, max: null }] });
-  const text = declaration([
-    { name: 'en-code', inputs: [x, port('in', 'int', { optional: true }), port('2', 'Tensor', { dtype: 'int64', optional: true })], outputs: [port('a', 'Tensor', { dtype: 'bool' }), port('b', 'str')], result: '(Tensor, str)' },
-    { name: 'none', inputs: [], outputs: [], result: 'NoneType' },
-  ], 'M', 'm\n.rush');
-  assert.equal(text, `// Made from m?.rush by npx rushlight types. Sizes are those of the export's examples.
+  const x = port('x', 'Tensor', {
+    dtype: 'float32',
+    shape: [null, null, 3, null],
+    constraints: [{ name: 'batch', min: 2, max: 8 }, null, null, { name: 'a */ b', min: 0, max: null }],
+  });
+  const text = declaration(
+    [
+      {
+        name: 'en-code',
+        inputs: [x, port('in', 'int', { optional: true }), port('2', 'Tensor', { dtype: 'int64', optional: true })],
+        outputs: [port('a', 'Tensor', { dtype: 'bool' }), port('b', 'str')],
+        result: '(Tensor, str)',
+      },
+      { name: 'none', inputs: [], outputs: [], result: 'NoneType' },
+    ],
+    'M',
+    'm\n.rush',
+  );
+  assert.equal(
+    text,
+    `// Made from m?.rush by npx rushlight types. Sizes are those of the export's examples.
 import type { Tensor, TensorLike } from 'rushlight';
 
 export type M = {
@@ -67,15 +92,43 @@ export type M = {
     result: null;
   };
 };
-`);
+`,
+  );
 });
 
 /** Names that mean something to TypeScript or JavaScript, and such as a file may have. */
-const NAMES = `abstract accessor any as asserts assert async await bigint boolean break case catch class const constructor continue debugger declare default
+const NAMES =
+  `abstract accessor any as asserts assert async await bigint boolean break case catch class const constructor continue debugger declare default
   defer delete do else enum export extends false finally for from function get global if implements import in infer instanceof interface intrinsic is keyof
   let module namespace never new null number object of out override package private protected public readonly require return satisfies set static string
   super switch symbol this throw true try type typeof undefined unique unknown using var void while with yield eval arguments __proto__ prototype
-  hasOwnProperty toString NaN Infinity`.split(/\s+/).concat(['', ' ', '..', '*/', "'", '"', '`', '\\', '\n', '\u2028', '\u202e', '${x}', '//', '@param', '1', '0x', 'é', '漢', '<T>', 'a-b', '#a', '\0', 'x'.repeat(10_000)]);
+  hasOwnProperty toString NaN Infinity`
+    .split(/\s+/)
+    .concat([
+      '',
+      ' ',
+      '..',
+      '*/',
+      "'",
+      '"',
+      '`',
+      '\\',
+      '\n',
+      '\u2028',
+      '\u202e',
+      '${x}',
+      '//',
+      '@param',
+      '1',
+      '0x',
+      'é',
+      '漢',
+      '<T>',
+      'a-b',
+      '#a',
+      '\0',
+      'x'.repeat(10_000),
+    ]);
 
 test('what is written parses, whatever the names are', () => {
   /** @type {string[]} */ const wrong = [];
@@ -85,11 +138,19 @@ test('what is written parses, whatever the names are', () => {
   };
   for (const name of NAMES) {
     for (const optional of [false, true]) {
-      const ports = [port(name, 'Tensor', { optional, shape: [null], constraints: [{ name, min: 0, max: null }] }), port('x', 'int', { optional })];
-      parses(declaration([{ name, inputs: ports, outputs: ports, result: '(Tensor, int)' }], 'M', `${name}.rush`), name);
+      const ports = [
+        port(name, 'Tensor', { optional, shape: [null], constraints: [{ name, min: 0, max: null }] }),
+        port('x', 'int', { optional }),
+      ];
+      parses(
+        declaration([{ name, inputs: ports, outputs: ports, result: '(Tensor, int)' }], 'M', `${name}.rush`),
+        name,
+      );
     }
   }
   assert.deepEqual(wrong, []);
-  const { parseDiagnostics } = /** @type {any} */ (ts.createSourceFile('m.d.ts', 'export type M = { args: [var: number] };', ts.ScriptTarget.Latest, true));
+  const { parseDiagnostics } = /** @type {any} */ (
+    ts.createSourceFile('m.d.ts', 'export type M = { args: [var: number] };', ts.ScriptTarget.Latest, true)
+  );
   assert(parseDiagnostics.length, 'a label that is a keyword would be seen');
 });

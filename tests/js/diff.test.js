@@ -25,8 +25,16 @@ for (const worker of [false, true]) {
 
   test(`a run that is PyTorch's agrees${where}`, async () => {
     const model = await load(tracedFile().bytes(), { ops: right, worker });
-    for (let again = 0; again < 2; again++) { // the trace has nothing of the loop itself
-      assert.deepEqual(await model.diff(), { agrees: true, compared: 4, unpaired: 1, maxAbs: 0, maxRel: 0, first: null });
+    for (let again = 0; again < 2; again++) {
+      // the trace has nothing of the loop itself
+      assert.deepEqual(await model.diff(), {
+        agrees: true,
+        compared: 4,
+        unpaired: 1,
+        maxAbs: 0,
+        maxRel: 0,
+        first: null,
+      });
     }
     assert.deepEqual([...(await model.run({ x: [1, 2] })).y.data], [16, 8]);
     model.dispose();
@@ -39,10 +47,16 @@ for (const worker of [false, true]) {
     const { agrees, compared, first } = await model.diff();
     assert.ok(!agrees && first);
     assert.equal(compared, 3);
-    assert.equal(first.node, model.graph.nodes.find((n) => n.target === 'my_ops::twice'));
+    assert.equal(
+      first.node,
+      model.graph.nodes.find((n) => n.target === 'my_ops::twice'),
+    );
     assert.equal(first.iteration, 2);
     assert.equal(first.source, 'model.py:5');
-    assert.match(first.message, /^forward, instruction 2 \(my_ops::twice\) at model\.py:5: round 2: result: 8 was wanted, 5 came/);
+    assert.match(
+      first.message,
+      /^forward, instruction 2 \(my_ops::twice\) at model\.py:5: round 2: result: 8 was wanted, 5 came/,
+    );
     assert.equal(calls, 3);
     model.dispose();
   });
@@ -56,7 +70,13 @@ test('another answer of PyTorch parts in its round', async () => {
 });
 
 test('an operator that throws ends the comparison', async () => {
-  const model = await load(tracedFile().bytes(), { ops: { 'my_ops::twice': () => { throw new Error('no'); } } });
+  const model = await load(tracedFile().bytes(), {
+    ops: {
+      'my_ops::twice': () => {
+        throw new Error('no');
+      },
+    },
+  });
   await assert.rejects(model.diff(), { code: 'operator' });
   await assert.rejects(model.diff(), { code: 'operator' });
   model.dispose();
@@ -90,28 +110,34 @@ at = data.index(weight.numpy().tobytes())
 open(sys.argv[2], "wb").write(data[:at] + (weight * 2).numpy().tobytes() + data[at + 4 * weight.numel():])
 `;
 
-test('what the exporter stores, in each binary', shown('Diff', 'in JavaScript: model.diff() and npx rushlight diff, against the trace in the file', async (t) => {
-  const good = join(dir, 'good.rush'), bad = join(dir, 'bad.rush');
-  writeFileSync(join(dir, 'make.py'), EXPORT);
-  const { status, stderr } = spawnSync('python3', [join(dir, 'make.py'), good, bad], { encoding: 'utf8' });
-  if (/No module named '(torch|rushlight)'/.test(stderr)) return t.skip('there is no python3 with torch and rushlight: use ./dev test');
-  assert.equal(status, 0, stderr);
-  for (const backend of /** @type {const} */ (['simd', 'auto'])) {
-    const model = await load(readFileSync(good), { backend });
-    const report = await model.diff();
-    assert.ok(report.agrees && report.compared >= 8, JSON.stringify(report.first?.message));
-    model.dispose();
-    const other = await load(readFileSync(bad), { backend });
-    const { first } = await other.diff();
-    assert.equal(first?.node.target, 'rush::linear');
-    assert.match(first.source, /make\.py:13$/);
-    other.dispose();
-  }
-  const bin = fileURLToPath(new URL('../../js/bin/rushlight.js', import.meta.url));
-  const run = (/** @type {string[]} */ ...args) => spawnSync(process.execPath, [bin, 'diff', ...args], { encoding: 'utf8' });
-  assert.match(run(good).stdout, /^\d+ values agree with PyTorch's/);
-  const parted = run(bad);
-  assert.equal(parted.status, 1);
-  assert.match(parted.stdout, /then they part: forward, instruction \d+ \(rush::linear\)/);
-  assert.equal(JSON.parse(run(bad, '--json').stdout).first.source.endsWith('make.py:13'), true);
-}));
+test(
+  'what the exporter stores, in each binary',
+  shown('Diff', 'in JavaScript: model.diff() and npx rushlight diff, against the trace in the file', async (t) => {
+    const good = join(dir, 'good.rush'),
+      bad = join(dir, 'bad.rush');
+    writeFileSync(join(dir, 'make.py'), EXPORT);
+    const { status, stderr } = spawnSync('python3', [join(dir, 'make.py'), good, bad], { encoding: 'utf8' });
+    if (/No module named '(torch|rushlight)'/.test(stderr))
+      return t.skip('there is no python3 with torch and rushlight: use ./dev test');
+    assert.equal(status, 0, stderr);
+    for (const backend of /** @type {const} */ (['simd', 'auto'])) {
+      const model = await load(readFileSync(good), { backend });
+      const report = await model.diff();
+      assert.ok(report.agrees && report.compared >= 8, JSON.stringify(report.first?.message));
+      model.dispose();
+      const other = await load(readFileSync(bad), { backend });
+      const { first } = await other.diff();
+      assert.equal(first?.node.target, 'rush::linear');
+      assert.match(first.source, /make\.py:13$/);
+      other.dispose();
+    }
+    const bin = fileURLToPath(new URL('../../js/bin/rushlight.js', import.meta.url));
+    const run = (/** @type {string[]} */ ...args) =>
+      spawnSync(process.execPath, [bin, 'diff', ...args], { encoding: 'utf8' });
+    assert.match(run(good).stdout, /^\d+ values agree with PyTorch's/);
+    const parted = run(bad);
+    assert.equal(parted.status, 1);
+    assert.match(parted.stdout, /then they part: forward, instruction \d+ \(rush::linear\)/);
+    assert.equal(JSON.parse(run(bad, '--json').stdout).first.source.endsWith('make.py:13'), true);
+  }),
+);

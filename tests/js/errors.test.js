@@ -26,13 +26,43 @@ test('the statuses have the names that C gives them', async () => {
 });
 
 test('C functions that JavaScript calls are exported, and no others', () => {
-  const exported = text('wasm/bridge/exports.txt').trim().split('\n').map((name) => name.slice(1));
-  const sources = ['engine/engine.js', 'engine/runtime.js', 'worker/thread.js', 'worker/threads.js', 'engine/diagnostics.js', 'engine/values.js'].map((f) => text(`js/src/${f}`).replace(/@typedef \{\([^)]*\)\} CName/, '')).join();
+  const exported = text('wasm/bridge/exports.txt')
+    .trim()
+    .split('\n')
+    .map((name) => name.slice(1));
+  const sources = [
+    'engine/engine.js',
+    'engine/runtime.js',
+    'worker/thread.js',
+    'worker/threads.js',
+    'engine/diagnostics.js',
+    'engine/values.js',
+  ]
+    .map((f) => text(`js/src/${f}`).replace(/@typedef \{\([^)]*\)\} CName/, ''))
+    .join();
   const called = new Set(sources.match(/(?<=\bc\.)\w+/g));
-  assert.deepEqual(exported.filter((name) => !called.has(name)), []);
-  assert.deepEqual([...called].filter((name) => !exported.includes(name)), []);
-  const declared = ['include/rushlight/rushlight.h', 'include/rushlight/op.h', 'include/rushlight/trace.h', 'bridge/bridge.c'].map((f) => text(`wasm/${f}`)).join();
-  assert.deepEqual(exported.filter((name) => !/^(malloc|free|_emscripten_stack_restore)$/.test(name) && !declared.includes(`${name}(`)), []);
+  assert.deepEqual(
+    exported.filter((name) => !called.has(name)),
+    [],
+  );
+  assert.deepEqual(
+    [...called].filter((name) => !exported.includes(name)),
+    [],
+  );
+  const declared = [
+    'include/rushlight/rushlight.h',
+    'include/rushlight/op.h',
+    'include/rushlight/trace.h',
+    'bridge/bridge.c',
+  ]
+    .map((f) => text(`wasm/${f}`))
+    .join();
+  assert.deepEqual(
+    exported.filter(
+      (name) => !/^(malloc|free|_emscripten_stack_restore)$/.test(name) && !declared.includes(`${name}(`),
+    ),
+    [],
+  );
 });
 
 test('an error is an Error with its facts', async () => {
@@ -49,7 +79,10 @@ test('a trap in the runtime is an internal error, and the model is gone', async 
   const engine = new Engine(await createRuntime({}));
   engine.feed(flipFile().bytes(), false);
   engine.finish();
-  assert.throws(() => engine.c.rush_value_release(0xfffffff0, 0xfffffff0), { code: 'internal', message: /^the runtime failed in rush_value_release: / });
+  assert.throws(() => engine.c.rush_value_release(0xfffffff0, 0xfffffff0), {
+    code: 'internal',
+    message: /^the runtime failed in rush_value_release: /,
+  });
   assert.throws(() => engine.usage(), { code: 'disposed' });
   engine.destroy();
 });
@@ -59,7 +92,11 @@ test('the package exports these names and no more', () => {
 });
 
 /** The frames of an error's stack that are files, the nearest first. @param {any} e */
-const frames = (e) => String(e.stack).split('\n').filter((line) => /^ +at /.test(line)).map((line) => /(\w+(?:\.\w+)*\.m?js):\d+:\d+\)?$/.exec(line)?.[1] ?? line);
+const frames = (e) =>
+  String(e.stack)
+    .split('\n')
+    .filter((line) => /^ +at /.test(line))
+    .map((line) => /(\w+(?:\.\w+)*\.m?js):\d+:\d+\)?$/.exec(line)?.[1] ?? line);
 
 /** A program that raises, and one that an operator of the user's ends. */
 function failingFile() {
@@ -74,13 +111,21 @@ function failingFile() {
 test('every error has the frame of its caller, in a worker, too, and few of its own', async () => {
   for (const worker of [false, true]) {
     const model = await load(failingFile(), { worker });
-    const deep = /** @type {(n: number, call: () => Promise<unknown>) => Promise<unknown>} */ ((n, call) => (n ? deep(n - 1, call) : call()));
+    const deep = /** @type {(n: number, call: () => Promise<unknown>) => Promise<unknown>} */ (
+      (n, call) => (n ? deep(n - 1, call) : call())
+    );
     for (const call of [
       () => model.run({ x: [1, 2] }), // the program
       () => model.run({ x: { data: [1, 2], shape: [3] } }), // an input
       () => model.run({ x: [1, 2] }, { signal: AbortSignal.abort() }),
-      () => model.call('forward', Float32Array.of(1, 2)), () => model.steps({ y: 1 }), () => model.profile({ x: [1, 2] }), () => model.setState({ a: 1 }), () => model.diff(),
-      () => load('/nowhere/m.rush', { worker }), () => load(failingFile().subarray(0, 100), { worker }), () => plan('/nowhere/m.rush'),
+      () => model.call('forward', Float32Array.of(1, 2)),
+      () => model.steps({ y: 1 }),
+      () => model.profile({ x: [1, 2] }),
+      () => model.setState({ a: 1 }),
+      () => model.diff(),
+      () => load('/nowhere/m.rush', { worker }),
+      () => load(failingFile().subarray(0, 100), { worker }),
+      () => plan('/nowhere/m.rush'),
     ]) {
       const e = await deep(12, call).catch((e) => e);
       assert(e instanceof RushlightError, String(call));
@@ -113,13 +158,28 @@ test('two that wait for what fails get an error each', async () => {
 });
 
 test('slips of everyday are told in words', async () => {
-  await assert.rejects(load(''), { code: 'bad-argument', message: 'a model must be a URL, path, Response, Blob, ReadableStream or bytes, got the string ""' });
+  await assert.rejects(load(''), {
+    code: 'bad-argument',
+    message: 'a model must be a URL, path, Response, Blob, ReadableStream or bytes, got the string ""',
+  });
   for (const worker of [false, true]) {
-    await assert.rejects(load(failingFile(), { worker, signal: /** @type {any} */ (new AbortController()) }), { code: 'bad-argument', message: 'load: signal must be an AbortSignal, got AbortController: pass controller.signal' });
+    await assert.rejects(load(failingFile(), { worker, signal: /** @type {any} */ (new AbortController()) }), {
+      code: 'bad-argument',
+      message: 'load: signal must be an AbortSignal, got AbortController: pass controller.signal',
+    });
     const model = await load(failingFile(), { worker });
-    await assert.rejects(model.run({ x: [1, 2] }, { signal: /** @type {any} */ (new AbortController()) }), { code: 'bad-argument', message: 'run: signal must be an AbortSignal, got AbortController: pass controller.signal' });
-    await assert.rejects(model.setState(/** @type {any} */ (undefined)), { code: 'bad-argument', message: 'setState: values must be an object of values by name, got undefined' });
-    await assert.rejects(model.profile({ x: [1, 2] }, { runs: -1 }), { code: 'bad-argument', message: 'profile: runs must be a whole number from 1 up, got -1' });
+    await assert.rejects(model.run({ x: [1, 2] }, { signal: /** @type {any} */ (new AbortController()) }), {
+      code: 'bad-argument',
+      message: 'run: signal must be an AbortSignal, got AbortController: pass controller.signal',
+    });
+    await assert.rejects(model.setState(/** @type {any} */ (undefined)), {
+      code: 'bad-argument',
+      message: 'setState: values must be an object of values by name, got undefined',
+    });
+    await assert.rejects(model.profile({ x: [1, 2] }, { runs: -1 }), {
+      code: 'bad-argument',
+      message: 'profile: runs must be a whole number from 1 up, got -1',
+    });
     model.dispose();
   }
 });

@@ -22,7 +22,9 @@ export class Folder {
   }
 
   /** @param {string} file @param {string | Uint8Array} content */
-  write(file, content) { writeFileSync(join(this.path, file), content); }
+  write(file, content) {
+    writeFileSync(join(this.path, file), content);
+  }
 
   /** What the command prints; it must succeed. @param {string} command @param {string[]} args */
   run(command, args, shell = false) {
@@ -36,7 +38,9 @@ export class Folder {
     this.write(file, code);
     const stdout = this.run(process.execPath, [file]);
     for (const [, call, says = ''] of code.matchAll(/(console\.log.*); \/\/ (.*)/g)) {
-      const expected = hasRelaxed() ? says : says.replace("'relaxed'", "'simd'").replace('has relaxed', 'has no relaxed');
+      const expected = hasRelaxed()
+        ? says
+        : says.replace("'relaxed'", "'simd'").replace('has relaxed', 'has no relaxed');
       assert(stdout.includes(expected.split('...')[0] ?? ''), `${call} printed\n${stdout}`);
     }
   }
@@ -48,7 +52,11 @@ export class Folder {
   }
 }
 
-/** The parts of a text that a pattern finds; there must be some. @param {string} path from the top @param {RegExp} pattern */
+/**
+ * The parts of a text that a pattern finds; there must be some.
+ * @param {string} path from the top
+ * @param {RegExp} pattern
+ */
 export function parts(path, pattern) {
   const found = readFileSync(join(top, path), 'utf8').match(pattern) ?? [];
   assert(found.length > 0, `${path} has no such examples`);

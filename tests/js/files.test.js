@@ -17,7 +17,11 @@ const tensors = {
   bool: { dtype: 'bool', shape: [2], data: Uint8Array.of(1, 0) },
   i8: { dtype: 'int8', shape: [2], data: Int8Array.of(-128, 127) },
   i16: { dtype: 'int16', shape: [1, 2], data: Int16Array.of(-32768, 5) },
-  f16: { dtype: 'float16', shape: [2], data: new (/** @type {any} */ (globalThis).Float16Array ?? Uint16Array)([1, 2]) },
+  f16: {
+    dtype: 'float16',
+    shape: [2],
+    data: new /** @type {any} */ (globalThis.Float16Array ?? Uint16Array)([1, 2]),
+  },
   c64: { dtype: 'complex64', shape: [1, 2], data: Float32Array.of(1, 2, 3, 4) },
   scalar: { dtype: 'float32', shape: [], data: Float32Array.of(7) },
   empty: { dtype: 'int64', shape: [0, 4], data: new BigInt64Array(0) },
@@ -27,13 +31,20 @@ const tensors = {
 /** @type {any} */ const c128 = { dtype: 'complex128', shape: [], data: Float64Array.of(1, -2) };
 
 test('every dtype survives a .npy file', () => {
-  for (const [name, tensor] of Object.entries({ ...tensors, c128 })) assert.deepEqual(readNpy(writeNpy(tensor)), tensor, name);
-  assert.throws(() => writeNpy(bf16), { code: 'unsupported', message: /cannot hold bfloat16; a \.safetensors file can/ });
+  for (const [name, tensor] of Object.entries({ ...tensors, c128 }))
+    assert.deepEqual(readNpy(writeNpy(tensor)), tensor, name);
+  assert.throws(() => writeNpy(bf16), {
+    code: 'unsupported',
+    message: /cannot hold bfloat16; a \.safetensors file can/,
+  });
 });
 
 test('every dtype survives a .safetensors file', () => {
   assert.deepEqual(readSafetensors(writeSafetensors({ ...tensors, bf16 })), { ...tensors, bf16 });
-  assert.throws(() => writeSafetensors({ c128 }), { code: 'unsupported', message: /cannot hold complex128; a \.npy file can/ });
+  assert.throws(() => writeSafetensors({ c128 }), {
+    code: 'unsupported',
+    message: /cannot hold complex128; a \.npy file can/,
+  });
   assert.deepEqual(readSafetensors(writeSafetensors({})), {});
 });
 
@@ -47,18 +58,39 @@ test('files are read from inside a larger buffer, and results own theirs', () =>
 });
 
 test('NumPy reads what is written, and what NumPy writes is read', (t) => {
-  const python = (/** @type {string} */ code, /** @type {Uint8Array} */ input) => execFileSync('python3', ['-c', `import sys, io, numpy as np\n${code}`], { input, stdio: ['pipe', 'pipe', 'ignore'] });
+  const python = (/** @type {string} */ code, /** @type {Uint8Array} */ input) =>
+    execFileSync('python3', ['-c', `import sys, io, numpy as np\n${code}`], {
+      input,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
   try {
     python('', new Uint8Array(0));
   } catch {
     return t.skip('there is no NumPy');
   }
-  const described = python('a = np.load(io.BytesIO(sys.stdin.buffer.read()))\nprint(a.dtype, a.shape, a.tolist())', writeNpy(tensors.i64));
+  const described = python(
+    'a = np.load(io.BytesIO(sys.stdin.buffer.read()))\nprint(a.dtype, a.shape, a.tolist())',
+    writeNpy(tensors.i64),
+  );
   assert.equal(String(described).trim(), 'int64 (2, 1) [[-9223372036854775808], [5]]');
-  const complex = python('np.save(sys.stdout.buffer, np.asfortranarray((np.arange(4) + 1j).astype(np.complex64).reshape(2, 2)))', new Uint8Array(0));
-  assert.deepEqual(readNpy(complex), { dtype: 'complex64', shape: [2, 2], data: Float32Array.of(0, 1, 1, 1, 2, 1, 3, 1) });
-  const fortran = python('np.save(sys.stdout.buffer, np.asfortranarray(np.arange(24, dtype=np.int32).reshape(2, 3, 4)))', new Uint8Array(0));
-  assert.deepEqual(readNpy(fortran), { dtype: 'int32', shape: [2, 3, 4], data: Int32Array.from({ length: 24 }, (_, i) => i) });
+  const complex = python(
+    'np.save(sys.stdout.buffer, np.asfortranarray((np.arange(4) + 1j).astype(np.complex64).reshape(2, 2)))',
+    new Uint8Array(0),
+  );
+  assert.deepEqual(readNpy(complex), {
+    dtype: 'complex64',
+    shape: [2, 2],
+    data: Float32Array.of(0, 1, 1, 1, 2, 1, 3, 1),
+  });
+  const fortran = python(
+    'np.save(sys.stdout.buffer, np.asfortranarray(np.arange(24, dtype=np.int32).reshape(2, 3, 4)))',
+    new Uint8Array(0),
+  );
+  assert.deepEqual(readNpy(fortran), {
+    dtype: 'int32',
+    shape: [2, 3, 4],
+    data: Int32Array.from({ length: 24 }, (_, i) => i),
+  });
 });
 
 test('what is no such file is refused', () => {
@@ -68,12 +100,18 @@ test('what is no such file is refused', () => {
     [() => readNpy(new Uint8Array(5)), /not a \.npy file/],
     [() => readNpy(new TextEncoder().encode('{"json": "and more"}')), /not a \.npy file/],
     [() => readNpy(npy.subarray(0, npy.length - 1)), /cut off: got 151 of 152 bytes/],
-    [() => readNpy(Buffer.from(Buffer.from(npy).toString('latin1').replace('<f4', '<u4'), 'latin1')), /elements of type '<u4'; known are <f4/],
+    [
+      () => readNpy(Buffer.from(Buffer.from(npy).toString('latin1').replace('<f4', '<u4'), 'latin1')),
+      /elements of type '<u4'; known are <f4/,
+    ],
     [() => readSafetensors(new Uint8Array(7)), /shorter than 8 bytes/],
     [() => readSafetensors(st.subarray(0, 100)), /cut off/],
     [() => readSafetensors(Uint8Array.of(2, 0, 0, 0, 0, 0, 0, 0, 120, 120)), /head is not JSON/],
     [() => readSafetensors(st.subarray(0, st.length - 4)), /range of .* does not fit/],
-    [() => readSafetensors(Buffer.from(Buffer.from(st).toString('latin1').replace('"F64"', '"F8_"'), 'latin1')), /dtype F8_; known are F32/],
+    [
+      () => readSafetensors(Buffer.from(Buffer.from(st).toString('latin1').replace('"F64"', '"F8_"'), 'latin1')),
+      /dtype F8_; known are F32/,
+    ],
   ]);
   for (const [read, message] of rows) assert.throws(read, { name: 'RushlightError', code: 'bad-file', message });
 });

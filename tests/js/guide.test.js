@@ -1,5 +1,5 @@
-// The examples of the guide's pages, in the order in which they stand there, Python and JavaScript. What an example on a page
-// makes, later ones and later pages use; those of one page in JavaScript are one program.
+// The examples of the guide's pages, in the order in which they stand there, Python and JavaScript. What an example on
+// a page makes, later ones and later pages use; those of one page in JavaScript are one program.
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -12,23 +12,33 @@ import { Folder, parts } from './examples.mjs';
 
 const guide = fileURLToPath(new URL('../../web/guide/', import.meta.url));
 /** The pages as the sidebar has them. */
-const pages = config.themeConfig.sidebar.flatMap(({ items }) => items.map(({ link }) => (link === '/' ? 'index.md' : `${link.slice(1)}.md`)));
+const pages = config.themeConfig.sidebar.flatMap(({ items }) =>
+  items.map(({ link }) => (link === '/' ? 'index.md' : `${link.slice(1)}.md`)),
+);
 const here = new Folder();
 
 test('each page is in the sidebar once', () => {
-  assert.deepEqual([...pages].sort(), readdirSync(guide).filter((file) => file.endsWith('.md')).sort());
+  assert.deepEqual(
+    [...pages].sort(),
+    readdirSync(guide)
+      .filter((file) => file.endsWith('.md'))
+      .sort(),
+  );
 });
 
 test('each link between pages leads to one', () => {
   for (const page of pages) {
-    for (const [, link = ''] of readFileSync(guide + page, 'utf8').matchAll(/\]\(\/([\w-]*)\)/g)) assert(pages.includes(`${link || 'index'}.md`), `${page}: ${link}`);
+    for (const [, link = ''] of readFileSync(guide + page, 'utf8').matchAll(/\]\(\/([\w-]*)\)/g))
+      assert(pages.includes(`${link || 'index'}.md`), `${page}: ${link}`);
   }
 });
 
 for (const page of pages) {
   const text = readFileSync(guide + page, 'utf8');
-  const examples = (/** @type {string} */ language) => [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(([, code = '']) => code).join('');
-  const python = examples('python'), js = examples('js');
+  const examples = (/** @type {string} */ language) =>
+    [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(([, code = '']) => code).join('');
+  const python = examples('python'),
+    js = examples('js');
   if (python) test(`${page}: Python`, () => void here.runPython(python));
   if (js) test(`${page}: JavaScript`, () => here.runJs(js, `${page}.mjs`));
 }
@@ -40,15 +50,46 @@ test('the table of codes in errors.md has all of them', () => {
 });
 
 test('from-onnxruntime-web.md says what becomes of each name of its API', () => {
-  const types = ['inference-session', 'env', 'tensor', 'tensor-factory', 'tensor-conversion', 'tensor-utils', 'onnx-model'].map((file) =>
-    readFileSync(new URL(`../node_modules/onnxruntime-common/dist/esm/${file}.d.ts`, import.meta.url), 'utf8')).join('').replace(/\/\*[^]*?\*\/|\/\/.*/g, '');
+  const types = [
+    'inference-session',
+    'env',
+    'tensor',
+    'tensor-factory',
+    'tensor-conversion',
+    'tensor-utils',
+    'onnx-model',
+  ]
+    .map((file) =>
+      readFileSync(new URL(`../node_modules/onnxruntime-common/dist/esm/${file}.d.ts`, import.meta.url), 'utf8'),
+    )
+    .join('')
+    .replace(/\/\*[^]*?\*\/|\/\/.*/g, '');
   const told = readFileSync(`${guide}from-onnxruntime-web.md`, 'utf8');
-  const names = ['SessionOptions', 'OnnxModelOptions', 'RunOptions', 'InferenceSession', 'InferenceSessionFactory', 'WebAssemblyFlags', 'Env', 'TypedTensorBase<', 'DataTypeMap',
-    'TensorFactory', 'ConversionUtils', 'Properties', 'TypedShapeUtils<'].flatMap((name) => {
-    const [, indent, body = ''] = types.match(new RegExp(`^( *)(?:export )?interface ${name}[^{]*{\\n([^]*?)^\\1}`, 'm'))?.slice(0, 3) ?? [];
-    const own = [...body.matchAll(new RegExp(`^${indent} {4}(?:readonly )?(\\w+)\\??[:(<]`, 'gm'))].map(([, member]) => member ?? '');
+  const names = [
+    'SessionOptions',
+    'OnnxModelOptions',
+    'RunOptions',
+    'InferenceSession',
+    'InferenceSessionFactory',
+    'WebAssemblyFlags',
+    'Env',
+    'TypedTensorBase<',
+    'DataTypeMap',
+    'TensorFactory',
+    'ConversionUtils',
+    'Properties',
+    'TypedShapeUtils<',
+  ].flatMap((name) => {
+    const [, indent, body = ''] =
+      types.match(new RegExp(`^( *)(?:export )?interface ${name}[^{]*{\\n([^]*?)^\\1}`, 'm'))?.slice(0, 3) ?? [];
+    const own = [...body.matchAll(new RegExp(`^${indent} {4}(?:readonly )?(\\w+)\\??[:(<]`, 'gm'))].map(
+      ([, member]) => member ?? '',
+    );
     assert.ok(own.length, name);
     return own;
   });
-  assert.deepEqual([...new Set(names)].filter((name) => !new RegExp(`\\b${name}\\b`).test(told)), []);
+  assert.deepEqual(
+    [...new Set(names)].filter((name) => !new RegExp(`\\b${name}\\b`).test(told)),
+    [],
+  );
 });

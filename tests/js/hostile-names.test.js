@@ -16,7 +16,9 @@ import { plan } from '../../js/src/api/load.js';
 import { ending } from './nodes.mjs';
 
 const top = fileURLToPath(new URL('../../', import.meta.url));
-const dir = mkdtempSync(join(tmpdir(), 'rush-names-')), files = join(dir, 'files'), empty = join(dir, 'empty');
+const dir = mkdtempSync(join(tmpdir(), 'rush-names-')),
+  files = join(dir, 'files'),
+  empty = join(dir, 'empty');
 after(() => rmSync(dir, { recursive: true }));
 mkdirSync(empty);
 execFileSync('python3', [join(top, 'tests/hostile_names.py'), files]);
@@ -29,10 +31,21 @@ writeFileSync(npy, writeNpy(x));
 
 /** What a terminal or an editor obeys. */
 const OBEYED = /[^\P{Cc}\t\n]|[\p{Bidi_Control}\u2028\u2029]/u;
-const before = JSON.stringify([Object.getOwnPropertyNames(Object.prototype), Object.getOwnPropertyNames(Array.prototype), Object.keys(globalThis)]);
+const before = JSON.stringify([
+  Object.getOwnPropertyNames(Object.prototype),
+  Object.getOwnPropertyNames(Array.prototype),
+  Object.keys(globalThis),
+]);
 /** Nothing of a file has run, or come to be. */
 function untouched() {
-  assert.equal(JSON.stringify([Object.getOwnPropertyNames(Object.prototype), Object.getOwnPropertyNames(Array.prototype), Object.keys(globalThis)]), before);
+  assert.equal(
+    JSON.stringify([
+      Object.getOwnPropertyNames(Object.prototype),
+      Object.getOwnPropertyNames(Array.prototype),
+      Object.keys(globalThis),
+    ]),
+    before,
+  );
   assert(!('OWNED' in globalThis));
   assert.deepEqual(readdirSync(empty), []);
 }
@@ -49,12 +62,21 @@ for (const { file, name: whole, op } of ROWS) {
       return untouched();
     }
     assert.deepEqual(Object.keys(model.methods), ['forward', name, 'fails_0']);
-    assert.deepEqual([...model.inputs, ...model.outputs].map((port) => port.name), [name, name]);
+    assert.deepEqual(
+      [...model.inputs, ...model.outputs].map((port) => port.name),
+      [name, name],
+    );
     const results = await model.run({ [name]: x });
     assert.deepEqual(Object.keys(results), [name]);
     assert.deepEqual([...results[name].data], [0, 2]);
     const [first, other] = /** @type {any} */ (await model.call(name, x, x));
-    assert.deepEqual([[...first.data], [...other.data]], [[-1, 2], [-1, 2]]);
+    assert.deepEqual(
+      [[...first.data], [...other.data]],
+      [
+        [-1, 2],
+        [-1, 2],
+      ],
+    );
     const both = await model.run({ [name]: x, y: x }, { method: name });
     assert.deepEqual(Object.keys(both).sort(), [name, 'other'].sort());
     const state = await model.state();
@@ -65,39 +87,67 @@ for (const { file, name: whole, op } of ROWS) {
     await assert.rejects(model.run({ [name]: x }, { method: 'no such method' }), { name: 'RushlightError' });
     model.dispose();
     const { methods } = await plan(bytesOf(file));
-    assert.deepEqual(methods.map((m) => m.name), ['forward', name, 'fails_0']);
+    assert.deepEqual(
+      methods.map((m) => m.name),
+      ['forward', name, 'fails_0'],
+    );
     untouched();
   });
 }
 
 /** @param {string[]} args */
 function cli(...args) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...ending, join(top, 'js/bin/rushlight.js'), ...args], { cwd: empty, encoding: 'utf8', maxBuffer: 1e8 });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...ending, join(top, 'js/bin/rushlight.js'), ...args],
+    { cwd: empty, encoding: 'utf8', maxBuffer: 1e8 },
+  );
   assert.doesNotMatch(stdout, OBEYED);
   assert.doesNotMatch(stderr, OBEYED);
   return { status, out: stdout, err: stderr };
 }
 const all = join(files, 'all.rush');
 
-for (const args of [['inspect'], ['inspect', '--json'], ['inspect', '--layers'], ['inspect', '--graph'], ['inspect', '--code'], ['inspect', '--run', '--input', 'class=2:float32'], ['verify'], ['verify', '--json'], ['run', '--input', 'class=2:float32'], ['run', '--json', '--input', 'class=2:float32'], ['bench', '--runs', '1', '--backend', 'simd', '--input', 'class=2:float32']]) {
+for (const args of [
+  ['inspect'],
+  ['inspect', '--json'],
+  ['inspect', '--layers'],
+  ['inspect', '--graph'],
+  ['inspect', '--code'],
+  ['inspect', '--run', '--input', 'class=2:float32'],
+  ['verify'],
+  ['verify', '--json'],
+  ['run', '--input', 'class=2:float32'],
+  ['run', '--json', '--input', 'class=2:float32'],
+  ['bench', '--runs', '1', '--backend', 'simd', '--input', 'class=2:float32'],
+]) {
   test(`npx rushlight ${args.join(' ')}`, () => {
     const [command = '', ...options] = args;
     const { status, out, err } = cli(command, all, ...options);
     assert.equal(status, 0, err);
     if (options.includes('--json')) JSON.parse(out);
-    if (args.length === 1 && command === 'inspect') assert.equal(out.match(/^method /gm)?.length, out.match(/^method .*$/gm)?.length);
+    if (args.length === 1 && command === 'inspect')
+      assert.equal(out.match(/^method /gm)?.length, out.match(/^method .*$/gm)?.length);
     untouched();
   });
 }
 
 test('npx rushlight run: what fails names the line of the source, of which only the first line begins at the margin', async () => {
   const { methods } = await plan(bytesOf('all.rush'));
-  const failing = methods.filter((m) => m.name.startsWith('fails_') && /^[^=]*[\n\u202e\x1b][^=]*$/.test(m.inputs[0]?.name ?? '') && (m.inputs[0]?.name.length ?? 0) < 100);
+  const failing = methods.filter(
+    (m) =>
+      m.name.startsWith('fails_') &&
+      /^[^=]*[\n\u202e\x1b][^=]*$/.test(m.inputs[0]?.name ?? '') &&
+      (m.inputs[0]?.name.length ?? 0) < 100,
+  );
   assert(failing.length > 2);
-  for (const { name, inputs: [input] } of failing) {
+  for (const {
+    name,
+    inputs: [input],
+  } of failing) {
     const { status, err } = cli('run', all, '--method', name, '--input', `${input?.name}=${npy}`);
     assert.equal(status, 1, err);
-    assert.match(err, /^rushlight: .*\n(  .*\n)*$/);
+    assert.match(err, /^rushlight: .*\n( {2}.*\n)*$/);
     assert.match(err, /\b7\b/);
   }
   untouched();
@@ -108,7 +158,7 @@ test('npx rushlight names an operator that is missing', () => {
     if (!op) continue;
     const { status, err } = cli('run', join(files, file));
     assert.equal(status, 1);
-    assert.match(err, /^rushlight: .*\n(  .*\n)*$/);
+    assert.match(err, /^rushlight: .*\n( {2}.*\n)*$/);
   }
 });
 
@@ -118,8 +168,16 @@ test('npx rushlight types writes TypeScript that parses, and says nothing but ty
   const text = readFileSync(out, 'utf8');
   assert.doesNotMatch(text, OBEYED);
   const source = ts.createSourceFile('all.d.ts', text, ts.ScriptTarget.Latest, true);
-  assert.deepEqual(/** @type {any} */ (source).parseDiagnostics.map((/** @type {any} */ d) => ts.flattenDiagnosticMessageText(d.messageText, ' ')), []);
-  assert.deepEqual(source.statements.map((s) => ts.SyntaxKind[s.kind]), ['ImportDeclaration', 'TypeAliasDeclaration']);
+  assert.deepEqual(
+    /** @type {any} */ (source).parseDiagnostics.map((/** @type {any} */ d) =>
+      ts.flattenDiagnosticMessageText(d.messageText, ' '),
+    ),
+    [],
+  );
+  assert.deepEqual(
+    source.statements.map((s) => ts.SyntaxKind[s.kind]),
+    ['ImportDeclaration', 'TypeAliasDeclaration'],
+  );
   untouched();
 });
 
@@ -128,12 +186,16 @@ test('npx rushlight serve gives a page that does not depend on the file', async 
   try {
     let said = '';
     child.stdout.setEncoding('utf8');
-    for await (const part of child.stdout) if (/http:\S+/.test(said += part)) break;
+    for await (const part of child.stdout) if (/http:\S+/.test((said += part))) break;
     const url = /http:\S+/.exec(said)?.[0] ?? '';
-    const page = await fetch(url), text = await page.text();
+    const page = await fetch(url),
+      text = await page.text();
     assert.equal(text, readFileSync(join(top, 'js/bin/page/index.html'), 'utf8'));
     assert.match(page.headers.get('content-security-policy') ?? '', /script-src 'self' 'wasm-unsafe-eval';/);
-    assert.deepEqual(new Uint8Array(await (await fetch(new URL('/model.rush', url))).arrayBuffer()), bytesOf('all.rush'));
+    assert.deepEqual(
+      new Uint8Array(await (await fetch(new URL('/model.rush', url))).arrayBuffer()),
+      bytesOf('all.rush'),
+    );
   } finally {
     child.kill();
   }

@@ -18,19 +18,32 @@ after(() => rmSync(dir, { recursive: true }));
 const npy = (name) => readNpy(readFileSync(join(dir, `${name}.npy`)));
 
 test('pictures become the tensors that torchvision makes', (t) => {
-  const { status, stderr, error } = spawnSync('python3', [fileURLToPath(new URL('torchvision_rows.py', import.meta.url)), dir], { encoding: 'utf8' });
+  const { status, stderr, error } = spawnSync(
+    'python3',
+    [fileURLToPath(new URL('torchvision_rows.py', import.meta.url)), dir],
+    { encoding: 'utf8' },
+  );
   if (error || /No module named 'torch'/.test(stderr)) return t.skip('there is no python3 with torch: use ./dev test');
   assert.equal(status, 0, stderr);
   const rows = JSON.parse(readFileSync(join(dir, 'rows.json'), 'utf8'));
   assert(rows.length > 50);
   let most = 0;
   for (const { name, picture, options } of rows) {
-    const { shape: [height = 0, width = 0], data } = npy(picture), wanted = npy(name), what = `${picture} ${JSON.stringify(options)}`;
+    const {
+        shape: [height = 0, width = 0],
+        data,
+      } = npy(picture),
+      wanted = npy(name),
+      what = `${picture} ${JSON.stringify(options)}`;
     const got = imageToTensor({ data: /** @type {Uint8Array} */ (data), width, height }, options);
     assert.deepEqual([got.dtype, got.shape], [wanted.dtype, wanted.shape], what);
-    const apart = Array.from(got.data, (v, i) => Math.abs(v - Number(wanted.data[i]))), worst = apart.reduce((a, b) => Math.max(a, b), 0);
-    if (options.like === 'pil') assert(worst < 1e-6, `${what}: ${worst}`); // the very bytes
-    else if (options.dtype === 'uint8') assert(worst <= 1 && apart.filter(Boolean).length < apart.length / 1000, `${what}: ${worst}`); // halves may go either way
+    const apart = Array.from(got.data, (v, i) => Math.abs(v - Number(wanted.data[i]))),
+      worst = apart.reduce((a, b) => Math.max(a, b), 0);
+    if (options.like === 'pil')
+      assert(worst < 1e-6, `${what}: ${worst}`); // the very bytes
+    else if (options.dtype === 'uint8')
+      // Halves may go either way
+      assert(worst <= 1 && apart.filter(Boolean).length < apart.length / 1000, `${what}: ${worst}`);
     else assert(worst < 1e-4, `${what}: ${worst}`);
     if (options.dtype !== 'uint8') most = Math.max(most, worst);
   }
@@ -41,18 +54,31 @@ test('pixels may be RGB or RGBA, layouts are what they say', () => {
   const source = { width: 2, height: 1, data: new Uint8ClampedArray([255, 0, 51, 255, 0, 255, 102, 255]) };
   const rgb = { ...source, data: Uint8Array.of(255, 0, 51, 0, 255, 102) };
   for (const [layout, shape, data] of /** @type {[any, number[], number[]][]} */ ([
-    ['nchw', [1, 3, 1, 2], [1, 0, 0, 1, 0.2, 0.4]], ['chw', [3, 1, 2], [1, 0, 0, 1, 0.2, 0.4]],
-    ['nhwc', [1, 1, 2, 3], [1, 0, 0.2, 0, 1, 0.4]], ['hwc', [1, 2, 3], [1, 0, 0.2, 0, 1, 0.4]],
+    ['nchw', [1, 3, 1, 2], [1, 0, 0, 1, 0.2, 0.4]],
+    ['chw', [3, 1, 2], [1, 0, 0, 1, 0.2, 0.4]],
+    ['nhwc', [1, 1, 2, 3], [1, 0, 0.2, 0, 1, 0.4]],
+    ['hwc', [1, 2, 3], [1, 0, 0.2, 0, 1, 0.4]],
   ])) {
-    for (const given of [source, rgb]) assert.deepEqual(imageToTensor(given, { layout }), { dtype: 'float32', shape, data: Float32Array.from(data) });
+    for (const given of [source, rgb])
+      assert.deepEqual(imageToTensor(given, { layout }), { dtype: 'float32', shape, data: Float32Array.from(data) });
   }
-  assert.deepEqual(imageToTensor(rgb, { dtype: 'uint8', layout: 'hwc' }), { dtype: 'uint8', shape: [1, 2, 3], data: rgb.data });
+  assert.deepEqual(imageToTensor(rgb, { dtype: 'uint8', layout: 'hwc' }), {
+    dtype: 'uint8',
+    shape: [1, 2, 3],
+    data: rgb.data,
+  });
   assert.deepEqual(imageToTensor(rgb, { mean: [1, 0, 0], std: 0.5 }).data, Float32Array.of(0, -2, 0, 2, 0.4, 0.8));
 });
 
 test('what is transparent shows the background, or its colour', () => {
   const rows = /** @type {[any, number[]][]} */ ([
-    [undefined, [193, 233, 253]], [0, [40, 80, 100]], [[255, 0, 0], [193, 80, 100]], [null, [100, 200, 250]],
+    [undefined, [193, 233, 253]],
+    [0, [40, 80, 100]],
+    [
+      [255, 0, 0],
+      [193, 80, 100],
+    ],
+    [null, [100, 200, 250]],
   ]);
   for (const [background, wanted] of rows) {
     const source = { data: Uint8Array.of(100, 200, 250, 102), width: 1, height: 1 };
@@ -62,9 +88,13 @@ test('what is transparent shows the background, or its colour', () => {
 });
 
 test('what is no picture, or no option, is refused with a way out', () => {
-  const data = new Uint8Array(16), good = { data, width: 2, height: 2 };
+  const data = new Uint8Array(16),
+    good = { data, width: 2, height: 2 };
   const rows = /** @type {[() => unknown, RegExp][]} */ ([
-    [() => imageToTensor(/** @type {any} */ (undefined)), /^a picture must be \{ data, width, height \} .* bytes of R, G, B and A; in a browser also an <img>.*, got undefined$/],
+    [
+      () => imageToTensor(/** @type {any} */ (undefined)),
+      /^a picture must be \{ data, width, height \} .* bytes of R, G, B and A; in a browser also an <img>.*, got undefined$/,
+    ],
     [() => imageToTensor(/** @type {any} */ (new Float32Array(4))), /, got Float32Array$/],
     [() => imageToTensor(/** @type {any} */ ({ ...good, data: new Float32Array(16) })), /, got a tensor$/],
     [() => imageToTensor(/** @type {any} */ (new Blob([]))), /, got Blob: give await createImageBitmap\(it\)$/],
@@ -74,35 +104,94 @@ test('what is no picture, or no option, is refused with a way out', () => {
     [() => imageToTensor({ ...good, width: 3 }), /^16 bytes are not 3 x 2 pixels of 4 bytes, or 3$/],
     [() => imageToTensor({ ...good, width: -2, height: -2 }), /^16 bytes are not -2 x -2 pixels/],
     [() => imageToTensor({ ...good, width: 1.6, height: 2.5 }), /^16 bytes are not/],
-    [() => imageToTensor(/** @type {any} */ ({ ...good, colorSpace: 'display-p3' })), /^the pixels are display-p3: ask getImageData for \{ colorSpace: 'srgb' \}$/],
-    [() => imageToTensor(good, /** @type {any} */ ({ resize: 5 })), /^imageToTensor: there is no option "resize"; known are layout, .*size, crop, mean/],
-    [() => imageToTensor(good, { size: 0 }), /^size must be a whole number of pixels from 1 to 65535, or \[height, width\], got 0$/],
+    [
+      () => imageToTensor(/** @type {any} */ ({ ...good, colorSpace: 'display-p3' })),
+      /^the pixels are display-p3: ask getImageData for \{ colorSpace: 'srgb' \}$/,
+    ],
+    [
+      () => imageToTensor(good, /** @type {any} */ ({ resize: 5 })),
+      /^imageToTensor: there is no option "resize"; known are layout, .*size, crop, mean/,
+    ],
+    [
+      () => imageToTensor(good, { size: 0 }),
+      /^size must be a whole number of pixels from 1 to 65535, or \[height, width\], got 0$/,
+    ],
     [() => imageToTensor(good, { size: [1, 2, 3] }), /^size must be .*, got \[1, 2, 3\]$/],
     [() => imageToTensor(good, { crop: 1.5 }), /^crop must be a whole number/],
-    [() => imageToTensor(good, { mean: [0, 0] }), /^mean must be a number, or one for each of 3 channels, got \[0, 0\]$/],
+    [
+      () => imageToTensor(good, { mean: [0, 0] }),
+      /^mean must be a number, or one for each of 3 channels, got \[0, 0\]$/,
+    ],
     [() => imageToTensor(good, { std: NaN }), /^std must be a number/],
-    [() => imageToTensor(good, { std: [1, 1, 1], channels: 1 }), /^std must be a number, or one for each of 1 channels, got \[1, 1, 1\]$/],
+    [
+      () => imageToTensor(good, { std: [1, 1, 1], channels: 1 }),
+      /^std must be a number, or one for each of 1 channels, got \[1, 1, 1\]$/,
+    ],
     [() => imageToTensor(good, { dtype: 'uint8', mean: [0.5, 0.5, 0.5] }), /^mean and std need the dtype float32$/],
-    [() => imageToTensor(good, { layout: /** @type {any} */ ('hw') }), /^imageToTensor: there is no layout "hw"; known are nchw, nhwc, chw, hwc$/],
-    [() => imageToTensor(good, { interpolation: /** @type {any} */ ('nearest') }), /there is no interpolation "nearest"; known are bilinear, bicubic$/],
-    [() => tensorToImage(/** @type {any} */ (undefined)), /^tensorToImage: a tensor must be \{ dtype, shape, data \}, got undefined$/],
-    [() => tensorToImage({ dtype: 'float32', shape: [1, 1], data: new Float32Array(1) }, { range: /** @type {any} */ (5) }), /^range must be 'auto' or \[black, white\], got 5$/],
-    [() => tensorToImage({ dtype: 'float32', shape: [2, 3, 1, 1], data: new Float32Array(6) }), /^a tensor of shape \[2,3,1,1\] is not one picture nchw of 1, 3 or 4 channels$/],
-    [() => tensorToImage({ dtype: 'float32', shape: [3, 1, 2], data: new Float32Array(6) }, { layout: 'hwc' }), /shape \[3,1,2\] is not one picture hwc/],
-    [() => tensorToImage({ dtype: 'float32', shape: [1, 1], data: new Float32Array(1) }, { colormap: /** @type {any} */ ('jet') }), /there is no colormap "jet"; known are gray, viridis, turbo$/],
-    [() => tensorToImage({ dtype: 'float32', shape: [1, 1], data: new Float32Array(1) }, /** @type {any} */ ({ cmap: 'gray' })), /there is no option "cmap"/],
+    [
+      () => imageToTensor(good, { layout: /** @type {any} */ ('hw') }),
+      /^imageToTensor: there is no layout "hw"; known are nchw, nhwc, chw, hwc$/,
+    ],
+    [
+      () => imageToTensor(good, { interpolation: /** @type {any} */ ('nearest') }),
+      /there is no interpolation "nearest"; known are bilinear, bicubic$/,
+    ],
+    [
+      () => tensorToImage(/** @type {any} */ (undefined)),
+      /^tensorToImage: a tensor must be \{ dtype, shape, data \}, got undefined$/,
+    ],
+    [
+      () =>
+        tensorToImage(
+          { dtype: 'float32', shape: [1, 1], data: new Float32Array(1) },
+          { range: /** @type {any} */ (5) },
+        ),
+      /^range must be 'auto' or \[black, white\], got 5$/,
+    ],
+    [
+      () => tensorToImage({ dtype: 'float32', shape: [2, 3, 1, 1], data: new Float32Array(6) }),
+      /^a tensor of shape \[2,3,1,1\] is not one picture nchw of 1, 3 or 4 channels$/,
+    ],
+    [
+      () => tensorToImage({ dtype: 'float32', shape: [3, 1, 2], data: new Float32Array(6) }, { layout: 'hwc' }),
+      /shape \[3,1,2\] is not one picture hwc/,
+    ],
+    [
+      () =>
+        tensorToImage(
+          { dtype: 'float32', shape: [1, 1], data: new Float32Array(1) },
+          { colormap: /** @type {any} */ ('jet') },
+        ),
+      /there is no colormap "jet"; known are gray, viridis, turbo$/,
+    ],
+    [
+      () =>
+        tensorToImage(
+          { dtype: 'float32', shape: [1, 1], data: new Float32Array(1) },
+          /** @type {any} */ ({ cmap: 'gray' }),
+        ),
+      /there is no option "cmap"/,
+    ],
   ]);
   for (const [call, message] of rows) assert.throws(call, { name: 'RushlightError', code: 'bad-argument', message });
 });
 
 test('a tensor becomes the picture that it was', () => {
-  const data = Uint8Array.from({ length: 4 * 3 * 5 }, (_, i) => (i % 4 === 3 ? 255 : (i * 7) % 256)), source = { data, width: 5, height: 3 };
+  const data = Uint8Array.from({ length: 4 * 3 * 5 }, (_, i) => (i % 4 === 3 ? 255 : (i * 7) % 256)),
+    source = { data, width: 5, height: 3 };
   const normal = { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] };
   for (const layout of /** @type {const} */ (['nchw', 'nhwc', 'chw', 'hwc'])) {
     for (const options of [{ layout }, { layout, ...normal }]) {
-      assert.deepEqual(tensorToImage(imageToTensor(source, options), options), { data: new Uint8ClampedArray(data), width: 5, height: 3 });
+      assert.deepEqual(tensorToImage(imageToTensor(source, options), options), {
+        data: new Uint8ClampedArray(data),
+        width: 5,
+        height: 3,
+      });
     }
-    assert.deepEqual(tensorToImage(imageToTensor(source, { layout, dtype: 'uint8' }), { layout }).data, new Uint8ClampedArray(data));
+    assert.deepEqual(
+      tensorToImage(imageToTensor(source, { layout, dtype: 'uint8' }), { layout }).data,
+      new Uint8ClampedArray(data),
+    );
   }
 });
 
@@ -110,27 +199,45 @@ test('values are rounded and clamped as torchvision saves them, ranges and alpha
   /** @param {any} tensor @param {any} [options] */
   const bytes = (tensor, options) => [...tensorToImage(tensor, options).data];
   const grey = (/** @type {number[]} */ ...values) => values.flatMap((v) => [v, v, v, 255]);
-  const f32 = (/** @type {number[]} */ ...data) => ({ dtype: 'float32', shape: [1, data.length], data: Float32Array.from(data) });
-  assert.deepEqual(bytes(f32(0, 1, -1, 2, 0.5, 0.4 / 255, 0.6 / 255, NaN, Infinity)), grey(0, 255, 0, 255, 128, 0, 1, 0, 255));
+  const f32 = (/** @type {number[]} */ ...data) => ({
+    dtype: 'float32',
+    shape: [1, data.length],
+    data: Float32Array.from(data),
+  });
+  assert.deepEqual(
+    bytes(f32(0, 1, -1, 2, 0.5, 0.4 / 255, 0.6 / 255, NaN, Infinity)),
+    grey(0, 255, 0, 255, 128, 0, 1, 0, 255),
+  );
   assert.deepEqual(bytes(f32(-2, NaN, 6, 2, -Infinity), { range: 'auto' }), grey(0, 0, 255, 128, 0));
   assert.deepEqual(bytes(f32(7, 7), { range: 'auto' }), grey(0, 0));
   assert.deepEqual(bytes(f32(10, 15), { range: [10, 20] }), grey(0, 128));
   assert.deepEqual(bytes(f32(0, 1), { mean: 0.5, std: 0.25 }), grey(128, 191));
   assert.deepEqual(bytes({ dtype: 'bool', shape: [1, 1, 2, 1], data: Uint8Array.of(1, 0) }), grey(255, 0));
   assert.deepEqual(bytes({ dtype: 'int64', shape: [1, 2], data: BigInt64Array.of(255n, 51n) }), grey(255, 51));
-  assert.deepEqual(bytes({ dtype: 'int32', shape: [2, 1], data: Int32Array.of(0, 20) }, { layout: 'hwc', range: [0, 20] }), grey(0, 255));
-  assert.deepEqual(bytes({ dtype: 'float32', shape: [4, 1, 1], data: Float32Array.of(1, 0, 0.2, 0.4) }), [255, 0, 51, 102]);
+  assert.deepEqual(
+    bytes({ dtype: 'int32', shape: [2, 1], data: Int32Array.of(0, 20) }, { layout: 'hwc', range: [0, 20] }),
+    grey(0, 255),
+  );
+  assert.deepEqual(
+    bytes({ dtype: 'float32', shape: [4, 1, 1], data: Float32Array.of(1, 0, 0.2, 0.4) }),
+    [255, 0, 51, 102],
+  );
 });
 
 test('colour maps are those of matplotlib, within one of 255', () => {
   // Of matplotlib's 256 colours every 15th.
   const maps = {
-    viridis: '440154 481769 472a7a 433d84 3d4e8a 355e8d 2e6d8e 297b8e 23898e 1f978b 21a585 2eb37c 46c06f 65cb5e 89d548 b0dd2f d8e219 fde725',
-    turbo: '30123b 3f3e9c 4666dd 458cfd 2fb2f4 1ad4d0 22ebaa 52fa7a 8bff4b b7f735 dbe236 f5c53a fea130 f9751d e84b0c ce2d04 a91601 7a0403',
+    viridis:
+      '440154 481769 472a7a 433d84 3d4e8a 355e8d 2e6d8e 297b8e 23898e 1f978b 21a585 2eb37c 46c06f 65cb5e 89d548 b0dd2f d8e219 fde725',
+    turbo:
+      '30123b 3f3e9c 4666dd 458cfd 2fb2f4 1ad4d0 22ebaa 52fa7a 8bff4b b7f735 dbe236 f5c53a fea130 f9751d e84b0c ce2d04 a91601 7a0403',
   };
   for (const [colormap, colours] of Object.entries(maps)) {
     const wanted = Buffer.from(colours.replaceAll(' ', ''), 'hex');
-    const { data } = tensorToImage({ dtype: 'float32', shape: [1, 18], data: Float32Array.from({ length: 18 }, (_, i) => i / 17) }, { colormap: /** @type {any} */ (colormap) });
+    const { data } = tensorToImage(
+      { dtype: 'float32', shape: [1, 18], data: Float32Array.from({ length: 18 }, (_, i) => i / 17) },
+      { colormap: /** @type {any} */ (colormap) },
+    );
     wanted.forEach((v, i) => {
       const got = Number(data[Math.floor(i / 3) * 4 + (i % 3)]);
       assert(Math.abs(got - v) <= 1, `${colormap}, colour ${Math.floor(i / 3)}: ${got} for ${v}`);

@@ -1,5 +1,5 @@
-// Whatever a caller passes or throws: a RushlightError with a code and the caller's frame comes of it, or an answer; never a bare error, and
-// never a rejection that nobody handles (rejections.mjs).
+// Whatever a caller passes or throws: a RushlightError with a code and the caller's frame comes of it, or an answer;
+// never a bare error, and never a rejection that nobody handles (rejections.mjs).
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -16,28 +16,75 @@ import { imageToTensor, tensorToImage } from '../../js/src/media/image.js';
 import { RushlightError, load, plan } from '../../js/src/index.js';
 import { readNpy, writeNpy } from '../../js/src/media/npy.js';
 import { readSafetensors, writeSafetensors } from '../../js/src/media/safetensors.js';
-import { RushFile, flipFile, tracedFile } from './build-rush.mjs';
+import { flipFile, tracedFile } from './build-rush.mjs';
 
-/** A program with all that can be called: an operator of the user's, a test vector with a trace, an attribute that it changes. */
+/**
+ * A program with all that can be called: an operator of the user's, a test vector with a trace, an attribute that it
+ * changes.
+ */
 function fullFile() {
   const f = tracedFile();
   f.attribute('count', 'int', f.int(0));
   return f.bytes();
 }
 const twice = (/** @type {any} */ x) => ({ ...x, data: x.data.map((/** @type {number} */ v) => 2 * v) });
-const flip = flipFile().bytes(), full = fullFile();
+const flip = flipFile().bytes(),
+  full = fullFile();
 
 /** Values of every kind, some of which are right here or there. @type {[string, () => any][]} */
 const VALUES = [
-  ['undefined', () => undefined], ['null', () => null], ['0', () => 0], ['-1', () => -1], ['1.5', () => 1.5], ['NaN', () => NaN], ["''", () => ''], ["'x'", () => 'x'],
-  ['7n', () => 7n], ['true', () => true], ['a symbol', () => Symbol('s')], ['a function', () => () => 1], ['[]', () => []], ['[[-1, 4], "8"]', () => [[-1, 4], '8']],
-  ['{}', () => ({})], ['a Map', () => new Map([['x', 1]])], ['a controller', () => new AbortController()], ['a promise', () => Promise.resolve(1)],
-  ['no prototype', () => Object.create(null)], ['a proxy', () => new Proxy({ data: [1] }, {})],
-  ['what holds itself', () => { const a = /** @type {any[]} */ ([]); a.push(a); return a; }],
+  ['undefined', () => undefined],
+  ['null', () => null],
+  ['0', () => 0],
+  ['-1', () => -1],
+  ['1.5', () => 1.5],
+  ['NaN', () => NaN],
+  ["''", () => ''],
+  ["'x'", () => 'x'],
+  ['7n', () => 7n],
+  ['true', () => true],
+  ['a symbol', () => Symbol('s')],
+  ['a function', () => () => 1],
+  ['[]', () => []],
+  ['[[-1, 4], "8"]', () => [[-1, 4], '8']],
+  ['{}', () => ({})],
+  ['a Map', () => new Map([['x', 1]])],
+  ['a controller', () => new AbortController()],
+  ['a promise', () => Promise.resolve(1)],
+  ['no prototype', () => Object.create(null)],
+  ['a proxy', () => new Proxy({ data: [1] }, {})],
+  [
+    'what holds itself',
+    () => {
+      const a = /** @type {any[]} */ ([]);
+      a.push(a);
+      return a;
+    },
+  ],
 ];
 
 /** What is looked into. @type {typeof VALUES} */
-const INPUTS = [...VALUES, ['a getter that throws', () => ({ get data() { throw new Error('mine'); } })], ['one within', () => [{ get data() { throw new Error('mine'); } }]]];
+const INPUTS = [
+  ...VALUES,
+  [
+    'a getter that throws',
+    () => ({
+      get data() {
+        throw new Error('mine');
+      },
+    }),
+  ],
+  [
+    'one within',
+    () => [
+      {
+        get data() {
+          throw new Error('mine');
+        },
+      },
+    ],
+  ],
+];
 
 /** @type {import('node:http').Server} */ let server;
 let url = '';
@@ -77,7 +124,13 @@ async function tried(what, call) {
   } catch (/** @type {any} */ e) {
     assert(e instanceof RushlightError, `${what}: ${e?.stack ?? String(e)}`);
     assert(CODES.includes(e.code) && e.code !== 'internal', `${what}: ${e.code}: ${e.stack}`);
-    assert(e.message.length > 10 && !/\bis not a function|undefined \(reading|Cannot (read|convert)/.test(e.message.replace(/^cannot read http.*/s, '')) /* as fetch() says it */, `${what}: ${e.message}`);
+    assert(
+      e.message.length > 10 &&
+        !/\bis not a function|undefined \(reading|Cannot (read|convert)/.test(
+          e.message.replace(/^cannot read http.*/s, ''),
+        ) /* as fetch() says it */,
+      `${what}: ${e.message}`,
+    );
     assert(/misuse\.test\.js/.test(String(e.stack)), `${what}: ${e.stack}`);
     assert(e.stack?.includes(e.message), `${what}: ${e.stack}`);
     return e;
@@ -92,7 +145,19 @@ async function triedWithAll(what, call, values = VALUES) {
   }
 }
 
-const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'threads', 'ops', 'worker', 'limits', 'cache', 'integrity', 'request'];
+const OPTIONS = [
+  'signal',
+  'onProgress',
+  'wasm',
+  'backend',
+  'threads',
+  'ops',
+  'worker',
+  'limits',
+  'cache',
+  'integrity',
+  'request',
+];
 
 test('load() and plan() of what is no source, with options that are none', async () => {
   await triedWithAll('load', (v) => load(v));
@@ -101,20 +166,40 @@ test('load() and plan() of what is no source, with options that are none', async
   await triedWithAll('load with integrity', (v) => load(v, { integrity: 'sha256-' + 'A'.repeat(43) }));
   await triedWithAll('options', (v) => load(flip, v));
   await triedWithAll('options of plan', (v) => plan(flip, v));
-  await triedWithAll('a stream of these', (v) => load(/** @type {any} */ (new ReadableStream({ start(c) { c.enqueue(v); c.close(); } }))));
+  await triedWithAll('a stream of these', (v) =>
+    load(
+      /** @type {any} */ (
+        new ReadableStream({
+          start(c) {
+            c.enqueue(v);
+            c.close();
+          },
+        })
+      ),
+    ),
+  );
 });
 
 for (const [way, base] of WAYS) {
-  test(`every option of load() with values of every kind, ${way}`, { skip: way === WAYS.at(-1)?.[0] && 'one by one is enough' }, async () => {
-    for (const option of OPTIONS) await triedWithAll(option, (v) => load(`${url}/flip.rush`, { ...base(), [option]: v }));
-    await triedWithAll('limits.bytes', (v) => load(`${url}/flip.rush`, { ...base(), limits: { bytes: v } }));
-    await triedWithAll('limits.steps', (v) => load(`${url}/flip.rush`, { ...base(), limits: { steps: v } }));
-    await triedWithAll('wasm.simd', (v) => load(`${url}/flip.rush`, { ...base(), backend: 'simd', wasm: { simd: v } }));
-    await triedWithAll('request.headers', (v) => load(`${url}/flip.rush`, { ...base(), request: { headers: v } }));
-    await triedWithAll('request.method', (v) => load(`${url}/flip.rush`, { ...base(), request: { method: v } }));
-    await triedWithAll('ops', (v) => load(`${url}/full.rush`, { ...base(), ops: { 'my_ops::twice': v } }));
-    await triedWithAll('schema', (v) => load(`${url}/full.rush`, { ...base(), ops: { 'my_ops::twice': { schema: v, run: twice } } }));
-  });
+  test(
+    `every option of load() with values of every kind, ${way}`,
+    { skip: way === WAYS.at(-1)?.[0] && 'one by one is enough' },
+    async () => {
+      for (const option of OPTIONS)
+        await triedWithAll(option, (v) => load(`${url}/flip.rush`, { ...base(), [option]: v }));
+      await triedWithAll('limits.bytes', (v) => load(`${url}/flip.rush`, { ...base(), limits: { bytes: v } }));
+      await triedWithAll('limits.steps', (v) => load(`${url}/flip.rush`, { ...base(), limits: { steps: v } }));
+      await triedWithAll('wasm.simd', (v) =>
+        load(`${url}/flip.rush`, { ...base(), backend: 'simd', wasm: { simd: v } }),
+      );
+      await triedWithAll('request.headers', (v) => load(`${url}/flip.rush`, { ...base(), request: { headers: v } }));
+      await triedWithAll('request.method', (v) => load(`${url}/flip.rush`, { ...base(), request: { method: v } }));
+      await triedWithAll('ops', (v) => load(`${url}/full.rush`, { ...base(), ops: { 'my_ops::twice': v } }));
+      await triedWithAll('schema', (v) =>
+        load(`${url}/full.rush`, { ...base(), ops: { 'my_ops::twice': { schema: v, run: twice } } }),
+      );
+    },
+  );
 
   test(`every function of a model with values of every kind, ${way}`, async () => {
     const model = await load(`${url}/full.rush`, { ...base(), ops: { 'my_ops::twice': twice } });
@@ -123,9 +208,13 @@ for (const [way, base] of WAYS) {
       await triedWithAll(`${name}: inputs`, (v) => ended(model[name](v)), INPUTS);
       await triedWithAll(`${name}: x`, (v) => ended(model[name]({ x: v })), INPUTS);
       await triedWithAll(`${name}: options`, (v) => ended(model[name]({ x }, v)));
-      for (const option of ['method', 'signal', 'outputs', 'transfer', 'yield', 'runs']) await triedWithAll(`${name}: ${option}`, (v) => ended(/** @type {any} */ (model)[name]({ x }, { [option]: v })));
+      for (const option of ['method', 'signal', 'outputs', 'transfer', 'yield', 'runs'])
+        await triedWithAll(`${name}: ${option}`, (v) =>
+          ended(/** @type {any} */ (model)[name]({ x }, { [option]: v })),
+        );
     }
-    for (const key of ['data', 'shape', 'dtype', 'dims']) await triedWithAll(`x.${key}`, (v) => model.run({ x: { data: x, [key]: v } }));
+    for (const key of ['data', 'shape', 'dtype', 'dims'])
+      await triedWithAll(`x.${key}`, (v) => model.run({ x: { data: x, [key]: v } }));
     await triedWithAll('transfer: [v]', (v) => model.run({ x: Float32Array.of(1, 2) }, { transfer: [v] }));
     await triedWithAll('call', (v) => model.call(v, x));
     await triedWithAll('call: x', (v) => model.call('forward', v), INPUTS);
@@ -134,7 +223,8 @@ for (const [way, base] of WAYS) {
     await triedWithAll('setState: count', (v) => model.setState({ count: v }), INPUTS);
     await triedWithAll('manualSeed', (v) => model.manualSeed(v));
     await triedWithAll('diff', (v) => model.diff(v));
-    for (const name of /** @type {const} */ (['verify', 'memory', 'state', 'reset'])) await triedWithAll(name, (v) => /** @type {any} */ (model)[name](v));
+    for (const name of /** @type {const} */ (['verify', 'memory', 'state', 'reset']))
+      await triedWithAll(name, (v) => /** @type {any} */ (model)[name](v));
     assert.deepEqual([...(await model.run({ x })).y.data], [16, 8], 'the model goes on');
     const steps = await model.steps({ x });
     await triedWithAll('next', (v) => steps.next(v));
@@ -143,15 +233,47 @@ for (const [way, base] of WAYS) {
     await triedWithAll('replace', (v) => steps.replace(v, v));
     steps.end();
     model.dispose();
-    for (const name of ['run', 'call', 'steps', 'profile', 'verify', 'diff', 'memory', 'state', 'setState', 'reset', 'manualSeed']) {
-      const e = await tried(name, () => /** @type {any} */ (model)[name](name === 'call' ? 'forward' : name === 'manualSeed' || name === 'diff' ? 0 : name === 'setState' ? {} : { x }, x === undefined ? x : name === 'call' ? x : undefined));
+    for (const name of [
+      'run',
+      'call',
+      'steps',
+      'profile',
+      'verify',
+      'diff',
+      'memory',
+      'state',
+      'setState',
+      'reset',
+      'manualSeed',
+    ]) {
+      const e = await tried(name, () =>
+        /** @type {any} */ (model)[name](
+          name === 'call' ? 'forward' : name === 'manualSeed' || name === 'diff' ? 0 : name === 'setState' ? {} : { x },
+          x === undefined ? x : name === 'call' ? x : undefined,
+        ),
+      );
       assert.equal(e.code, 'disposed', name);
     }
   });
 
   test(`functions of the caller that throw or reject, ${way}`, async () => {
-    for (const thrown of [new Error('mine'), 'mine', undefined, Symbol('mine'), Object.create(null), new RushlightError('bad-file', 'mine, too')]) {
-      for (const fail of [() => { throw thrown; }, async () => { throw thrown; }, () => Promise.reject(thrown)]) {
+    for (const thrown of [
+      new Error('mine'),
+      'mine',
+      undefined,
+      Symbol('mine'),
+      Object.create(null),
+      new RushlightError('bad-file', 'mine, too'),
+    ]) {
+      for (const fail of [
+        () => {
+          throw thrown;
+        },
+        async () => {
+          throw thrown;
+        },
+        () => Promise.reject(thrown),
+      ]) {
         const e = await tried('onProgress', () => load(`${url}/flip.rush`, { ...base(), onProgress: fail }));
         assert.deepEqual([e.code, e.cause], ['callback', thrown]);
         const model = await load(`${url}/full.rush`, { ...base(), ops: { 'my_ops::twice': fail } });
@@ -174,14 +296,19 @@ for (const [way, base] of WAYS) {
 
   test(`an abort is an AbortError, ${way}`, async () => {
     for (const reason of [new Error('enough'), 'enough', undefined]) {
-      const aborted = AbortSignal.abort(reason), check = (/** @type {any} */ e) => {
-        assert.deepEqual([e.name, e.code], ['AbortError', 'aborted']);
-        assert(reason === undefined ? e.cause?.name === 'AbortError' : e.cause === reason);
-        assert.match(String(e), /^AbortError: .* was aborted/);
-      };
+      const aborted = AbortSignal.abort(reason),
+        check = (/** @type {any} */ e) => {
+          assert.deepEqual([e.name, e.code], ['AbortError', 'aborted']);
+          assert(reason === undefined ? e.cause?.name === 'AbortError' : e.cause === reason);
+          assert.match(String(e), /^AbortError: .* was aborted/);
+        };
       check(await tried('load', () => load(`${url}/flip.rush`, { ...base(), signal: aborted })));
       const control = new AbortController();
-      check(await tried('load', () => load(`${url}/flip.rush`, { ...base(), signal: control.signal, onProgress: () => control.abort(reason) })));
+      check(
+        await tried('load', () =>
+          load(`${url}/flip.rush`, { ...base(), signal: control.signal, onProgress: () => control.abort(reason) }),
+        ),
+      );
       const model = await load(`${url}/full.rush`, { ...base(), ops: { 'my_ops::twice': twice } });
       check(await tried('run', () => model.run({ x: [1, 2] }, { signal: aborted })));
       check(await tried('profile', () => model.profile({ x: [1, 2] }, { signal: aborted })));
@@ -201,15 +328,27 @@ test('cached() and its cache with values of every kind, and functions that throw
   const source = `${url}/flip.rush`;
   await triedWithAll('cached', (v) => cached(v, { cache: folder }));
   await triedWithAll('options', (v) => cached(source, v ?? { cache: folder }));
-  for (const option of ['cache', 'integrity', 'request', 'signal', 'retries', 'wait']) await triedWithAll(option, (v) => cached(source, { cache: folder, [option]: v }));
+  for (const option of ['cache', 'integrity', 'request', 'signal', 'retries', 'wait'])
+    await triedWithAll(option, (v) => cached(source, { cache: folder, [option]: v }));
   for (const f of [list, size, clear]) {
     await triedWithAll(f.name, (v) => f({ cache: v ?? folder }));
     await triedWithAll(f.name, (v) => f(v ?? { cache: folder }));
   }
   await triedWithAll('remove', (v) => remove(v, { cache: folder }));
-  const broken = createServer((_, response) => { response.writeHead(200, { 'content-length': '100000', etag: '"1"' }); response.write(flip.subarray(0, 10)); response.socket?.end(); });
+  const broken = createServer((_, response) => {
+    response.writeHead(200, { 'content-length': '100000', etag: '"1"' });
+    response.write(flip.subarray(0, 10));
+    response.socket?.end();
+  });
   await new Promise((resolve) => broken.listen(0, '127.0.0.1', () => resolve(undefined)));
-  for (const wait of [() => { throw new Error('mine'); }, async () => { throw new Error('mine'); }]) {
+  for (const wait of [
+    () => {
+      throw new Error('mine');
+    },
+    async () => {
+      throw new Error('mine');
+    },
+  ]) {
     const at = `http://127.0.0.1:${/** @type {any} */ (broken.address()).port}/m.rush`;
     const e = await tried('wait', async () => load(await cached(at, { cache: folder, wait })));
     assert.deepEqual([e.code, e.cause.message], ['callback', 'mine']);
@@ -229,36 +368,70 @@ test('the tools of fx with values of every kind, and functions that throw', asyn
   }
   assert.equal((await tried('x', () => new Interpreter(model).run({ x: new Uint16Array(2) }))).input, 'x');
   for (const name of ['runNode', 'placeholder', 'callFunction', 'output']) {
-    for (const fail of [() => { throw new Error('mine'); }, async () => { throw new Error('mine'); }]) {
+    for (const fail of [
+      () => {
+        throw new Error('mine');
+      },
+      async () => {
+        throw new Error('mine');
+      },
+    ]) {
       const own = /** @type {any} */ (new Interpreter(model));
       own[name] = fail;
       const e = await tried(name, () => own.run({ x: [1, 2] }));
       assert.deepEqual([e.code, e.cause.message], ['callback', 'mine'], name);
     }
-    await triedWithAll(`${name} gives`, (v) => Object.assign(/** @type {any} */ (new Interpreter(model)), { [name]: () => v }).run({ x: [1, 2] }), INPUTS);
+    await triedWithAll(
+      `${name} gives`,
+      (v) => Object.assign(/** @type {any} */ (new Interpreter(model)), { [name]: () => v }).run({ x: [1, 2] }),
+      INPUTS,
+    );
   }
   await triedWithAll('tabular', (v) => tabular(v));
   await triedWithAll('tabular: columns', (v) => tabular(model.graph, v));
   const { log } = console;
   console.log = () => {};
-  await triedWithAll('printTabular', (v) => printTabular(v)).finally(() => { console.log = log; });
+  await triedWithAll('printTabular', (v) => printTabular(v)).finally(() => {
+    console.log = log;
+  });
   assert.deepEqual([...(await model.run({ x: [1, 2] })).y.data], [16, 8], 'the model goes on');
   model.dispose();
 });
 
 test('pictures, sound and files with values of every kind', async () => {
-  const grey = { width: 2, height: 1, data: new Uint8Array(8) }, tensor = { dtype: 'float32', shape: [1, 1, 2], data: Float32Array.of(0, 1) };
+  const grey = { width: 2, height: 1, data: new Uint8Array(8) },
+    tensor = { dtype: 'float32', shape: [1, 1, 2], data: Float32Array.of(0, 1) };
   await triedWithAll('imageToTensor', (v) => imageToTensor(v));
   await triedWithAll('imageToTensor: options', (v) => imageToTensor(grey, v));
-  for (const option of ['size', 'crop', 'mean', 'std', 'layout', 'dtype', 'interpolation', 'like', 'channels', 'background']) await triedWithAll(option, (v) => imageToTensor(grey, { [option]: v }));
-  for (const key of ['width', 'height', 'data', 'colorSpace']) await triedWithAll(key, (v) => imageToTensor({ ...grey, [key]: v }));
+  for (const option of [
+    'size',
+    'crop',
+    'mean',
+    'std',
+    'layout',
+    'dtype',
+    'interpolation',
+    'like',
+    'channels',
+    'background',
+  ])
+    await triedWithAll(option, (v) => imageToTensor(grey, { [option]: v }));
+  for (const key of ['width', 'height', 'data', 'colorSpace'])
+    await triedWithAll(key, (v) => imageToTensor({ ...grey, [key]: v }));
   await triedWithAll('tensorToImage', (v) => tensorToImage(v));
-  for (const key of ['dtype', 'shape', 'data']) await triedWithAll(key, (v) => tensorToImage(/** @type {any} */ ({ ...tensor, [key]: v })));
-  for (const option of ['layout', 'mean', 'std', 'range', 'colormap']) await triedWithAll(option, (v) => tensorToImage(/** @type {any} */ (tensor), { [option]: v }));
+  for (const key of ['dtype', 'shape', 'data'])
+    await triedWithAll(key, (v) => tensorToImage(/** @type {any} */ ({ ...tensor, [key]: v })));
+  for (const option of ['layout', 'mean', 'std', 'range', 'colormap'])
+    await triedWithAll(option, (v) => tensorToImage(/** @type {any} */ (tensor), { [option]: v }));
   await triedWithAll('audioToTensor', (v) => audioToTensor(v));
-  for (const option of ['sampleRate', 'from', 'mono']) await triedWithAll(option, (v) => audioToTensor(new Float32Array(8), { from: 8000, sampleRate: 16000, [option]: v }));
+  for (const option of ['sampleRate', 'from', 'mono'])
+    await triedWithAll(option, (v) =>
+      audioToTensor(new Float32Array(8), { from: 8000, sampleRate: 16000, [option]: v }),
+    );
   await triedWithAll('tensorToAudio', (v) => tensorToAudio(v, { sampleRate: 8000 }));
-  await triedWithAll('tensorToAudio: options', (v) => tensorToAudio(/** @type {any} */ ({ dtype: 'float32', shape: [2], data: new Float32Array(2) }), v));
+  await triedWithAll('tensorToAudio: options', (v) =>
+    tensorToAudio(/** @type {any} */ ({ dtype: 'float32', shape: [2], data: new Float32Array(2) }), v),
+  );
   for (const f of [readNpy, readSafetensors, writeNpy, writeSafetensors]) await triedWithAll(f.name, (v) => f(v));
   for (const key of ['dtype', 'shape', 'data']) {
     await triedWithAll(key, (v) => writeNpy(/** @type {any} */ ({ ...tensor, [key]: v })));

@@ -6,7 +6,11 @@ import test from 'node:test';
 import { RushlightError, load as loadModel } from '../../js/src/index.js';
 import { RushFile } from './build-rush.mjs';
 
-const F = (/** @type {number[]} */ ...v) => ({ dtype: /** @type {const} */ ('float32'), shape: [v.length], data: Float32Array.from(v) });
+const F = (/** @type {number[]} */ ...v) => ({
+  dtype: /** @type {const} */ ('float32'),
+  shape: [v.length],
+  data: Float32Array.from(v),
+});
 const TWICE = 'my_ops::twice(Tensor x, float by=2.0) -> Tensor';
 
 /**
@@ -15,21 +19,32 @@ const TWICE = 'my_ops::twice(Tensor x, float by=2.0) -> Tensor';
  */
 function caller(schema, types = ['Tensor'], results = ['Tensor'], name = schema.slice(0, schema.indexOf('('))) {
   const f = new RushFile();
-  f.method('forward', {
-    inputs: types.map((type, i) => ({ name: `x${i}`, type })),
-    outputs: results.map((type, i) => ({ name: `y${i}`, type })),
-    result: results.length === 1 ? results[0] : results.length ? `(${results.join(', ')})` : 'NoneType',
-  }, (m, ...x) => {
-    m.at = f.source('net.py', 7);
-    const out = m.ops(name, x, results, schema);
-    return out.length === 1 ? out[0] : out.length ? m.op('prim::TupleConstruct', out, `(${results.join(', ')})`) : f.none();
-  });
+  f.method(
+    'forward',
+    {
+      inputs: types.map((type, i) => ({ name: `x${i}`, type })),
+      outputs: results.map((type, i) => ({ name: `y${i}`, type })),
+      result: results.length === 1 ? results[0] : results.length ? `(${results.join(', ')})` : 'NoneType',
+    },
+    (m, ...x) => {
+      m.at = f.source('net.py', 7);
+      const out = m.ops(name, x, results, schema);
+      return out.length === 1
+        ? out[0]
+        : out.length
+          ? m.op('prim::TupleConstruct', out, `(${results.join(', ')})`)
+          : f.none();
+    },
+  );
   return f;
 }
 
 /** @param {Promise<unknown>} promise @param {string} code @param {RegExp} message */
 const fails = async (promise, code, message) => {
-  const e = await promise.then(() => assert.fail('nothing was thrown'), (/** @type {RushlightError} */ error) => error);
+  const e = await promise.then(
+    () => assert.fail('nothing was thrown'),
+    (/** @type {RushlightError} */ error) => error,
+  );
   assert(e instanceof RushlightError, String(e));
   assert.match(e.message, message);
   assert.equal(e.code, code, e.message);
@@ -39,22 +54,45 @@ const fails = async (promise, code, message) => {
 for (const worker of [false, true]) {
   /** @type {typeof loadModel} */
   const load = (source, options = {}) => loadModel(source, { ...options, worker });
-  const it = (/** @type {string} */ name, /** @type {(t: import('node:test').TestContext) => Promise<void>} */ body) => test(worker ? `in a worker: ${name}` : name, body);
+  const it = (/** @type {string} */ name, /** @type {(t: import('node:test').TestContext) => Promise<void>} */ body) =>
+    test(worker ? `in a worker: ${name}` : name, body);
 
   it('a missing operator is named with its schema, node and line, and the three ways to supply it', async () => {
     const f = caller(TWICE);
     f.method('again', { inputs: [{ name: 'x' }] }, (m, x) => m.op('my_ops::twice', [x]));
-    const e = await fails(load(f.bytes()), 'unsupported', /^the model needs 1 operator that this runtime lacks: my_ops::twice\n {2}my_ops::twice\(Tensor x, float by=2\.0\) -> Tensor\n {4}in forward, instruction 0 at net\.py:7, and 1 more\n/);
-    for (const way of ['load(url, { ops:', 'rush_ctx_add_op', 'rushlight_add_operators', 'rushlight.register_decomposition']) assert(e.message.includes(way), way);
+    const e = await fails(
+      load(f.bytes()),
+      'unsupported',
+      /^the model needs 1 operator that this runtime lacks: my_ops::twice\n {2}my_ops::twice\(Tensor x, float by=2\.0\) -> Tensor\n {4}in forward, instruction 0 at net\.py:7, and 1 more\n/,
+    );
+    for (const way of [
+      'load(url, { ops:',
+      'rush_ctx_add_op',
+      'rushlight_add_operators',
+      'rushlight.register_decomposition',
+    ])
+      assert(e.message.includes(way), way);
   });
 
   it('a function computes the operator, defaults filled in, also later', async () => {
-    const twice = (/** @type {any} */ x, /** @type {number} */ by) => ({ ...x, data: x.data.map((/** @type {number} */ v) => v * by) });
-    for (const run of [twice, async (/** @type {any} */ x, /** @type {number} */ by) => { await new Promise((r) => setTimeout(r, 5)); return twice(x, by); }]) {
+    const twice = (/** @type {any} */ x, /** @type {number} */ by) => ({
+      ...x,
+      data: x.data.map((/** @type {number} */ v) => v * by),
+    });
+    for (const run of [
+      twice,
+      async (/** @type {any} */ x, /** @type {number} */ by) => {
+        await new Promise((r) => setTimeout(r, 5));
+        return twice(x, by);
+      },
+    ]) {
       for (const op of [run, { run }, { run, schema: TWICE }]) {
         const model = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': op } });
         assert.deepEqual(await model.run({ x0: F(1, -2) }), { y0: F(2, -4) });
-        const [a, b] = await Promise.all([model.run({ x0: F(1) }), model.run({ x0: F(2) }, { signal: new AbortController().signal })]);
+        const [a, b] = await Promise.all([
+          model.run({ x0: F(1) }),
+          model.run({ x0: F(2) }, { signal: new AbortController().signal }),
+        ]);
         assert.deepEqual([a.y0, b.y0], [F(2), F(4)]);
         model.dispose();
       }
@@ -63,26 +101,50 @@ for (const worker of [false, true]) {
 
   it('every kind of argument and result goes through a function', async () => {
     const rows = /** @type {[string, string, any[]][]} */ ([
-      ['Tensor', 'Tensor', [F(1, 2), { dtype: 'int64', shape: [0, 2], data: new BigInt64Array(0) }, { dtype: 'bool', shape: [1], data: Uint8Array.of(1) }]],
-      ['Tensor?', 'Tensor?', [null, F(1)]], ['int', 'int', [3, 2n ** 60n]], ['float', 'float', [0.5, 3]], ['bool', 'bool', [true]],
-      ['str', 'str', ['grün']], ['int[]', 'int[]', [[], [1, 2]]], ['float[2]', 'float[]', [[0.5, 1]]], ['Tensor[]', 'Tensor[]', [[F(1), F(2, 3)]]],
-      ['Dict(str, Tensor)', 'Dict(str, Tensor)', [new Map([['a', F(1)]])]], ['Scalar', 'Scalar', [1, 2.5]], ['complex', 'complex', [{ re: 1, im: 2 }]],
-      ['SymInt', 'int', [4]], ['str[]', 'str[]', [['a']]], ['int?', 'int?', [null, 5]],
+      [
+        'Tensor',
+        'Tensor',
+        [
+          F(1, 2),
+          { dtype: 'int64', shape: [0, 2], data: new BigInt64Array(0) },
+          { dtype: 'bool', shape: [1], data: Uint8Array.of(1) },
+        ],
+      ],
+      ['Tensor?', 'Tensor?', [null, F(1)]],
+      ['int', 'int', [3, 2n ** 60n]],
+      ['float', 'float', [0.5, 3]],
+      ['bool', 'bool', [true]],
+      ['str', 'str', ['grün']],
+      ['int[]', 'int[]', [[], [1, 2]]],
+      ['float[2]', 'float[]', [[0.5, 1]]],
+      ['Tensor[]', 'Tensor[]', [[F(1), F(2, 3)]]],
+      ['Dict(str, Tensor)', 'Dict(str, Tensor)', [new Map([['a', F(1)]])]],
+      ['Scalar', 'Scalar', [1, 2.5]],
+      ['complex', 'complex', [{ re: 1, im: 2 }]],
+      ['SymInt', 'int', [4]],
+      ['str[]', 'str[]', [['a']]],
+      ['int?', 'int?', [null, 5]],
     ]);
     for (const [wanted, type, values] of rows) {
-      const model = await load(caller(`my_ops::same.kind(${wanted} v) -> ${type}`, [type], [type]).bytes(), { ops: { 'my_ops::same.kind': (v) => v } });
+      const model = await load(caller(`my_ops::same.kind(${wanted} v) -> ${type}`, [type], [type]).bytes(), {
+        ops: { 'my_ops::same.kind': (v) => v },
+      });
       for (const v of values) assert.deepEqual(await model.call('forward', v), v, wanted);
       model.dispose();
     }
   });
 
   it('several results come as an array; no result is none', async () => {
-    const model = await load(caller('my_ops::minmax(Tensor x) -> (Tensor low, int at)', ['Tensor'], ['Tensor', 'int']).bytes(),
-      { ops: { 'my_ops::minmax': (x) => [F(Math.min(...x.data)), 1] } });
+    const model = await load(
+      caller('my_ops::minmax(Tensor x) -> (Tensor low, int at)', ['Tensor'], ['Tensor', 'int']).bytes(),
+      { ops: { 'my_ops::minmax': (x) => [F(Math.min(...x.data)), 1] } },
+    );
     assert.deepEqual(await model.run({ x0: F(3, 1) }), { y0: F(1), y1: 1 });
     model.dispose();
     /** @type {unknown[]} */ const seen = [];
-    const none = await load(caller('my_ops::look(Tensor x, str what="a, (b)") -> ()', ['Tensor'], []).bytes(), { ops: { 'my_ops::look': (x, what) => void seen.push(x, what) } });
+    const none = await load(caller('my_ops::look(Tensor x, str what="a, (b)") -> ()', ['Tensor'], []).bytes(), {
+      ops: { 'my_ops::look': (x, what) => void seen.push(x, what) },
+    });
     assert.deepEqual(await none.run({ x0: F(3) }), {});
     assert.deepEqual(seen, [F(3), 'a, (b)']);
     none.dispose();
@@ -90,19 +152,57 @@ for (const worker of [false, true]) {
 
   it('overloads are operators of their own', async () => {
     const f = new RushFile();
-    f.method('forward', { inputs: [{ name: 'x' }] }, (m, x) => m.op('my_ops::f.int', [m.op('my_ops::f', [x], 'Tensor', 'my_ops::f(Tensor x) -> Tensor'), f.int(3)], 'Tensor', 'my_ops::f.int(Tensor x, int n) -> Tensor'));
+    f.method('forward', { inputs: [{ name: 'x' }] }, (m, x) =>
+      m.op(
+        'my_ops::f.int',
+        [m.op('my_ops::f', [x], 'Tensor', 'my_ops::f(Tensor x) -> Tensor'), f.int(3)],
+        'Tensor',
+        'my_ops::f.int(Tensor x, int n) -> Tensor',
+      ),
+    );
     await fails(load(f.bytes(), { ops: { 'my_ops::f': (x) => x } }), 'unsupported', /lacks: my_ops::f\.int\n/);
-    const model = await load(f.bytes(), { ops: { 'my_ops::f': (x) => ({ ...x, data: x.data.map((/** @type {number} */ v) => v + 1) }), 'my_ops::f.int': (x, n) => ({ ...x, data: x.data.map((/** @type {number} */ v) => v * n) }) } });
+    const model = await load(f.bytes(), {
+      ops: {
+        'my_ops::f': (x) => ({ ...x, data: x.data.map((/** @type {number} */ v) => v + 1) }),
+        'my_ops::f.int': (x, n) => ({ ...x, data: x.data.map((/** @type {number} */ v) => v * n) }),
+      },
+    });
     assert.deepEqual((await model.run({ x: F(1) })).y, F(6));
     model.dispose();
   });
 
   it('what an operator writes into its argument is seen through every alias', async () => {
     for (const [schema, run] of /** @type {[string, (x: any) => unknown][]} */ ([
-      ['my_ops::neg_(Tensor(a!) x) -> Tensor(a!)', (x) => ({ ...x, data: x.data.map((/** @type {number} */ v) => -v) })], // returned
-      ['my_ops::neg_(Tensor(a!) x) -> Tensor(a!)', (x) => { x.data.forEach((/** @type {number} */ v, /** @type {number} */ i) => { x.data[i] = -v; }); }], // written
-      ['my_ops::neg_(Tensor(a!) x) -> ()', (x) => { x.data.forEach((/** @type {number} */ v, /** @type {number} */ i) => { x.data[i] = -v; }); }],
-      ['my_ops::neg_(Tensor(a!) x) -> Tensor', (x) => { const before = { ...x, data: x.data.slice() }; x.data.forEach((/** @type {number} */ v, /** @type {number} */ i) => { x.data[i] = -v; }); return before; }], // a result of its own
+      [
+        'my_ops::neg_(Tensor(a!) x) -> Tensor(a!)',
+        (x) => ({ ...x, data: x.data.map((/** @type {number} */ v) => -v) }),
+      ], // returned
+      [
+        'my_ops::neg_(Tensor(a!) x) -> Tensor(a!)',
+        (x) => {
+          x.data.forEach((/** @type {number} */ v, /** @type {number} */ i) => {
+            x.data[i] = -v;
+          });
+        },
+      ], // written
+      [
+        'my_ops::neg_(Tensor(a!) x) -> ()',
+        (x) => {
+          x.data.forEach((/** @type {number} */ v, /** @type {number} */ i) => {
+            x.data[i] = -v;
+          });
+        },
+      ],
+      [
+        'my_ops::neg_(Tensor(a!) x) -> Tensor',
+        (x) => {
+          const before = { ...x, data: x.data.slice() };
+          x.data.forEach((/** @type {number} */ v, /** @type {number} */ i) => {
+            x.data[i] = -v;
+          });
+          return before;
+        },
+      ], // a result of its own
       ['my_ops::neg_(Tensor(a!) x) -> ()', (x) => ({ ...x, data: x.data.map((/** @type {number} */ v) => -v) })],
     ])) {
       const f = new RushFile();
@@ -123,10 +223,23 @@ for (const worker of [false, true]) {
   it('an error of a function names operator and line, keeps its cause, and leaves the model usable', async () => {
     const boom = new TypeError('boom');
     let bad = true;
-    for (const run of [() => { if (bad) throw boom; return F(1); }, async () => { if (bad) throw boom; return F(1); }]) {
+    for (const run of [
+      () => {
+        if (bad) throw boom;
+        return F(1);
+      },
+      async () => {
+        if (bad) throw boom;
+        return F(1);
+      },
+    ]) {
       bad = true;
       const model = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': run } });
-      const e = await fails(model.run({ x0: F(1) }), 'operator', /^forward, instruction 0 \(my_ops::twice\) at net\.py:7: its function failed: boom$/);
+      const e = await fails(
+        model.run({ x0: F(1) }),
+        'operator',
+        /^forward, instruction 0 \(my_ops::twice\) at net\.py:7: its function failed: boom$/,
+      );
       assert.equal(e.cause, boom);
       assert.equal(e.op, 'my_ops::twice');
       assert.equal(e.source, 'net.py:7');
@@ -138,22 +251,54 @@ for (const worker of [false, true]) {
 
   it('verify() replays test vectors with the functions, and tells a wrong answer from one that failed', async () => {
     const f = caller(TWICE);
-    for (const [given, wanted] of [[[1, 2], [2, 4]], [[3], [6]]]) {
-      f.test(0, [f.tensor(Float32Array.from(given ?? []), [given?.length])], ['Tensor'], f.tensor(Float32Array.from(wanted ?? []), [wanted?.length]));
+    for (const [given, wanted] of [
+      [
+        [1, 2],
+        [2, 4],
+      ],
+      [[3], [6]],
+    ]) {
+      f.test(
+        0,
+        [f.tensor(Float32Array.from(given ?? []), [given?.length])],
+        ['Tensor'],
+        f.tensor(Float32Array.from(wanted ?? []), [wanted?.length]),
+      );
     }
     let by = 2;
-    const model = await load(f.bytes(), { ops: { 'my_ops::twice': async (x) => {
-      if (by === 0) throw new RangeError('no');
-      return { ...x, data: x.data.map((/** @type {number} */ v) => v * by) };
-    } } });
-    assert.deepEqual(await model.verify(), { passed: true, tests: [{ index: 0, passed: true, maxAbs: 0, maxRel: 0, compared: 2 }, { index: 1, passed: true, maxAbs: 0, maxRel: 0, compared: 1 }] });
+    const model = await load(f.bytes(), {
+      ops: {
+        'my_ops::twice': async (x) => {
+          if (by === 0) throw new RangeError('no');
+          return { ...x, data: x.data.map((/** @type {number} */ v) => v * by) };
+        },
+      },
+    });
+    assert.deepEqual(await model.verify(), {
+      passed: true,
+      tests: [
+        { index: 0, passed: true, maxAbs: 0, maxRel: 0, compared: 2 },
+        { index: 1, passed: true, maxAbs: 0, maxRel: 0, compared: 1 },
+      ],
+    });
     by = 3;
     const wrong = await model.verify();
-    assert.deepEqual(wrong.tests.map(({ passed, code, message }) => [passed, code, message]), [
-      [false, 'mismatch', 'test vector 0: result: 2 was wanted, 3 came (greatest difference 2)'], [false, 'mismatch', 'test vector 1: result: 6 was wanted, 9 came (greatest difference 3)']]);
+    assert.deepEqual(
+      wrong.tests.map(({ passed, code, message }) => [passed, code, message]),
+      [
+        [false, 'mismatch', 'test vector 0: result: 2 was wanted, 3 came (greatest difference 2)'],
+        [false, 'mismatch', 'test vector 1: result: 6 was wanted, 9 came (greatest difference 3)'],
+      ],
+    );
     by = 0;
     const failed = await model.verify();
-    assert.deepEqual(failed.tests.map(({ passed, code, compared }) => [passed, code, compared]), [[false, 'operator', 0], [false, 'operator', 0]]);
+    assert.deepEqual(
+      failed.tests.map(({ passed, code, compared }) => [passed, code, compared]),
+      [
+        [false, 'operator', 0],
+        [false, 'operator', 0],
+      ],
+    );
     assert.match(failed.tests[0]?.message ?? '', /\(my_ops::twice\) at net\.py:7: its function failed: no$/);
     model.dispose();
   });
@@ -161,14 +306,39 @@ for (const worker of [false, true]) {
   it('a result that does not fit is refused in words', async () => {
     const rows = /** @type {[string, string[], any, RegExp][]} */ ([
       ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], undefined, /the result must be a tensor.*got undefined/],
-      ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], { data: [1], shape: [1], dtype: 'float8' }, /the result: there is no dtype "float8"/],
-      ['my_ops::f(Tensor x) -> Tensor', ['Tensor'], { data: new Float32Array(2), shape: [3] }, /shape \[3\] holds 3 elements, the data has 2/],
+      [
+        'my_ops::f(Tensor x) -> Tensor',
+        ['Tensor'],
+        { data: [1], shape: [1], dtype: 'float8' },
+        /the result: there is no dtype "float8"/,
+      ],
+      [
+        'my_ops::f(Tensor x) -> Tensor',
+        ['Tensor'],
+        { data: new Float32Array(2), shape: [3] },
+        /shape \[3\] holds 3 elements, the data has 2/,
+      ],
       ['my_ops::f(Tensor x) -> int', ['int'], 'x', /the result must be an int/],
-      ['my_ops::f(Tensor x) -> (Tensor, int)', ['Tensor', 'int'], [F(1)], /the result must be an array of 2, got an array of 1/],
+      [
+        'my_ops::f(Tensor x) -> (Tensor, int)',
+        ['Tensor', 'int'],
+        [F(1)],
+        /the result must be an array of 2, got an array of 1/,
+      ],
       ['my_ops::f(Tensor x) -> (Tensor, int)', ['Tensor', 'int'], [F(1), 0.5], /result 1 must be an int/],
       ['my_ops::f(Tensor x) -> ()', [], F(1), /no result to return: write into the data/],
-      ['my_ops::f(Tensor(a!) x) -> Tensor(a!)', ['Tensor'], F(1, 2), /the result is float32\[2\], the argument that it is written to float32\[1\]/],
-      ['my_ops::f(Tensor(a!) x) -> Tensor(a!)', ['Tensor'], Int32Array.of(1), /the result is int32\[1\], the argument that it is written to float32\[1\]/],
+      [
+        'my_ops::f(Tensor(a!) x) -> Tensor(a!)',
+        ['Tensor'],
+        F(1, 2),
+        /the result is float32\[2\], the argument that it is written to float32\[1\]/,
+      ],
+      [
+        'my_ops::f(Tensor(a!) x) -> Tensor(a!)',
+        ['Tensor'],
+        Int32Array.of(1),
+        /the result is int32\[1\], the argument that it is written to float32\[1\]/,
+      ],
     ]);
     for (const [schema, results, value, message] of rows) {
       let given = value;
@@ -183,21 +353,61 @@ for (const worker of [false, true]) {
   });
 
   it('names that do not belong are refused, with those that do', async () => {
-    const bytes = caller(TWICE).bytes(), run = () => F(1);
-    await fails(load(bytes, { ops: { 'my_ops::twise': run } }), 'bad-argument', /the model has no operator "my_ops::twise"; it needs my_ops::twice$/);
+    const bytes = caller(TWICE).bytes(),
+      run = () => F(1);
+    await fails(
+      load(bytes, { ops: { 'my_ops::twise': run } }),
+      'bad-argument',
+      /the model has no operator "my_ops::twise"; it needs my_ops::twice$/,
+    );
     (await load(bytes, { ops: { 'my_ops::twice': run, 'my_ops::b': run } })).dispose(); // one table for several models
-    await fails(load(bytes, { ops: { 'aten::relu': run } }), 'bad-argument', /an operator 'aten::relu' is there already/);
-    await fails(load(bytes, { ops: /** @type {any} */ ({ 'my_ops::twice': 5 }) }), 'bad-argument', /must be a function, or \{ schema, run \}/);
+    await fails(
+      load(bytes, { ops: { 'aten::relu': run } }),
+      'bad-argument',
+      /an operator 'aten::relu' is there already/,
+    );
+    await fails(
+      load(bytes, { ops: /** @type {any} */ ({ 'my_ops::twice': 5 }) }),
+      'bad-argument',
+      /must be a function, or \{ schema, run \}/,
+    );
     await fails(load(bytes, { ops: /** @type {any} */ (null) }), 'bad-argument', /ops must be an object/);
-    await fails(load(bytes, { ops: { 'my_ops::twice': { schema: 'my_ops::other(Tensor x) -> Tensor', run } } }), 'bad-argument', /must begin with "my_ops::twice\("/);
-    await fails(load(bytes, { ops: { 'my_ops::twice': { schema: 'my_ops::twice(Tensor x -> Tensor', run } } }), 'bad-argument', /schema/);
+    await fails(
+      load(bytes, { ops: { 'my_ops::twice': { schema: 'my_ops::other(Tensor x) -> Tensor', run } } }),
+      'bad-argument',
+      /must begin with "my_ops::twice\("/,
+    );
+    await fails(
+      load(bytes, { ops: { 'my_ops::twice': { schema: 'my_ops::twice(Tensor x -> Tensor', run } } }),
+      'bad-argument',
+      /schema/,
+    );
     await fails(load(bytes, { ops: { '': run } }), 'bad-argument', /is not a schema/);
-    await fails(load(caller('', ['Tensor'], ['Tensor'], 'my_ops::bare').bytes(), { ops: { 'my_ops::bare': run } }), 'bad-argument', /the file carries none/);
+    await fails(
+      load(caller('', ['Tensor'], ['Tensor'], 'my_ops::bare').bytes(), { ops: { 'my_ops::bare': run } }),
+      'bad-argument',
+      /the file carries none/,
+    );
   });
 
   it('a schema in a file is read as carefully as the rest of it', async () => {
-    for (const schema of ['my_ops::f(', 'my_ops::f(Tensor x="', 'my_ops::f(Tensor(', 'my_ops::f(int[', `my_ops::f(${'int a, '.repeat(40)}) -> int`, 'my_ops::f(Tensor x) -> (', 'my_ops::f(Tensor x) ->', 'f', 'my_ops::f(int x=1e, ) -> Tensor', "my_ops::f(str x='"]) {
-      await fails(load(caller(schema, ['Tensor'], ['Tensor'], 'my_ops::f').bytes(), { ops: { 'my_ops::f': () => F(1) } }), 'bad-file', /./);
+    for (const schema of [
+      'my_ops::f(',
+      'my_ops::f(Tensor x="',
+      'my_ops::f(Tensor(',
+      'my_ops::f(int[',
+      `my_ops::f(${'int a, '.repeat(40)}) -> int`,
+      'my_ops::f(Tensor x) -> (',
+      'my_ops::f(Tensor x) ->',
+      'f',
+      'my_ops::f(int x=1e, ) -> Tensor',
+      "my_ops::f(str x='",
+    ]) {
+      await fails(
+        load(caller(schema, ['Tensor'], ['Tensor'], 'my_ops::f').bytes(), { ops: { 'my_ops::f': () => F(1) } }),
+        'bad-file',
+        /./,
+      );
     }
   });
 
@@ -207,9 +417,20 @@ for (const worker of [false, true]) {
     const model = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': never } });
     await fails(model.run({ x0: F(1) }, { signal: control.signal }), 'aborted', /aborted/);
     model.dispose();
-    let finish = (/** @type {unknown} */ _) => {}, called = (/** @type {unknown} */ _) => {};
-    const calls = new Promise((r) => { called = r; });
-    const other = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': () => new Promise((r) => { finish = r; called(0); }) } });
+    let finish = (/** @type {unknown} */ _) => {},
+      called = (/** @type {unknown} */ _) => {};
+    const calls = new Promise((r) => {
+      called = r;
+    });
+    const other = await load(caller(TWICE).bytes(), {
+      ops: {
+        'my_ops::twice': () =>
+          new Promise((r) => {
+            finish = r;
+            called(0);
+          }),
+      },
+    });
     const waiting = other.run({ x0: F(1) });
     await calls;
     other.dispose();
@@ -220,11 +441,25 @@ for (const worker of [false, true]) {
   it('a function that waits for its own model is told so, and nothing hangs', async () => {
     const twice = (/** @type {any} */ x) => ({ ...x, data: x.data.map((/** @type {number} */ v) => v * 2) });
     /** @type {((model: any, x: any) => any)[]} */
-    const asks = [(model, x) => model.run({ x0: x }), (model) => model.memory(), (model, x) => model.steps({ x0: x }),
-      async (model, x) => { await new Promise((r) => setTimeout(r, 5)); return model.run({ x0: x }); }];
+    const asks = [
+      (model, x) => model.run({ x0: x }),
+      (model) => model.memory(),
+      (model, x) => model.steps({ x0: x }),
+      async (model, x) => {
+        await new Promise((r) => setTimeout(r, 5));
+        return model.run({ x0: x });
+      },
+    ];
     for (const ask of asks) {
       let depth = 0;
-      const model = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': async (x) => { if (depth++ === 0) await ask(model, x); return twice(x); } } });
+      const model = await load(caller(TWICE).bytes(), {
+        ops: {
+          'my_ops::twice': async (x) => {
+            if (depth++ === 0) await ask(model, x);
+            return twice(x);
+          },
+        },
+      });
       const e = await fails(model.run({ x0: F(1) }), 'operator', /calls its own model/);
       assert.equal(/** @type {any} */ (e.cause).code, 'bad-state');
       assert.deepEqual(await model.run({ x0: F(1) }), { y0: F(2) });
@@ -232,7 +467,14 @@ for (const worker of [false, true]) {
     }
     // Another model is no circle, and somebody else may call this one meanwhile.
     const inner = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': twice } });
-    const outer = await load(caller(TWICE).bytes(), { ops: { 'my_ops::twice': async (x) => { await new Promise((r) => setTimeout(r, 5)); return (await inner.run({ x0: x })).y0; } } });
+    const outer = await load(caller(TWICE).bytes(), {
+      ops: {
+        'my_ops::twice': async (x) => {
+          await new Promise((r) => setTimeout(r, 5));
+          return (await inner.run({ x0: x })).y0;
+        },
+      },
+    });
     const [a, b] = await Promise.all([outer.run({ x0: F(1) }), outer.run({ x0: F(2) })]);
     assert.deepEqual([a, b], [{ y0: F(2) }, { y0: F(4) }]);
     inner.dispose();

@@ -1,5 +1,6 @@
-// The messages between a page and its worker, drawn from a seed and damaged: whatever one side says, the other answers each call once,
-// throws nothing that nobody catches, and goes on to give the right answer. RUSH_SEED gives another seed, RUSH_ROUNDS more messages.
+// The messages between a page and its worker, drawn from a seed and damaged: whatever one side says, the other answers
+// each call once, throws nothing that nobody catches, and goes on to give the right answer. RUSH_SEED gives another
+// seed, RUSH_ROUNDS more messages.
 
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
@@ -11,7 +12,8 @@ import { RushlightError } from '../../js/src/base/errors.js';
 import { loadInWorker } from '../../js/src/worker/worker-client.js';
 import { RushFile } from './build-rush.mjs';
 
-const seed = Number(process.env.RUSH_SEED ?? 1), rounds = Number(process.env.RUSH_ROUNDS ?? 3000);
+const seed = Number(process.env.RUSH_SEED ?? 1),
+  rounds = Number(process.env.RUSH_ROUNDS ?? 3000);
 
 /** Numbers from 0 to n - 1 of a seed (mulberry32). @param {number} state */
 const drawing = (state) => (/** @type {number} */ n) => {
@@ -22,17 +24,58 @@ const drawing = (state) => (/** @type {number} */ n) => {
 };
 /** @typedef {ReturnType<typeof drawing>} Draw */
 
-const nested = (/** @type {number} */ levels) => Array.from({ length: levels }).reduce((/** @type {any} */ inner) => [inner], null);
+const nested = (/** @type {number} */ levels) =>
+  Array.from({ length: levels }).reduce((/** @type {any} */ inner) => [inner], null);
 /** What stands where something else should. */
 const hostile = () => [
-  undefined, null, true, false, -1, 0, 1, 3, 1.5, NaN, Infinity, 1e308, 2 ** 31, 2 ** 53, -(2n ** 70n), '', 'x', '__proto__', 'constructor', 'destroy', 'diagnostics', 'float32',
-  [], {}, [[]], { then: 1 }, new Map([[1, 2]]), new Uint8Array(3), new Float32Array(2), new BigInt64Array(1), new ArrayBuffer(8), new Date(0), /x/, new Error('no'), nested(200),
-  { dtype: 'float32', shape: [2 ** 30, 2 ** 30], data: new Float32Array(1) }, { dtype: 'float32', shape: [-1], data: null }, { length: 2 ** 31 },
+  undefined,
+  null,
+  true,
+  false,
+  -1,
+  0,
+  1,
+  3,
+  1.5,
+  NaN,
+  Infinity,
+  1e308,
+  2 ** 31,
+  2 ** 53,
+  -(2n ** 70n),
+  '',
+  'x',
+  '__proto__',
+  'constructor',
+  'destroy',
+  'diagnostics',
+  'float32',
+  [],
+  {},
+  [[]],
+  { then: 1 },
+  new Map([[1, 2]]),
+  new Uint8Array(3),
+  new Float32Array(2),
+  new BigInt64Array(1),
+  new ArrayBuffer(8),
+  new Date(0),
+  /x/,
+  new Error('no'),
+  nested(200),
+  { dtype: 'float32', shape: [2 ** 30, 2 ** 30], data: new Float32Array(1) },
+  { dtype: 'float32', shape: [-1], data: null },
+  { length: 2 ** 31 },
 ];
 
-/** A copy in which something, at any depth, is missing, replaced or there twice. @param {any} value @param {Draw} draw */
+/**
+ * A copy in which something, at any depth, is missing, replaced or there twice.
+ * @param {any} value
+ * @param {Draw} draw
+ */
 function damaged(value, draw) {
-  const wrong = hostile(), root = [structuredClone(value)];
+  const wrong = hostile(),
+    root = [structuredClone(value)];
   for (let n = 1 + draw(3); n > 0; n--) {
     /** @type {any} */ let at = root;
     /** @type {any} */ let key = 0;
@@ -50,17 +93,41 @@ function damaged(value, draw) {
 }
 
 /** y = twice(flip(x)), four times; `twice` is the page's. */
-const file = () => new RushFile().method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [2] }], outputs: ['y'] }, (m, x) =>
-  m.loop(m.file.int(4), [m.op('aten::flip', [x, m.file.ints([0])])], (_, v) => [m.op('my::twice', [v], 'Tensor', 'my::twice(Tensor x) -> Tensor')])[0]).bytes();
+const file = () =>
+  new RushFile()
+    .method(
+      'forward',
+      { inputs: [{ name: 'x', dtype: 'float32', shape: [2] }], outputs: ['y'] },
+      (m, x) =>
+        m.loop(m.file.int(4), [m.op('aten::flip', [x, m.file.ints([0])])], (_, v) => [
+          m.op('my::twice', [v], 'Tensor', 'my::twice(Tensor x) -> Tensor'),
+        ])[0],
+    )
+    .bytes();
 const ops = [['my::twice', 'my::twice(Tensor x) -> Tensor']];
 const x = () => ({ dtype: 'float32', shape: [2], data: Float32Array.of(1, 2) });
 const twice = (/** @type {any} */ v) => ({ ...v, data: v.data.map((/** @type {number} */ n) => 2 * n) });
 
 /** Calls that mean something. */
-const calls = () => [
-  ['run', 0, [x()], 'named', true], ['run', 0, [x()], 'value', false], ['run', 0, [x()], ['y'], true], ['memory'], ['reset'], ['manualSeed', 5n], ['state'], ['setState', {}],
-  ['begin', 0, [x()]], ['next'], ['step'], ['result'], ['put', 'provide', [x()], ['Tensor']], ['verify'], ['diff', 0], ['end'],
-].map(([call, ...args]) => ({ call, args }));
+const calls = () =>
+  [
+    ['run', 0, [x()], 'named', true],
+    ['run', 0, [x()], 'value', false],
+    ['run', 0, [x()], ['y'], true],
+    ['memory'],
+    ['reset'],
+    ['manualSeed', 5n],
+    ['state'],
+    ['setState', {}],
+    ['begin', 0, [x()]],
+    ['next'],
+    ['step'],
+    ['result'],
+    ['put', 'provide', [x()], ['Tensor']],
+    ['verify'],
+    ['diff', 0],
+    ['end'],
+  ].map(([call, ...args]) => ({ call, args }));
 
 const turn = () => new Promise((done) => setImmediate(done));
 const settled = async (/** @type {() => boolean} */ done, /** @type {string} */ what) => {
@@ -81,8 +148,12 @@ class Page {
   constructor(draw) {
     this.draw = draw;
     this.worker = new Worker(new URL('../../js/src/worker/worker.js', import.meta.url), { execArgv: [] });
-    this.worker.on('error', (e) => { this.ended ??= e; });
-    this.worker.on('exit', (code) => { this.ended ??= new Error(`exit ${code}`); });
+    this.worker.on('error', (e) => {
+      this.ended ??= e;
+    });
+    this.worker.on('exit', (code) => {
+      this.ended ??= new Error(`exit ${code}`);
+    });
     this.worker.on('message', (m) => this.take(m));
   }
 
@@ -93,13 +164,18 @@ class Page {
     const open = this.open.get(m.id) ?? 0;
     assert(open > 0, `a reply to call ${m.id}, which waits for none`);
     this.open.set(m.id, open - 1);
-    if (m.error) assert(typeof m.error.message === 'string' && m.error.message && typeof m.error.code === 'string', `an error says nothing: ${inspect(m.error)}`);
+    if (m.error)
+      assert(
+        typeof m.error.message === 'string' && m.error.message && typeof m.error.code === 'string',
+        `an error says nothing: ${inspect(m.error)}`,
+      );
     this.replies.set(m.id, m);
   }
 
   /** @param {any} m */
   say(m) {
-    if (typeof m?.id === 'number' && !m.lost && !m.abort && !m.reply) this.open.set(m.id, 1 + (this.open.get(m.id) ?? 0));
+    if (typeof m?.id === 'number' && !m.lost && !m.abort && !m.reply)
+      this.open.set(m.id, 1 + (this.open.get(m.id) ?? 0));
     this.worker.postMessage(m);
   }
 
@@ -123,7 +199,8 @@ class Page {
 }
 
 test('a worker outlives what it is told, and answers each call once', async (t) => {
-  const draw = drawing(seed), page = new Page(draw);
+  const draw = drawing(seed),
+    page = new Page(draw);
   t.after(() => page.worker.terminate());
   const load = [file(), { limits: { bytes: 1 << 26, steps: 2000 } }, ops, true];
   assert.equal((await page.ask('load', ...load)).error, undefined);
@@ -139,12 +216,14 @@ test('a worker outlives what it is told, and answers each call once', async (t) 
   await sane();
   const templates = calls();
   for (let n = 1; n <= rounds; n++) {
-    const id = ++page.last, message = { id, stoppable: draw(2) === 1, .../** @type {any} */ (templates[draw(templates.length)]) };
+    const id = ++page.last,
+      message = { id, stoppable: draw(2) === 1, .../** @type {any} */ (templates[draw(templates.length)]) };
     if (draw(16) === 0) page.worker.postMessage({ abort: id - draw(3) });
     if (draw(16) === 0) page.say(damaged({ lost: true, abort: id, reply: id }, draw));
     const sent = draw(4) ? damaged(message, draw) : message;
     page.say(sent);
-    if (sent?.id === id && typeof sent.call === 'string') await settled(() => page.replies.has(id) || page.ended, `an answer to ${inspect(sent)}`);
+    if (sent?.id === id && typeof sent.call === 'string')
+      await settled(() => page.replies.has(id) || page.ended, `an answer to ${inspect(sent)}`);
     assert.equal(page.ended, undefined, `the worker ended after message ${n}: ${page.ended?.stack}`);
     if (n % 50 === 0) await sane();
   }
@@ -166,14 +245,19 @@ class Fake extends EventEmitter {
     if (m.call) this.open.push(m);
   }
   /** @param {any} message */
-  say(message) { this.emit('message', structuredClone(message)); }
+  say(message) {
+    this.emit('message', structuredClone(message));
+  }
   ref() {}
   unref() {}
-  async terminate() { this.terminated = true; }
+  async terminate() {
+    this.terminated = true;
+  }
 }
 
 test('a page outlives what its worker says, and each of its calls ends', async () => {
-  const { Worker: Real } = threads, draw = drawing(seed + 1);
+  const { Worker: Real } = threads,
+    draw = drawing(seed + 1);
   /** @type {unknown[]} */ const unhandled = [];
   const note = (/** @type {unknown} */ e) => unhandled.push(e);
   process.on('unhandledRejection', note);
@@ -192,16 +276,29 @@ test('a page outlives what its worker says, and each of its calls ends', async (
 async function onePage(draw) {
   const loading = loadInWorker(file(), { ops: { 'my::twice': twice }, onProgress: () => {} });
   await settled(() => Fake.made.at(-1)?.open.length > 0, 'the call of load');
-  const worker = Fake.made.at(-1), { id } = worker.open.shift();
+  const worker = Fake.made.at(-1),
+    { id } = worker.open.shift();
   const loaded = { backend: { name: 'simd', threads: 1 }, description: {}, text: '', graph: '' };
   worker.say({ id, value: loaded });
-  const host = /** @type {any} */ (await loading), diagnostics = await host.diagnostics();
+  const host = /** @type {any} */ (await loading),
+    diagnostics = await host.diagnostics();
   /** @type {Promise<unknown>[]} */ const asked = [];
   for (let k = 0; k < 100; k++) {
     const { call, args } = /** @type {any} */ (calls()[draw(calls().length)]);
-    if (draw(2)) asked.push((call in host ? host[call](...args) : diagnostics[call](...args)).catch((/** @type {unknown} */ e) => assert(e instanceof RushlightError, String(e))));
+    if (draw(2))
+      asked.push(
+        (call in host ? host[call](...args) : diagnostics[call](...args)).catch((/** @type {unknown} */ e) =>
+          assert(e instanceof RushlightError, String(e)),
+        ),
+      );
     const some = worker.open[draw(worker.open.length || 1)]?.id ?? 0;
-    const template = [{ id: some, value: x() }, { id: some, error: { code: 'bad-argument', message: 'no', thrown: 1 } }, { progress: { loaded: 1, total: 2 } }, { op: 'my::twice', call: k, args: [x()] }, { lost: true }][draw(5)];
+    const template = [
+      { id: some, value: x() },
+      { id: some, error: { code: 'bad-argument', message: 'no', thrown: 1 } },
+      { progress: { loaded: 1, total: 2 } },
+      { op: 'my::twice', call: k, args: [x()] },
+      { lost: true },
+    ][draw(5)];
     worker.say(draw(4) ? damaged(template, draw) : template);
     if (draw(4) === 0) await turn();
   }

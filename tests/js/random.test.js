@@ -18,8 +18,13 @@ after(() => rmSync(dir, { recursive: true }));
 let missing = '';
 /** @type {Record<string, number[][][]>} */ let answers = {};
 before(() => {
-  const { status, stdout, stderr, error } = spawnSync('python3', [fileURLToPath(new URL('exported_random.py', import.meta.url)), file], { encoding: 'utf8' });
-  if (error || /No module named '(torch|rushlight)'/.test(stderr)) missing = 'there is no python3 with torch and rushlight: use ./dev test';
+  const { status, stdout, stderr, error } = spawnSync(
+    'python3',
+    [fileURLToPath(new URL('exported_random.py', import.meta.url)), file],
+    { encoding: 'utf8' },
+  );
+  if (error || /No module named '(torch|rushlight)'/.test(stderr))
+    missing = 'there is no python3 with torch and rushlight: use ./dev test';
   else {
     assert.equal(status, 0, stderr);
     answers = JSON.parse(/** @type {string} */ (stdout.split('\n').findLast((line) => line.startsWith('{'))));
@@ -27,27 +32,34 @@ before(() => {
 });
 
 /** @param {import('../../js/src/index.js').Model} model @param {number} n */
-const draw = async (model, n) => Object.values(await model.run({ n })).map((/** @type {any} */ t) => Array.from(t.data, Number));
+const draw = async (model, n) =>
+  Object.values(await model.run({ n })).map((/** @type {any} */ t) => Array.from(t.data, Number));
 
 for (const worker of [false, true]) {
-  test(`a seed gives PyTorch's numbers${worker ? ', in a worker' : ''}`, shown('TorchScript', 'in JavaScript: random numbers by model.manualSeed()', async (t) => {
-    if (missing) return t.skip(missing);
-    const model = await load(readFileSync(file), { worker });
-    let maxAbs = 0;
-    for (const [seed, runs] of Object.entries(answers)) {
-      await model.manualSeed(BigInt(seed));
-      for (const [i, n] of [3, 20].entries()) {
-        const got = await draw(model, n);
-        for (const [k, want] of /** @type {number[][]} */ (runs[i]).entries()) {
-          const apart = want.map((v, j) => Math.abs(v - /** @type {any} */ (got)[k][j]));
-          assert.ok(apart.every((d) => d < 1e-6), `seed ${seed}: ${got[k]} is not ${want}`);
-          maxAbs = Math.max(maxAbs, ...apart);
+  test(
+    `a seed gives PyTorch's numbers${worker ? ', in a worker' : ''}`,
+    shown('TorchScript', 'in JavaScript: random numbers by model.manualSeed()', async (t) => {
+      if (missing) return t.skip(missing);
+      const model = await load(readFileSync(file), { worker });
+      let maxAbs = 0;
+      for (const [seed, runs] of Object.entries(answers)) {
+        await model.manualSeed(BigInt(seed));
+        for (const [i, n] of [3, 20].entries()) {
+          const got = await draw(model, n);
+          for (const [k, want] of /** @type {number[][]} */ (runs[i]).entries()) {
+            const apart = want.map((v, j) => Math.abs(v - /** @type {any} */ (got)[k][j]));
+            assert.ok(
+              apart.every((d) => d < 1e-6),
+              `seed ${seed}: ${got[k]} is not ${want}`,
+            );
+            maxAbs = Math.max(maxAbs, ...apart);
+          }
         }
       }
-    }
-    model.dispose();
-    return { maxAbs };
-  }));
+      model.dispose();
+      return { maxAbs };
+    }),
+  );
 }
 
 test('without a seed each run and each model draws others; reset and verify leave the generator as it is', async (t) => {
@@ -69,7 +81,10 @@ test('a seed that is no integer is refused', async (t) => {
   if (missing) return t.skip(missing);
   const model = await load(readFileSync(file));
   for (const seed of [1.5, NaN, 2 ** 53, '5', undefined]) {
-    await assert.rejects(model.manualSeed(/** @type {any} */ (seed)), { code: 'bad-argument', message: /a seed must be an integer/ });
+    await assert.rejects(model.manualSeed(/** @type {any} */ (seed)), {
+      code: 'bad-argument',
+      message: /a seed must be an integer/,
+    });
   }
   model.dispose();
 });

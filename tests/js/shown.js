@@ -1,4 +1,5 @@
-// What a test shows a user of PyTorch, for the table of FEATURES.md: `test(title, shown(topic, name, body))`. See ../features.py.
+// What a test shows a user of PyTorch, for the table of FEATURES.md: `test(title, shown(topic, name, body))`. See
+// ../features.py.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -15,19 +16,34 @@ function record(test, outcome, maxAbs) {
   if (outcome === 'failed') failed.add(test);
   mkdirSync(runs, { recursive: true });
   const file = `${createHash('sha256').update(test).digest('hex').slice(0, 16)}.json`;
-  writeFileSync(new URL(file, runs), JSON.stringify({ test, outcome: failed.has(test) ? 'failed' : outcome, max_abs: maxAbs ?? null, kept: false, pytorch: '', rushlight: '' }));
+  writeFileSync(
+    new URL(file, runs),
+    JSON.stringify({
+      test,
+      outcome: failed.has(test) ? 'failed' : outcome,
+      max_abs: maxAbs ?? null,
+      kept: false,
+      pytorch: '',
+      rushlight: '',
+    }),
+  );
 }
 
 /**
  * The body of a test, which leaves what came of it when it has ended; nothing where it skips itself.
  * @param {string} topic @param {string} name
- * @param {(t: import('node:test').TestContext) => Promise<{ maxAbs?: number } | void>} body may give the largest difference to PyTorch
+ * @param {(t: import('node:test').TestContext) => Promise<{ maxAbs?: number } | void>} body may give the largest
+ *   difference to PyTorch
  * @returns {(t: import('node:test').TestContext) => Promise<void>}
  */
 export const shown = (topic, name, body) => async (t) => {
-  const test = `js: ${topic}: ${name}`, skip = t.skip.bind(t);
+  const test = `js: ${topic}: ${name}`,
+    skip = t.skip.bind(t);
   let skipped = false;
-  t.skip = (message) => { skipped = true; skip(message); };
+  t.skip = (message) => {
+    skipped = true;
+    skip(message);
+  };
   try {
     const seen = await body(t);
     if (!skipped) record(test, 'passed', seen?.maxAbs);

@@ -7,13 +7,24 @@ import { join } from 'node:path';
 import test from 'node:test';
 
 test('what a test shows is recorded when it has ended', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'rush-shown-')), { RUSH_FEATURES } = process.env;
+  const dir = mkdtempSync(join(tmpdir(), 'rush-shown-')),
+    { RUSH_FEATURES } = process.env;
   process.env.RUSH_FEATURES = dir;
   const { shown: recorded } = await import(`./shown.js?${dir}`);
   if (RUSH_FEATURES === undefined) delete process.env.RUSH_FEATURES;
   else process.env.RUSH_FEATURES = RUSH_FEATURES;
-  const t = { skip() {} }, outcomes = () => readdirSync(dir).map((name) => JSON.parse(readFileSync(join(dir, name), 'utf8'))).map(({ test, outcome, max_abs }) => [test, outcome, max_abs]);
-  const fails = () => assert.rejects(recorded('FX', 'one', async () => { throw new Error('no'); })(t), /no/);
+  const t = { skip() {} },
+    outcomes = () =>
+      readdirSync(dir)
+        .map((name) => JSON.parse(readFileSync(join(dir, name), 'utf8')))
+        .map(({ test, outcome, max_abs }) => [test, outcome, max_abs]);
+  const fails = () =>
+    assert.rejects(
+      recorded('FX', 'one', async () => {
+        throw new Error('no');
+      })(t),
+      /no/,
+    );
   const passes = () => recorded('FX', 'one', async () => ({ maxAbs: 0.5 }))(t);
   await recorded('FX', 'one', async (/** @type {any} */ t) => {
     assert.deepEqual(outcomes(), []);

@@ -13,12 +13,20 @@ import { load } from '../../js/src/index.js';
  */
 
 /** @param {any} v @returns {any} */
-const typed = (v) => (Array.isArray(v) ? v.map(typed)
-  : { ...v, data: v.dtype === 'int64' ? BigInt64Array.from(v.data, BigInt) : Float32Array.from(v.data) });
+const typed = (v) =>
+  Array.isArray(v)
+    ? v.map(typed)
+    : { ...v, data: v.dtype === 'int64' ? BigInt64Array.from(v.data, BigInt) : Float32Array.from(v.data) };
 /** @param {Record<string, any>} inputs */
 const typedAll = (inputs) => Object.fromEntries(Object.entries(inputs).map(([name, v]) => [name, typed(v)]));
 
-/** The largest difference; an exception where it is no rounding. @param {string} where @param {any} got @param {any} want @returns {number} */
+/**
+ * The largest difference; an exception where it is no rounding.
+ * @param {string} where
+ * @param {any} got
+ * @param {any} want
+ * @returns {number}
+ */
 function apart(where, got, want) {
   if (Array.isArray(want)) {
     if (got.length !== want.length) throw new Error(`${where}: ${got.length} items instead of ${want.length}`);
@@ -40,12 +48,14 @@ function apart(where, got, want) {
  * @param {import('../../js/src/index.js').LoadOptions} [options]
  */
 export async function stepByStep(source, { start, goesRound, answer, steps, want, last }, options) {
-  const model = await load(source, options), given = typedAll(start);
+  const model = await load(source, options),
+    given = typedAll(start);
   let maxAbs = 0;
   for (const [i, step] of steps.entries()) {
     const outputs = /** @type {Record<string, any>} */ (await model.run({ ...given, ...typedAll(step) }));
     // A dict comes as a Map; one tensor has no name of its own.
-    const came = outputs.output instanceof Map ? Object.fromEntries(outputs.output) : { [answer]: outputs.output, ...outputs };
+    const came =
+      outputs.output instanceof Map ? Object.fromEntries(outputs.output) : { [answer]: outputs.output, ...outputs };
     maxAbs = Math.max(maxAbs, apart(`step ${i}`, came[answer], want[i]));
     if (goesRound) given[goesRound] = came[goesRound];
   }

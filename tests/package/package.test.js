@@ -19,9 +19,18 @@ after(() => rmSync(dir, { recursive: true }));
 
 /** @type {{ filename: string, size: number, unpackedSize: number, files: { path: string }[] }} */ let packed;
 before(() => {
-  [packed] = JSON.parse(execFileSync('npm', ['pack', '--json', '--pack-destination', dir], { cwd: js, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).replace(/^[^[]*/, ''));
+  [packed] = JSON.parse(
+    execFileSync('npm', ['pack', '--json', '--pack-destination', dir], {
+      cwd: js,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }).replace(/^[^[]*/, ''),
+  );
   writeFileSync(join(dir, 'package.json'), '{"private": true, "type": "module"}');
-  execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${packed.filename}`], { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${packed.filename}`], {
+    cwd: dir,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   writeFileSync(join(dir, 'flip.rush'), flipFile().bytes());
 });
 
@@ -34,60 +43,111 @@ function run(file, code, node = process.execPath) {
 }
 
 test('it holds what contents.txt lists, with what is made of each module, and nothing else', () => {
-  const listed = readFileSync(new URL('contents.txt', import.meta.url), 'utf8').trim().split('\n');
+  const listed = readFileSync(new URL('contents.txt', import.meta.url), 'utf8')
+    .trim()
+    .split('\n');
   const modules = listed.flatMap((path) => /^src\/(.*)\.js$/.exec(path)?.[1] ?? []);
-  const made = modules.flatMap((name) => [`types/${name}.d.ts`, ...(/^(worker\/(worker|thread)|workerd)$/.test(name) ? [] : [`cjs/${name}.js`, `cjs/${name}.d.ts`])]);
+  const made = modules.flatMap((name) => [
+    `types/${name}.d.ts`,
+    ...(/^(worker\/(worker|thread)|workerd)$/.test(name) ? [] : [`cjs/${name}.js`, `cjs/${name}.d.ts`]),
+  ]);
   const once = ['types/globals.d.ts', 'cjs/globals.d.ts', 'cjs/package.json', 'cjs/wasm.d.ts'];
   assert.deepEqual(packed.files.map((f) => f.path).sort(), [...listed, ...made, ...once].sort());
 });
 
 test('it keeps its budgets', (t) => {
-  const wasm = ['simd', 'relaxed'].map((name) => brotliCompressSync(readFileSync(`${js}wasm/rushlight-${name}.wasm`)).length);
-  t.diagnostic(`${(packed.size / 1e6).toFixed(2)} MB, unpacked ${(packed.unpackedSize / 1e6).toFixed(2)} MB; wasm, brotli: simd ${wasm[0]}, relaxed ${wasm[1]}`);
+  const wasm = ['simd', 'relaxed'].map(
+    (name) => brotliCompressSync(readFileSync(`${js}wasm/rushlight-${name}.wasm`)).length,
+  );
+  t.diagnostic(
+    `${(packed.size / 1e6).toFixed(2)} MB, unpacked ${(packed.unpackedSize / 1e6).toFixed(2)} MB; wasm, brotli: simd ${wasm[0]}, relaxed ${wasm[1]}`,
+  );
   assert(packed.size < 1.05e6 && packed.unpackedSize < 6e6);
   for (const size of wasm) assert(size < 400e3);
 });
 
-for (const [tool, ...args] of [['publint/src/cli.js', 'run', '--strict'], ['@arethetypeswrong/cli/dist/index.js', '--profile', 'node16']]) {
+for (const [tool, ...args] of [
+  ['publint/src/cli.js', 'run', '--strict'],
+  ['@arethetypeswrong/cli/dist/index.js', '--profile', 'node16'],
+]) {
   test(`${tool} finds nothing wrong with what package.json says`, () => {
     const path = fileURLToPath(new URL(`../node_modules/${tool}`, import.meta.url));
-    const { status, stdout, stderr } = spawnSync(process.execPath, [path, ...args, join(dir, packed.filename)], { encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync(process.execPath, [path, ...args, join(dir, packed.filename)], {
+      encoding: 'utf8',
+    });
     assert.equal(status, 0, stdout + stderr);
   });
 }
 
 /** The core, as a bundler makes it. */
 async function bundled() {
-  const { outputFiles: [core] } = await build({
-    entryPoints: [`${js}src/index.js`], bundle: true, minify: true, write: false,
-    format: 'esm', platform: 'neutral',
-    external: ['api/load-options', 'api/steps', 'engine/diagnostics', 'engine/error-hints', 'engine/ops', 'source/head-source', 'worker/threads'].map((name) => `${js}src/${name}.js`), // are imported when asked for
+  const {
+    outputFiles: [core],
+  } = await build({
+    entryPoints: [`${js}src/index.js`],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'esm',
+    platform: 'neutral',
+    external: [
+      'api/load-options',
+      'api/steps',
+      'engine/diagnostics',
+      'engine/error-hints',
+      'engine/ops',
+      'source/head-source',
+      'worker/threads',
+    ].map((name) => `${js}src/${name}.js`), // are imported when asked for
   });
   return core?.contents ?? new Uint8Array();
 }
 
 test('a bundler makes one small file of its core', async (t) => {
-  const core = await bundled(), size = brotliCompressSync(core).length;
+  const core = await bundled(),
+    size = brotliCompressSync(core).length;
   t.diagnostic(`minified ${core.length}, brotli ${size}`);
   assert(size > 5e3 && size < 13e3, `${size} bytes`);
 });
 
 test('the sizes that README and guide tell are those of today, within 5 %', async () => {
-  const core = await bundled(), wasm = readFileSync(`${js}wasm/rushlight-simd.wasm`);
-  const brotli = brotliCompressSync(wasm).length, gzip = gzipSync(wasm).length;
+  const core = await bundled(),
+    wasm = readFileSync(`${js}wasm/rushlight-simd.wasm`);
+  const brotli = brotliCompressSync(wasm).length,
+    gzip = gzipSync(wasm).length;
   for (const [file, line, sizes] of /** @type {[string, RegExp, number[]][]} */ ([
     ['README.md', /The runtime has (\d+) kB \(brotli\)/, [brotli]],
     ['js/README.md', /The runtime has (\d+) kB \(brotli\)/, [brotli]],
-    ['web/guide/questions.md', /About (\d+) kB of wasm and (\d+) kB of JavaScript as brotli, (\d+) and (\d+) kB as gzip/, [brotli, brotliCompressSync(core).length, gzip, gzipSync(core).length]],
+    [
+      'web/guide/questions.md',
+      /About (\d+) kB of wasm and (\d+) kB of JavaScript as brotli, (\d+) and (\d+) kB as gzip/,
+      [brotli, brotliCompressSync(core).length, gzip, gzipSync(core).length],
+    ],
   ])) {
-    const told = line.exec(readFileSync(`${js}../${file}`, 'utf8'))?.slice(1).map((n) => 1e3 * Number(n)) ?? [];
-    assert(told.length === sizes.length && told.every((n, i) => Math.abs(n - (sizes[i] ?? 0)) <= 0.05 * n), `${file} tells ${told}, it is ${sizes}`);
+    const told =
+      line
+        .exec(readFileSync(`${js}../${file}`, 'utf8'))
+        ?.slice(1)
+        .map((n) => 1e3 * Number(n)) ?? [];
+    assert(
+      told.length === sizes.length && told.every((n, i) => Math.abs(n - (sizes[i] ?? 0)) <= 0.05 * n),
+      `${file} tells ${told}, it is ${sizes}`,
+    );
   }
 });
 
 test('pictures and sound are small files of their own', async (t) => {
   for (const name of ['image', 'audio']) {
-    const { outputFiles: [file] } = await build({ entryPoints: [`${js}src/media/${name}.js`], bundle: true, minify: true, write: false, format: 'esm', platform: 'neutral' });
+    const {
+      outputFiles: [file],
+    } = await build({
+      entryPoints: [`${js}src/media/${name}.js`],
+      bundle: true,
+      minify: true,
+      write: false,
+      format: 'esm',
+      platform: 'neutral',
+    });
     const size = brotliCompressSync(file?.contents ?? '').length;
     t.diagnostic(`${name}: minified ${file?.contents.length}, brotli ${size}`);
     assert(size > 1e3 && size <= 3.6e3, `${name}: ${size} bytes`); // a fifth of it are refusals that say what came
@@ -95,24 +155,53 @@ test('pictures and sound are small files of their own', async (t) => {
 });
 
 test('a bundler makes one of what is imported and what is required', async () => {
-  writeFileSync(join(dir, 'both.js'), "import * as a from 'rushlight'; import * as b from 'rushlight/npy'; console.log(a, b, require('rushlight'), require('rushlight/npy'));");
+  writeFileSync(
+    join(dir, 'both.js'),
+    "import * as a from 'rushlight'; import * as b from 'rushlight/npy'; console.log(a, b, require('rushlight'), require('rushlight/npy'));",
+  );
   for (const platform of /** @type {const} */ (['browser', 'node'])) {
-    const { metafile } = await build({ entryPoints: [join(dir, 'both.js')], bundle: true, write: false, metafile: true, format: 'esm', platform, logLevel: 'error' });
+    const { metafile } = await build({
+      entryPoints: [join(dir, 'both.js')],
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: 'esm',
+      platform,
+      logLevel: 'error',
+    });
     const files = Object.keys(metafile.inputs).filter((path) => path.includes('/rushlight/'));
     assert(files.length > 10 && files.every((path) => path.includes('/rushlight/src/')), files.join('\n'));
   }
 });
 
 test('one script of all knows no address of its own, and says so', async () => {
-  writeFileSync(join(dir, 'one.js'), `
+  writeFileSync(
+    join(dir, 'one.js'),
+    `
     import { readFileSync } from 'node:fs';
     import { load } from 'rushlight';
     const tell = (promise) => promise.then((model) => console.log(model.backend.name), (e) => console.log(e.name, e.code, e.message));
-    tell(load('flip.rush')).then(() => tell(load('flip.rush', { worker: true }))).then(() => tell(load('flip.rush', { wasm: readFileSync('node_modules/rushlight/wasm/rushlight-simd.wasm') })));`);
-  const { outputFiles: [one] } = await build({ entryPoints: [join(dir, 'one.js')], bundle: true, write: false, format: 'iife', platform: 'node', logLevel: 'error' });
+    tell(load('flip.rush')).then(() => tell(load('flip.rush', { worker: true }))).then(() => tell(load('flip.rush', { wasm: readFileSync('node_modules/rushlight/wasm/rushlight-simd.wasm') })));`,
+  );
+  const {
+    outputFiles: [one],
+  } = await build({
+    entryPoints: [join(dir, 'one.js')],
+    bundle: true,
+    write: false,
+    format: 'iife',
+    platform: 'node',
+    logLevel: 'error',
+  });
   const told = run('one.cjs', one?.text ?? '').split('\n');
-  assert.match(told[0] ?? '', /^RushlightError unsupported cannot compile the wasm of this package: Invalid URL\. Pass its address as the option `wasm`: see "With a bundler" in README\.md of this package$/);
-  assert.match(told[1] ?? '', /^RushlightError unsupported the worker did not start: Invalid URL\. It is src\/worker\/worker\.js of this package, .* a model also loads without `worker`$/);
+  assert.match(
+    told[0] ?? '',
+    /^RushlightError unsupported cannot compile the wasm of this package: Invalid URL\. Pass its address as the option `wasm`: see "With a bundler" in README\.md of this package$/,
+  );
+  assert.match(
+    told[1] ?? '',
+    /^RushlightError unsupported the worker did not start: Invalid URL\. It is src\/worker\/worker\.js of this package, .* a model also loads without `worker`$/,
+  );
   assert.equal(told[2], 'simd');
 });
 
@@ -123,7 +212,12 @@ test('what a worker imports is a graph without circles, with nothing imported at
     if (!imports.has(file)) {
       const text = readFileSync(`${js}src/${file}`, 'utf8').replace(/\/\*[^]*?\*\//g, '');
       assert(file === 'api/load.js' || !/\bimport\(/.test(text), `${file} imports at run time`);
-      imports.set(file, [...text.matchAll(/^(?:import|export)[^'\n]* from '(\.[\w./-]+)'/gm)].map((m) => join(dirname(file), String(m[1]))));
+      imports.set(
+        file,
+        [...text.matchAll(/^(?:import|export) (?:\w+|\{[^}]*\}|\*(?: as \w+)?) from '(\.[\w./-]+)'/gm)].map((m) =>
+          join(dirname(file), String(m[1])),
+        ),
+      );
     }
     for (const next of imports.get(file) ?? []) visit(next, [...path, file]);
   };
@@ -145,11 +239,17 @@ test('an ES module imports it, in Node 20 and in a current one', () => {
 });
 
 test('CommonJS takes it by import()', () => {
-  assert.equal(run('common.cjs', `(async () => { const { load } = await import('rushlight');${program} })();`), '2,1\n');
+  assert.equal(
+    run('common.cjs', `(async () => { const { load } = await import('rushlight');${program} })();`),
+    '2,1\n',
+  );
 });
 
 test('the subpaths are there', () => {
-  assert.equal(run('sub.mjs', `
+  assert.equal(
+    run(
+      'sub.mjs',
+      `
     import { cached } from 'rushlight/cache';
     import { readNpy, writeNpy } from 'rushlight/npy';
     import { readSafetensors } from 'rushlight/safetensors';
@@ -160,11 +260,17 @@ test('the subpaths are there', () => {
     import { createRequire } from 'node:module';
     import { fileURLToPath } from 'node:url';
     for (const name of ['simd.wasm', 'relaxed.wasm', 'package.json']) fileURLToPath(import.meta.resolve('rushlight/' + name));
-    console.log(readNpy(writeNpy({ dtype: 'float32', shape: [1], data: Float32Array.of(5) })).data[0], typeof readSafetensors, typeof Interpreter, typeof cached, typeof imageToTensor, typeof audioToTensor, typeof esbuild, typeof rollup);`), '5 function function function function function function function\n');
+    console.log(readNpy(writeNpy({ dtype: 'float32', shape: [1], data: Float32Array.of(5) })).data[0], typeof readSafetensors, typeof Interpreter, typeof cached, typeof imageToTensor, typeof audioToTensor, typeof esbuild, typeof rollup);`,
+    ),
+    '5 function function function function function function function\n',
+  );
 });
 
 test('the command line tool is installed with it', () => {
-  const { stdout, status } = spawnSync('npx', ['--no-install', 'rushlight', 'run', 'flip.rush', '--input', 'x=[1,2]'], { cwd: dir, encoding: 'utf8' });
+  const { stdout, status } = spawnSync('npx', ['--no-install', 'rushlight', 'run', 'flip.rush', '--input', 'x=[1,2]'], {
+    cwd: dir,
+    encoding: 'utf8',
+  });
   assert.deepEqual([status, stdout], [0, 'y: float32 [1, 2]  2 1\n']);
   assert(statSync(join(dir, 'node_modules/.bin/rushlight')).mode & 0o100);
 });

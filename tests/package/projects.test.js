@@ -1,4 +1,5 @@
-// The package without a bundler: in Node, in pages, in a service worker; with esbuild, Vite 7, webpack and Jest. With others: bundlers/.
+// The package without a bundler: in Node, in pages, in a service worker; with esbuild, Vite 7, webpack and Jest. With
+// others: bundlers/.
 
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -43,14 +44,28 @@ test('Node: import, and a worker', () => {
 test('Node: require, and where that takes no ES module, as before 20.19', () => {
   const dir = shop.project('require', 'node');
   assert.match(run(dir, [process.execPath, 'main.cjs', shop.model]), /^true, the same errors$/m);
-  assert.match(run(dir, [process.execPath, '--no-experimental-require-module', 'main.cjs', shop.model]), /^true, other errors$/m);
+  assert.match(
+    run(dir, [process.execPath, '--no-experimental-require-module', 'main.cjs', shop.model]),
+    /^true, other errors$/m,
+  );
 });
 
 for (const environment of ['node', 'jsdom']) {
   test(`jest, as it comes, ${environment}`, () => {
     const dir = shop.project(`jest-${environment}`, 'jest');
     for (const node of [process.execPath, process.env.RUSH_NODE_CURRENT ?? process.execPath]) {
-      run(dir, [node, join(modules, 'jest/bin/jest.js'), '--testTimeout', '300000', '--env', join(modules, `jest-environment-${environment}`)], { MODEL: shop.model, CI: 'true' });
+      run(
+        dir,
+        [
+          node,
+          join(modules, 'jest/bin/jest.js'),
+          '--testTimeout',
+          '300000',
+          '--env',
+          join(modules, `jest-environment-${environment}`),
+        ],
+        { MODEL: shop.model, CI: 'true' },
+      );
     }
   });
 }
@@ -58,7 +73,10 @@ for (const environment of ['node', 'jsdom']) {
 test('jest with ES modules', () => {
   const dir = shop.project('jest-modules', 'jest-modules');
   for (const node of [process.execPath, process.env.RUSH_NODE_CURRENT ?? process.execPath]) {
-    run(dir, [node, '--experimental-vm-modules', join(modules, 'jest/bin/jest.js'), '--testTimeout', '300000'], { MODEL: shop.model, CI: 'true' });
+    run(dir, [node, '--experimental-vm-modules', join(modules, 'jest/bin/jest.js'), '--testTimeout', '300000'], {
+      MODEL: shop.model,
+      CI: 'true',
+    });
   }
 });
 
@@ -76,10 +94,12 @@ test('vite7: the page that it serves with the headers for threads', async () => 
 });
 
 test('vite7: a page of a workspace whose root has the package, left as it is as the guide says', async () => {
-  const dir = shop.project('vite7-workspace', 'vite-workspace'), app = join(dir, 'app');
+  const dir = shop.project('vite7-workspace', 'vite-workspace'),
+    app = join(dir, 'app');
   mkdirSync(app);
   writeFileSync(join(dir, 'package.json'), '{"private": true, "workspaces": ["app"]}');
-  for (const file of ['index.html', 'page.js', 'check.js', 'vite.config.js']) renameSync(join(dir, file), join(app, file));
+  for (const file of ['index.html', 'page.js', 'check.js', 'vite.config.js'])
+    renameSync(join(dir, file), join(app, file));
   writeFileSync(join(app, 'package.json'), '{"private": true, "type": "module"}');
   const { url, close } = await begin(app, [...vite, '--port', '0']);
   await checkPage(chrome, url, `${here.url}/digits.rush`).finally(close);
@@ -95,8 +115,15 @@ test('vite7: the page that it serves, and what that says without the script of t
   rmSync(join(dir, 'node_modules/rushlight/src/worker/worker.js'));
   await opened(async (url) => {
     const { page, close } = await openPage(chrome, url, 'check');
-    const said = await page.evaluate((model) => /** @type {any} */ (globalThis).check(model, true).catch((/** @type {any} */ e) => `${e.code}: ${e.message}`), `${here.url}/digits.rush`);
-    assert.match(said, /^bad-file: the worker did not start: got HTML from \S+\/node_modules\/rushlight\/src\/worker\.js where a script was expected/);
+    const said = await page.evaluate(
+      (model) =>
+        /** @type {any} */ (globalThis).check(model, true).catch((/** @type {any} */ e) => `${e.code}: ${e.message}`),
+      `${here.url}/digits.rush`,
+    );
+    assert.match(
+      said,
+      /^bad-file: the worker did not start: got HTML from \S+\/node_modules\/rushlight\/src\/worker\.js where a script was expected/,
+    );
     await close();
   });
 });
@@ -105,10 +132,19 @@ test('webpack, of import and of require', async () => {
   const dir = shop.project('webpack');
   writeFileSync(join(dir, 'page.cjs'), "globalThis.same = require('rushlight');\n");
   const stats = await new Promise((resolve, reject) => {
-    webpack({ mode: 'production', context: dir, entry: ['./page.js', './page.cjs'], output: { path: join(dir, 'dist') } }, (e, stats) => (e ? reject(e) : resolve(stats)));
+    webpack(
+      { mode: 'production', context: dir, entry: ['./page.js', './page.cjs'], output: { path: join(dir, 'dist') } },
+      (e, stats) => (e ? reject(e) : resolve(stats)),
+    );
   });
   assert(!stats.hasErrors(), String(stats));
-  const files = stats.toJson({ all: false, modules: true, nestedModules: true }).modules.flatMap((/** @type {any} */ { name, modules = [] }) => [name, ...modules.map((/** @type {any} */ m) => m.name)]).join('\n');
+  const files = stats
+    .toJson({ all: false, modules: true, nestedModules: true })
+    .modules.flatMap((/** @type {any} */ { name, modules = [] }) => [
+      name,
+      ...modules.map((/** @type {any} */ m) => m.name),
+    ])
+    .join('\n');
   assert(files.includes('/rushlight/src/base/errors.js') && !files.includes('/cjs/'), files); // one instance, whichever way it is taken
   await checkFolder(chrome, dir, `${here.url}/digits.rush`);
 });
@@ -119,7 +155,8 @@ test('a page with an import map', async () => {
 
 test("the guide's page to copy", async () => {
   const dir = shop.project('guide');
-  const [, html = ''] = /^```html\n([^]*?)^```/m.exec(readFileSync(new URL('../../web/guide/page.md', import.meta.url), 'utf8')) ?? [];
+  const [, html = ''] =
+    /^```html\n([^]*?)^```/m.exec(readFileSync(new URL('../../web/guide/page.md', import.meta.url), 'utf8')) ?? [];
   writeFileSync(join(dir, 'index.html'), html);
   cpSync(join(shop.root, 'gate.rush'), join(dir, 'gate.rush'));
   const page = await chrome.newPage();
@@ -127,7 +164,10 @@ test("the guide's page to copy", async () => {
   page.on('pageerror', (e) => errors.push(e.message));
   await page.goto(`${here.url}/guide/`);
   const says = async (/** @type {RegExp} */ wanted) => {
-    await page.waitForFunction((wanted) => new RegExp(wanted).test(document.querySelector('output')?.textContent ?? ''), wanted.source);
+    await page.waitForFunction(
+      (wanted) => new RegExp(wanted).test(document.querySelector('output')?.textContent ?? ''),
+      wanted.source,
+    );
     return page.textContent('output');
   };
   const first = await says(/^(-?\d+\.\d{3} ?){3}$/);
@@ -140,32 +180,67 @@ test("the guide's page to copy", async () => {
 });
 
 test('esbuild with the plugin takes the wasm and the worker along', async () => {
-  const dir = shop.project('esbuild'), { esbuild } = await import(join(dir, 'node_modules/rushlight/src/api/bundler.js'));
-  const options = /** @type {import('esbuild').BuildOptions} */ ({ entryPoints: [join(dir, 'page.js')], bundle: true, format: 'esm', minify: true, plugins: [esbuild()] });
+  const dir = shop.project('esbuild'),
+    { esbuild } = await import(join(dir, 'node_modules/rushlight/src/api/bundler.js'));
+  const options = /** @type {import('esbuild').BuildOptions} */ ({
+    entryPoints: [join(dir, 'page.js')],
+    bundle: true,
+    format: 'esm',
+    minify: true,
+    plugins: [esbuild()],
+  });
   await build({ ...options, outdir: join(dir, 'dist') });
-  await build({ ...options, outdir: join(dir, 'split'), splitting: true, assetNames: 'assets/[name]-[hash]', entryNames: 'js/[name]', chunkNames: 'js/[name]-[hash]' });
+  await build({
+    ...options,
+    outdir: join(dir, 'split'),
+    splitting: true,
+    assetNames: 'assets/[name]-[hash]',
+    entryNames: 'js/[name]',
+    chunkNames: 'js/[name]-[hash]',
+  });
   rmSync(join(dir, 'node_modules'), { recursive: true });
   const page = readFileSync(join(dir, 'index.html'), 'utf8');
   for (const script of ['./dist/page.js', './split/js/page.js']) {
     writeFileSync(join(dir, 'index.html'), page.replace('./page.js', script));
     await checkFolder(chrome, dir, `${here.url}/digits.rush`);
   }
-  for (const name of readdirSync(join(dir, 'split/assets'))) if (name.startsWith('worker')) rmSync(join(dir, 'split/assets', name));
+  for (const name of readdirSync(join(dir, 'split/assets')))
+    if (name.startsWith('worker')) rmSync(join(dir, 'split/assets', name));
   const { page: tab, close } = await openPage(chrome, `${here.url}/esbuild/`, 'check');
-  assert.match(await tab.evaluate((model) => /** @type {any} */ (globalThis).check(model, true).catch((/** @type {any} */ e) => `${e.code}: ${e.message}`), `${here.url}/digits.rush`), /^network: the worker did not start: the script did not load.* loads without `worker`$/);
+  assert.match(
+    await tab.evaluate(
+      (model) =>
+        /** @type {any} */ (globalThis).check(model, true).catch((/** @type {any} */ e) => `${e.code}: ${e.message}`),
+      `${here.url}/digits.rush`,
+    ),
+    /^network: the worker did not start: the script did not load.* loads without `worker`$/,
+  );
   await close();
-  assert.deepEqual(readdirSync(join(dir, 'dist')).map((name) => name.replace(/-[A-Z0-9]{8}/, '')).sort(), ['page.js', 'rushlight-relaxed.wasm', 'rushlight-simd.wasm', 'thread.js', 'worker.js']);
+  assert.deepEqual(
+    readdirSync(join(dir, 'dist'))
+      .map((name) => name.replace(/-[A-Z0-9]{8}/, ''))
+      .sort(),
+    ['page.js', 'rushlight-relaxed.wasm', 'rushlight-simd.wasm', 'thread.js', 'worker.js'],
+  );
 });
 
 test('esbuild, which leaves the package whole', async () => {
-  const dir = shop.project('esbuild-external', 'importmap'), page = join(dir, 'index.html');
-  await build({ entryPoints: [join(dir, 'page.js')], bundle: true, format: 'esm', external: ['rushlight'], outdir: join(dir, 'dist') });
+  const dir = shop.project('esbuild-external', 'importmap'),
+    page = join(dir, 'index.html');
+  await build({
+    entryPoints: [join(dir, 'page.js')],
+    bundle: true,
+    format: 'esm',
+    external: ['rushlight'],
+    outdir: join(dir, 'dist'),
+  });
   writeFileSync(page, readFileSync(page, 'utf8').replace('./page.js', './dist/page.js'));
   await checkPage(chrome, `${here.url}/esbuild-external/`, `${here.url}/digits.rush`);
 });
 
 test('a page that imports from another origin, a worker too', async () => {
-  const dir = shop.project('elsewhere', 'importmap'), page = join(dir, 'index.html');
+  const dir = shop.project('elsewhere', 'importmap'),
+    page = join(dir, 'index.html');
   writeFileSync(page, readFileSync(page, 'utf8').replace('./node_modules', `${elsewhere.url}/elsewhere/node_modules`));
   await checkFolder(chrome, dir, `${here.url}/digits.rush`);
 });
@@ -173,7 +248,11 @@ test('a page that imports from another origin, a worker too', async () => {
 test('a service worker with an operator of its own', async () => {
   shop.project('service-worker');
   const { page, close } = await openPage(chrome, `${here.url}/service-worker/`, 'ask');
-  const ask = (/** @type {boolean} */ worker) => page.evaluate((question) => /** @type {any} */ (globalThis).ask(question), { model: `${here.url}/scale.rush`, worker });
+  const ask = (/** @type {boolean} */ worker) =>
+    page.evaluate((question) => /** @type {any} */ (globalThis).ask(question), {
+      model: `${here.url}/scale.rush`,
+      worker,
+    });
   assert.deepEqual(await ask(false), [3, 6, 9]);
   assert.match(await ask(true), /^unsupported: .* A service worker imports nothing later/);
   await close();

@@ -18,5 +18,5 @@ process.on('message', async (/** @type {{ ms?: number }} */ { ms }) => {
     await setImmediate();
   }
   const { heapUsed: heap, rss } = process.memoryUsage();
-  process.send?.({ ...await soak.look(), heap, rss });
+  process.send?.({ ...(await soak.look()), heap, rss });
 });

@@ -21,10 +21,18 @@ test('the source of the package is clean under tsc --strict', () => {
 
 test('the generated types take right programs and refuse wrong ones', () => {
   run('js/build.mjs', '--types');
-  const sources = readdirSync(`${top}js/src`, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js')).map((name) => name.replace(/\.js$/, '.d.ts'));
-  assert.deepEqual(sources.filter((name) => !existsSync(`${top}js/types/${name}`)), []);
+  const sources = readdirSync(`${top}js/src`, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => name.replace(/\.js$/, '.d.ts'));
+  assert.deepEqual(
+    sources.filter((name) => !existsSync(`${top}js/types/${name}`)),
+    [],
+  );
   // TypeScript before 5.7 knows no Uint8Array<ArrayBuffer>.
-  assert.deepEqual(sources.filter((name) => /Array<ArrayBuffer/.test(readFileSync(`${top}js/types/${name}`, 'utf8'))), []);
+  assert.deepEqual(
+    sources.filter((name) => /Array<ArrayBuffer/.test(readFileSync(`${top}js/types/${name}`, 'utf8'))),
+    [],
+  );
   run(tsc, '-p', 'tests/types');
   run(tsc, '-p', 'tests/types/plain.json');
 });

@@ -1,5 +1,5 @@
-// Runs a .rush file of build/ step by step in Node and in Chromium, in the page and in a worker: decoding.mjs FILE < what
-// decoding.py tells. Prints the largest difference in each; throws where a step differs.
+// Runs a .rush file of build/ step by step in Node and in Chromium, in the page and in a worker: decoding.mjs FILE <
+// what decoding.py tells. Prints the largest difference in each; throws where a step differs.
 
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -17,10 +17,13 @@ try {
   const page = await newPage();
   await page.goto(`${url}/tests/browser/empty.html`);
   for (const worker of [false, true]) {
-    maxAbs[worker ? 'worker' : 'page'] = await page.evaluate(async (/** @type {any} */ { file, told, worker }) => {
-      const { stepByStep } = await import('/tests/js/steps.js');
-      return stepByStep(file, told, { worker });
-    }, { file: `/${relative(TOP, process.argv[2])}`, told, worker });
+    maxAbs[worker ? 'worker' : 'page'] = await page.evaluate(
+      async (/** @type {any} */ { file, told, worker }) => {
+        const { stepByStep } = await import('/tests/js/steps.js');
+        return stepByStep(file, told, { worker });
+      },
+      { file: `/${relative(TOP, process.argv[2])}`, told, worker },
+    );
   }
 } finally {
   await close();

@@ -1,5 +1,6 @@
-// Runs a .rush file in Node: replay.mjs FILE prints {messages, ms, peak}: a message, or null, per test vector, the shortest of three
-// to twenty runs (fewer where they take more than a second), and the most bytes that the runtime held.
+// Runs a .rush file in Node: replay.mjs FILE prints {messages, ms, peak}: a message, or null, per test vector, the
+// shortest of three to twenty runs (fewer where they take more than a second), and the most bytes that the runtime
+// held.
 
 import { performance } from 'node:perf_hooks';
 
@@ -7,7 +8,8 @@ import { load } from '../../js/src/index.js';
 
 const model = await load(process.argv[2], { backend: 'simd' });
 const first = performance.now();
-let ms = Infinity, messages;
+let ms = Infinity,
+  messages;
 for (let i = 0; i < 3 || (i < 20 && performance.now() - first < 1000); i++) {
   const begin = performance.now();
   const { tests } = await model.verify();

@@ -7,11 +7,10 @@
 //
 //   wasm    the SHA-256 of BINARY
 //   table   the address of rush_all_ops (call/call.h)
-//   parts   name and address of each rush_optional_* (kernels/optional.h), a pointer; the rows that may call it: all, where
-//           something else may, too
-//   groups  [rows, functions, bytes] each: entries of the function table and addresses that are reached from these rows
-//           of the operator table (perhaps none) and from nothing else; all as [distance to the last, how many] in turn.
-//           Behind the last row the parts are counted on
+//   parts   name and address of each rush_optional_* (kernels/optional.h), a pointer; the rows that may call it: all,
+// where           something else may, too   groups  [rows, functions, bytes] each: entries of the function table and
+// addresses that are reached from these rows           of the operator table (perhaps none) and from nothing else; all
+// as [distance to the last, how many] in turn.           Behind the last row the parts are counted on
 //
 // What the exports reach without any row is in no group.
 
@@ -19,15 +18,30 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { brotliCompressSync } from 'node:zlib';
 
-import { CODE, Cursor, DATA, EXPORT, IMPORT, inSection, readMemory, readSections, readTable } from '../../js/src/engine/wasm-sections.js';
+import {
+  CODE,
+  Cursor,
+  DATA,
+  EXPORT,
+  IMPORT,
+  inSection,
+  readMemory,
+  readSections,
+  readTable,
+} from '../../js/src/engine/wasm-sections.js';
 
 const [linkedPath, binaryPath, out, ops] = process.argv.slice(2);
 const ROW = 20; // bytes of a rush_op, whose first word is its schema
-const FUNCTION = 0, SYMBOL_TABLE = 8; // in the section "linking": tool-conventions/Linking.md
-const UNDEFINED = 0x10, EXPLICIT_NAME = 0x40;
+const FUNCTION = 0,
+  SYMBOL_TABLE = 8; // in the section "linking": tool-conventions/Linking.md
+const UNDEFINED = 0x10,
+  EXPLICIT_NAME = 0x40;
 
 // Relocations: what they refer to, and whether an addend follows.
-const TO_FUNCTION = [0, 1, 2, 12], TO_DATA = [3, 4, 5, 11], TO_GLOBAL = 7, TO_NOTHING = [6, 20];
+const TO_FUNCTION = [0, 1, 2, 12],
+  TO_DATA = [3, 4, 5, 11],
+  TO_GLOBAL = 7,
+  TO_NOTHING = [6, 20];
 const WITH_ADDEND = TO_DATA;
 
 const bytes = readFileSync(linkedPath);
@@ -36,12 +50,18 @@ const table = readTable(bytes, sections);
 const memory = readMemory(bytes, sections);
 
 {
-  const binary = readFileSync(binaryPath), its = readSections(binary);
+  const binary = readFileSync(binaryPath),
+    its = readSections(binary);
   const { first, image } = readMemory(binary, its);
   const same = new Uint8Array(memory.first + memory.image.length);
   same.set(image, first);
-  if (readTable(binary, its).functions.length !== table.functions.length || Buffer.compare(memory.image, same.subarray(memory.first))) {
-    throw new Error(`${linkedPath} and ${binaryPath} differ in their table or memory: they were linked in different ways`);
+  if (
+    readTable(binary, its).functions.length !== table.functions.length ||
+    Buffer.compare(memory.image, same.subarray(memory.first))
+  ) {
+    throw new Error(
+      `${linkedPath} and ${binaryPath} differ in their table or memory: they were linked in different ways`,
+    );
   }
 }
 
@@ -55,9 +75,10 @@ function custom(name) {
 
 /** Functions that are imported come first in the numbering. */
 function countImports() {
-  const cursor = inSection(bytes, sections, IMPORT), n = cursor.number();
+  const cursor = inSection(bytes, sections, IMPORT),
+    n = cursor.number();
   for (let i = 0; i < n; i++) {
-    cursor.text(), cursor.text();
+    (cursor.text(), cursor.text());
     if (cursor.byte() !== FUNCTION) throw new Error('something else than functions is imported');
     cursor.number();
   }
@@ -65,10 +86,13 @@ function countImports() {
 }
 
 function readSymbols() {
-  const { cursor, end } = custom('linking'), symbols = [];
+  const { cursor, end } = custom('linking'),
+    symbols = [];
   cursor.number(); // version
   while (cursor.at < end) {
-    const type = cursor.byte(), size = cursor.number(), next = cursor.at + size;
+    const type = cursor.byte(),
+      size = cursor.number(),
+      next = cursor.at + size;
     if (type === SYMBOL_TABLE) for (let n = cursor.number(); n--;) symbols.push(readSymbol(cursor));
     cursor.at = next;
   }
@@ -76,23 +100,29 @@ function readSymbols() {
 }
 
 function readSymbol(cursor) {
-  const kind = cursor.byte(), flags = cursor.number();
+  const kind = cursor.byte(),
+    flags = cursor.number();
   if (kind === 1) {
     const symbol = { name: cursor.text() };
     if (flags & UNDEFINED) return symbol;
-    const address = memory.segments[cursor.number()].address + cursor.number(), size = cursor.number();
+    const address = memory.segments[cursor.number()].address + cursor.number(),
+      size = cursor.number();
     return { ...symbol, data: { address, size } };
   }
   if (kind === 3) return { section: cursor.number() };
-  const index = cursor.number(), name = !(flags & UNDEFINED) || flags & EXPLICIT_NAME ? cursor.text() : '';
+  const index = cursor.number(),
+    name = !(flags & UNDEFINED) || flags & EXPLICIT_NAME ? cursor.text() : '';
   return kind === FUNCTION ? { name, index } : { name };
 }
 
 function readRelocations(name) {
-  const { cursor } = custom(name), found = [];
+  const { cursor } = custom(name),
+    found = [];
   cursor.number(); // section
   for (let n = cursor.number(); n--;) {
-    const type = cursor.byte(), offset = cursor.number(), symbol = cursor.number();
+    const type = cursor.byte(),
+      offset = cursor.number(),
+      symbol = cursor.number();
     if (WITH_ADDEND.includes(type)) cursor.number();
     found.push({ type, offset, symbol });
   }
@@ -101,9 +131,11 @@ function readRelocations(name) {
 
 /** The bodies: where each begins and how large it is, and where it ends from the start of the section. */
 function readBodies() {
-  const cursor = inSection(bytes, sections, CODE), { at: start } = cursor;
+  const cursor = inSection(bytes, sections, CODE),
+    { at: start } = cursor;
   return Array.from({ length: cursor.number() }, () => {
-    const size = cursor.number(), { at } = cursor;
+    const size = cursor.number(),
+      { at } = cursor;
     return { at, size, end: (cursor.at += size) - start };
   });
 }
@@ -122,8 +154,10 @@ function targetOf({ type, symbol: i }) {
   if (TO_NOTHING.includes(type)) return null;
   const symbol = symbols[i];
   if (symbol.data && (TO_DATA.includes(type) || type === TO_GLOBAL)) return dataKey(symbol.data);
-  if (symbol.index !== undefined && (TO_FUNCTION.includes(type) || type === TO_GLOBAL)) return `function ${symbol.index}`;
-  if (type === TO_GLOBAL || (TO_DATA.includes(type) && !symbol.data)) return null; // the stack pointer; weak and not there
+  if (symbol.index !== undefined && (TO_FUNCTION.includes(type) || type === TO_GLOBAL))
+    return `function ${symbol.index}`;
+  // The stack pointer; weak and not there
+  if (type === TO_GLOBAL || (TO_DATA.includes(type) && !symbol.data)) return null;
   throw new Error(`${linkedPath}: a relocation of type ${type} is not known here`);
 }
 
@@ -133,12 +167,14 @@ function refer(from, to) {
   edges.get(from).add(to);
 }
 
-const bodies = readBodies(), imports = countImports();
+const bodies = readBodies(),
+  imports = countImports();
 {
   let body = 0;
   for (const relocation of readRelocations('reloc.CODE')) {
     while (bodies[body].end <= relocation.offset) body++;
-    const from = `function ${body + imports}`, target = targetOf(relocation);
+    const from = `function ${body + imports}`,
+      target = targetOf(relocation);
     if (target) refer(from, target);
   }
 }
@@ -150,7 +186,12 @@ const bodies = readBodies(), imports = countImports();
     const address = segment.address + at - segment.at;
     const row = Math.floor((address - rows.address) / ROW);
     const part = parts.findIndex((s) => s.data.address === address);
-    const from = row >= 0 && row < rows.n ? [`row ${row}`] : part >= 0 ? [`row ${rows.n + part}`] : data.filter((d) => address >= d.address && address < d.address + d.size).map(dataKey);
+    const from =
+      row >= 0 && row < rows.n
+        ? [`row ${row}`]
+        : part >= 0
+          ? [`row ${rows.n + part}`]
+          : data.filter((d) => address >= d.address && address < d.address + d.size).map(dataKey);
     const target = targetOf(relocation);
     if (target) for (const key of from.length ? from : ['exports']) refer(key, target);
   }
@@ -159,7 +200,8 @@ const bodies = readBodies(), imports = countImports();
   const cursor = inSection(bytes, sections, EXPORT);
   for (let n = cursor.number(); n--;) {
     cursor.text();
-    const kind = cursor.byte(), index = cursor.number();
+    const kind = cursor.byte(),
+      index = cursor.number();
     if (kind === FUNCTION) refer('exports', `function ${index}`);
   }
 }
@@ -171,7 +213,8 @@ function reach(start) {
 }
 
 // The rows that reach each function and each datum which the exports do not reach.
-const always = reach('exports'), rowsOf = new Map();
+const always = reach('exports'),
+  rowsOf = new Map();
 for (let row = 0; row < rows.n + parts.length; row++) {
   for (const key of reach(`row ${row}`)) {
     if (always.has(key)) continue;
@@ -205,27 +248,41 @@ table.functions.forEach((f, i) => {
 // One byte may be of several data: the end of one text is another.
 const dataAt = new Map();
 for (const datum of data) {
-  for (let address = datum.address; address < datum.address + datum.size; address++) dataAt.set(address, [...dataAt.get(address) ?? [], dataKey(datum)]);
+  for (let address = datum.address; address < datum.address + datum.size; address++)
+    dataAt.set(address, [...(dataAt.get(address) ?? []), dataKey(datum)]);
 }
 for (const [address, keys] of dataAt) {
-  if (!keys.some((key) => always.has(key))) put(keys.flatMap((key) => rowsOf.get(key) ?? []), 2, address);
+  if (!keys.some((key) => always.has(key)))
+    put(
+      keys.flatMap((key) => rowsOf.get(key) ?? []),
+      2,
+      address,
+    );
 }
 const callers = ({ data }) => {
   if (always.has(dataKey(data))) return [0, rows.n];
   return runs((rowsOf.get(dataKey(data)) ?? []).filter((row) => row < rows.n));
 };
-writeFileSync(out, JSON.stringify({
-  wasm: createHash('sha256').update(readFileSync(binaryPath)).digest('hex'),
-  table: ALL_OPS,
-  parts: parts.map((part) => ({ name: part.name.slice('rush_optional_'.length), address: part.data.address, rows: callers(part) })),
-  groups: [...groups.values()].map((group) => group.map(runs)),
-}));
+writeFileSync(
+  out,
+  JSON.stringify({
+    wasm: createHash('sha256').update(readFileSync(binaryPath)).digest('hex'),
+    table: ALL_OPS,
+    parts: parts.map((part) => ({
+      name: part.name.slice('rush_optional_'.length),
+      address: part.data.address,
+      rows: callers(part),
+    })),
+    groups: [...groups.values()].map((group) => group.map(runs)),
+  }),
+);
 
 /** The family of each row: which folder's .def names it. */
 function readFamilies() {
   const families = new Map();
   for (const { name } of readdirSync(ops, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
-    for (const [, operator] of readFileSync(`${ops}/${name}/${name}.def`, 'utf8').matchAll(/"([\w.:]+)\(/g)) families.set(operator, name);
+    for (const [, operator] of readFileSync(`${ops}/${name}/${name}.def`, 'utf8').matchAll(/"([\w.:]+)\(/g))
+      families.set(operator, name);
   }
   return Array.from({ length: rows.n }, (_, row) => {
     const at = word(rows.address + row * ROW) - memory.first;
@@ -233,18 +290,26 @@ function readFamilies() {
   });
 }
 
-// What only one family reaches, what several do, and what a program without operators has; before wasm-opt, each compressed by itself.
-const familyOf = readFamilies(), sizes = new Map();
-const callersOf = (row) => (row < rows.n ? [row] : (rowsOf.get(dataKey(parts[row - rows.n].data)) ?? []).filter((caller) => caller < rows.n));
+// What only one family reaches, what several do, and what a program without operators has; before wasm-opt, each
+// compressed by itself.
+const familyOf = readFamilies(),
+  sizes = new Map();
+const callersOf = (row) =>
+  row < rows.n ? [row] : (rowsOf.get(dataKey(parts[row - rows.n].data)) ?? []).filter((caller) => caller < rows.n);
 function count(key, part) {
   const by = new Set((rowsOf.get(key) ?? []).flatMap(callersOf).map((row) => familyOf[row]));
   const name = always.has(key) || by.size === 0 ? 'no operator' : by.size > 1 ? 'several families' : [...by][0];
-  sizes.set(name, [...sizes.get(name) ?? [], part]);
+  sizes.set(name, [...(sizes.get(name) ?? []), part]);
 }
 bodies.forEach(({ at, size }, i) => count(`function ${i + imports}`, bytes.subarray(at, at + size)));
-for (const d of data) count(dataKey(d), memory.image.subarray(d.address - memory.first, d.address - memory.first + d.size));
+for (const d of data)
+  count(dataKey(d), memory.image.subarray(d.address - memory.first, d.address - memory.first + d.size));
 console.log('what is reached by          operators      kB  brotli, kB');
-for (const [name, parts] of [...sizes].map(([name, parts]) => [name, Buffer.concat(parts)]).sort(([, a], [, b]) => b.length - a.length)) {
+for (const [name, parts] of [...sizes]
+  .map(([name, parts]) => [name, Buffer.concat(parts)])
+  .sort(([, a], [, b]) => b.length - a.length)) {
   const kB = (n) => (n / 1000).toFixed(1).padStart(8);
-  console.log(`${name.padEnd(28)}${`${familyOf.filter((family) => family === name).length || ''}`.padStart(9)}${kB(parts.length)}${kB(brotliCompressSync(parts).length)}`);
+  console.log(
+    `${name.padEnd(28)}${`${familyOf.filter((family) => family === name).length || ''}`.padStart(9)}${kB(parts.length)}${kB(brotliCompressSync(parts).length)}`,
+  );
 }

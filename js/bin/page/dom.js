@@ -1,6 +1,9 @@
 /**
  * An element with properties and content.
- * @template {keyof HTMLElementTagNameMap} K @param {K} tag @param {Partial<HTMLElementTagNameMap[K]>} [set] @param {(Node | string)[]} content
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Partial<HTMLElementTagNameMap[K]>} [set]
+ * @param {(Node | string)[]} content
  * @returns {HTMLElementTagNameMap[K]}
  */
 export function make(tag, set = {}, ...content) {

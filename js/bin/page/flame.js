@@ -2,7 +2,8 @@
 
 /**
  * @typedef {import('../layers.js').Layer} Layer
- * @typedef {{ label: string, path: string, from: number, width: number, ms: number, depth: number, layer?: Layer }} Block
+ * @typedef {{ label: string, path: string, from: number, width: number, ms: number, depth: number, layer?: Layer }}
+ *   Block
  * from, width: in ms; where the clock is too coarse to see any operator's time, all operators are 1 wide.
  */
 
@@ -11,7 +12,8 @@
  * @param {readonly Layer[]} layers @returns {Block[]}
  */
 export function blocksOf(layers) {
-  /** @type {Block[]} */ const blocks = [], open = [];
+  /** @type {Block[]} */ const blocks = [],
+    open = [];
   let at = 0;
   const ms = layers.reduce((sum, l) => sum + l.ms, 0);
   const all = { label: 'all', path: '', from: 0, width: ms || layers.length || 1, ms, depth: 0 };
@@ -22,44 +24,79 @@ export function blocksOf(layers) {
     while (same < names.length && open[same]?.label === names[same]) same++;
     open.length = same;
     for (let depth = same; depth < names.length; depth++) {
-      const block = { label: /** @type {string} */ (names[depth]), path: names.slice(0, depth + 1).join('.'), from: at, width: 0, ms: 0, depth: depth + 1 };
-      blocks.push(open[depth] = block);
+      const block = {
+        label: /** @type {string} */ (names[depth]),
+        path: names.slice(0, depth + 1).join('.'),
+        from: at,
+        width: 0,
+        ms: 0,
+        depth: depth + 1,
+      };
+      blocks.push((open[depth] = block));
     }
     for (const block of open) {
       block.width += width;
       block.ms += layer.ms;
     }
-    blocks.push({ label: layer.op.replace(/^\w+::/, ''), path: layer.layer, from: at, width, ms: layer.ms, depth: names.length + 1, layer });
+    blocks.push({
+      label: layer.op.replace(/^\w+::/, ''),
+      path: layer.layer,
+      from: at,
+      width,
+      ms: layer.ms,
+      depth: names.length + 1,
+      layer,
+    });
     at += width;
   }
   return [all, ...blocks];
 }
 
-/** Draws it; a click on a block makes it as wide as the chart. @param {HTMLElement} flame @param {HTMLElement} detail @param {readonly Layer[]} layers */
+/**
+ * Draws it; a click on a block makes it as wide as the chart.
+ * @param {HTMLElement} flame
+ * @param {HTMLElement} detail
+ * @param {readonly Layer[]} layers
+ */
 export function drawFlame(flame, detail, layers) {
-  const blocks = blocksOf(layers), all = /** @type {Block} */ (blocks[0]);
+  const blocks = blocksOf(layers),
+    all = /** @type {Block} */ (blocks[0]);
   const hottest = Math.max(...layers.map((l) => l.ms));
   const say = (/** @type {Block} */ b) => {
     const { layer } = b;
-    detail.textContent = [b.path || b.label, layer && b.path && layer.op, layer?.outputs.join(', '), layer?.source, `${b.ms.toFixed(3)} ms`, `${(100 * b.ms / (all.ms || 1)).toFixed(1)} %`].filter(Boolean).join(' · ');
+    detail.textContent = [
+      b.path || b.label,
+      layer && b.path && layer.op,
+      layer?.outputs.join(', '),
+      layer?.source,
+      `${b.ms.toFixed(3)} ms`,
+      `${((100 * b.ms) / (all.ms || 1)).toFixed(1)} %`,
+    ]
+      .filter(Boolean)
+      .join(' · ');
   };
   const draw = (/** @type {Block} */ root) => {
-    const rem = 1.5, to = root.from + root.width, scale = 100 / root.width;
+    const rem = 1.5,
+      to = root.from + root.width,
+      scale = 100 / root.width;
     const shown = blocks.filter((b) => b.from < to && b.from + b.width > root.from && b.width * scale > 0.05);
     flame.style.height = `${rem * (1 + Math.max(...shown.map((b) => b.depth)))}rem`;
-    flame.replaceChildren(...shown.map((b) => {
-      const left = Math.max(b.from, root.from), button = document.createElement('button');
-      button.type = 'button';
-      button.textContent = b.label;
-      button.className = b.layer && b.ms > hottest / 2 ? 'hot' : b.layer ? 'warm' : '';
-      button.style.left = `${(left - root.from) * scale}%`;
-      button.style.width = `${(Math.min(b.from + b.width, to) - left) * scale}%`;
-      button.style.top = `${rem * b.depth}rem`;
-      button.ariaLabel = `${b.path} ${b.label}, ${b.ms.toFixed(3)} ms`;
-      button.onpointerenter = button.onfocus = () => say(b);
-      button.onclick = () => draw(b === root ? all : b);
-      return button;
-    }));
+    flame.replaceChildren(
+      ...shown.map((b) => {
+        const left = Math.max(b.from, root.from),
+          button = document.createElement('button');
+        button.type = 'button';
+        button.textContent = b.label;
+        button.className = b.layer && b.ms > hottest / 2 ? 'hot' : b.layer ? 'warm' : '';
+        button.style.left = `${(left - root.from) * scale}%`;
+        button.style.width = `${(Math.min(b.from + b.width, to) - left) * scale}%`;
+        button.style.top = `${rem * b.depth}rem`;
+        button.ariaLabel = `${b.path} ${b.label}, ${b.ms.toFixed(3)} ms`;
+        button.onpointerenter = button.onfocus = () => say(b);
+        button.onclick = () => draw(b === root ? all : b);
+        return button;
+      }),
+    );
     say(root);
   };
   draw(all);

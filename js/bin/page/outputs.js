@@ -17,25 +17,59 @@ const short = (n) => (typeof n === 'bigint' || Number.isInteger(n) ? String(n) :
 export function showOutput(name, value) {
   const tensor = /** @type {Tensor} */ (value);
   if (!tensor?.data || !tensor.shape) {
-    const text = JSON.stringify(value, (_, v) => (v instanceof Map ? Object.fromEntries(v) : typeof v === 'bigint' ? String(v) : ArrayBuffer.isView(v) ? [.../** @type {any} */ (v).subarray(0, MOST)].map(String) : v), 1);
-    return make('section', { className: 'card' }, make('div', { className: 'bar' }, make('h2', {}, name)), make('pre', {}, text ?? 'None'));
+    const text = JSON.stringify(
+      value,
+      (_, v) =>
+        v instanceof Map
+          ? Object.fromEntries(v)
+          : typeof v === 'bigint'
+            ? String(v)
+            : ArrayBuffer.isView(v)
+              ? [.../** @type {any} */ (v).subarray(0, MOST)].map(String)
+              : v,
+      1,
+    );
+    return make(
+      'section',
+      { className: 'card' },
+      make('div', { className: 'bar' }, make('h2', {}, name)),
+      make('pre', {}, text ?? 'None'),
+    );
   }
   const numbers = Float64Array.from(/** @type {any} */ (tensor.data), Number);
   const views = viewsOf(tensor, numbers);
-  const body = make('div'), tabs = make('div', { className: 'tabs' });
+  const body = make('div'),
+    tabs = make('div', { className: 'tabs' });
   const show = (/** @type {string} */ chosen) => {
     for (const tab of tabs.children) tab.ariaPressed = String(tab.textContent === chosen);
     body.replaceChildren(/** @type {() => Node} */ (views.get(chosen))());
   };
   for (const label of views.keys()) tabs.append(make('button', { type: 'button', onclick: () => show(label) }, label));
   show(/** @type {string} */ (views.keys().next().value));
-  return make('section', { className: 'card' },
-    make('div', { className: 'bar' }, make('h2', {}, name), make('span', { className: 'quiet' }, `${tensor.dtype} [${tensor.shape.join(', ')}]`), tabs), sums(numbers), body);
+  return make(
+    'section',
+    { className: 'card' },
+    make(
+      'div',
+      { className: 'bar' },
+      make('h2', {}, name),
+      make('span', { className: 'quiet' }, `${tensor.dtype} [${tensor.shape.join(', ')}]`),
+      tabs,
+    ),
+    sums(numbers),
+    body,
+  );
 }
 
-/** The ways to show a tensor, the best one first. @param {Tensor} tensor @param {Float64Array} numbers @returns {Map<string, () => Node>} */
+/**
+ * The ways to show a tensor, the best one first.
+ * @param {Tensor} tensor
+ * @param {Float64Array} numbers
+ * @returns {Map<string, () => Node>}
+ */
 function viewsOf(tensor, numbers) {
-  const { shape } = tensor, [h = 1, w = 1] = shape.slice(-2);
+  const { shape } = tensor,
+    [h = 1, w = 1] = shape.slice(-2);
   /** @type {Map<string, () => HTMLElement>} */ const views = new Map([['numbers', () => table(tensor, numbers)]]);
   if (numbers.length > 1) views.set('plot', () => plot(shape, numbers));
   if (numbers.length > BARS && shape.filter((n) => n > 1).length === 1) views.set('greatest', () => greatest(numbers));
@@ -46,27 +80,61 @@ function viewsOf(tensor, numbers) {
 
 /** @param {Float64Array} numbers */
 function sums(numbers) {
-  let min = Infinity, max = -Infinity, sum = 0, odd = 0;
+  let min = Infinity,
+    max = -Infinity,
+    sum = 0,
+    odd = 0;
   for (const n of numbers) {
-    if (!Number.isFinite(n)) { odd++; continue; }
+    if (!Number.isFinite(n)) {
+      odd++;
+      continue;
+    }
     min = Math.min(min, n);
     max = Math.max(max, n);
     sum += n;
   }
-  const rows = numbers.length > odd ? [['min', short(min)], ['mean', short(sum / (numbers.length - odd))], ['max', short(max)]] : [];
+  const rows =
+    numbers.length > odd
+      ? [
+          ['min', short(min)],
+          ['mean', short(sum / (numbers.length - odd))],
+          ['max', short(max)],
+        ]
+      : [];
   if (odd) rows.push(['not finite', String(odd)]);
-  return make('dl', { className: 'sums' }, ...rows.flatMap(([name = '', value = '']) => [make('dt', {}, name), make('dd', {}, value)]));
+  return make(
+    'dl',
+    { className: 'sums' },
+    ...rows.flatMap(([name = '', value = '']) => [make('dt', {}, name), make('dd', {}, value)]),
+  );
 }
 
 /** Rows of the last dimension. @param {Tensor} tensor @param {Float64Array} numbers */
 function table({ shape, data }, numbers) {
-  const width = Math.min(Math.max(shape.at(-1) ?? 1, 1), shape.length > 1 ? 64 : 8), step = shape.length > 1 ? Math.max(shape.at(-1) ?? 1, 1) : width;
+  const width = Math.min(Math.max(shape.at(-1) ?? 1, 1), shape.length > 1 ? 64 : 8),
+    step = shape.length > 1 ? Math.max(shape.at(-1) ?? 1, 1) : width;
   const rows = [];
   for (let at = 0; at < numbers.length && rows.length * width < MOST; at += step) {
-    rows.push(make('tr', {}, make('th', {}, `[${placeOf(at, shape).join(', ')}]`), ...[...data.subarray(at, Math.min(at + width, numbers.length))].map((n) => make('td', {}, short(n)))));
+    rows.push(
+      make(
+        'tr',
+        {},
+        make('th', {}, `[${placeOf(at, shape).join(', ')}]`),
+        ...[...data.subarray(at, Math.min(at + width, numbers.length))].map((n) => make('td', {}, short(n))),
+      ),
+    );
   }
   const shown = rows.length * width;
-  return make('div', { className: 'scroll' }, make('table', { className: 'numbers' }, ...rows), make('p', { className: 'quiet' }, shown < numbers.length ? `This is the beginning of ${numbers.length.toLocaleString('en')} numbers.` : ''));
+  return make(
+    'div',
+    { className: 'scroll' },
+    make('table', { className: 'numbers' }, ...rows),
+    make(
+      'p',
+      { className: 'quiet' },
+      shown < numbers.length ? `This is the beginning of ${numbers.length.toLocaleString('en')} numbers.` : '',
+    ),
+  );
 }
 
 /** @param {number} at @param {readonly number[]} shape */
@@ -82,21 +150,38 @@ function placeOf(at, shape) {
 /** @param {Float64Array} numbers */
 function greatest(numbers) {
   const order = [...numbers.keys()].sort((a, b) => Number(numbers[b]) - Number(numbers[a])).slice(0, BARS);
-  const top = Number(numbers[order[0] ?? 0]), least = Math.min(0, Number(numbers[order.at(-1) ?? 0]));
-  return make('ol', { className: 'ranked' }, ...order.map((i) => {
-    const item = make('li', {}, make('span', {}, `[${i}]`), make('span', {}, short(Number(numbers[i]))));
-    item.style.setProperty('--part', String(Math.max(0, (Number(numbers[i]) - least) / (top - least || 1))));
-    return item;
-  }));
+  const top = Number(numbers[order[0] ?? 0]),
+    least = Math.min(0, Number(numbers[order.at(-1) ?? 0]));
+  return make(
+    'ol',
+    { className: 'ranked' },
+    ...order.map((i) => {
+      const item = make('li', {}, make('span', {}, `[${i}]`), make('span', {}, short(Number(numbers[i]))));
+      item.style.setProperty('--part', String(Math.max(0, (Number(numbers[i]) - least) / (top - least || 1))));
+      return item;
+    }),
+  );
 }
 
-/** Draws a line for each row of the last dimension, at most LINES of them. @param {readonly number[]} shape @param {Float64Array} numbers */
+/**
+ * Draws a line for each row of the last dimension, at most LINES of them.
+ * @param {readonly number[]} shape
+ * @param {Float64Array} numbers
+ */
 function plot(shape, numbers) {
-  const scale = devicePixelRatio || 1, canvas = make('canvas', { width: 640 * scale, height: 220 * scale });
-  const g = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d')), colors = getComputedStyle(document.documentElement);
-  const last = shape.at(-1) ?? 1, width = last > 1 ? last : numbers.length, rows = numbers.length / width, lines = Math.min(rows, LINES);
-  const shown = numbers.subarray(0, lines * width), finite = shown.filter(Number.isFinite);
-  const low = finite.reduce((a, b) => Math.min(a, b), 0), high = finite.reduce((a, b) => Math.max(a, b), 0), pad = 8;
+  const scale = devicePixelRatio || 1,
+    canvas = make('canvas', { width: 640 * scale, height: 220 * scale });
+  const g = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d')),
+    colors = getComputedStyle(document.documentElement);
+  const last = shape.at(-1) ?? 1,
+    width = last > 1 ? last : numbers.length,
+    rows = numbers.length / width,
+    lines = Math.min(rows, LINES);
+  const shown = numbers.subarray(0, lines * width),
+    finite = shown.filter(Number.isFinite);
+  const low = finite.reduce((a, b) => Math.min(a, b), 0),
+    high = finite.reduce((a, b) => Math.max(a, b), 0),
+    pad = 8;
   const x = (/** @type {number} */ i) => pad + (i / Math.max(width - 1, 1)) * (640 - 2 * pad);
   const y = (/** @type {number} */ v) => 220 - pad - ((v - low) / (high - low || 1)) * (220 - 2 * pad);
   const colorOf = (/** @type {number} */ row) => colors.getPropertyValue(`--line-${row}`);
@@ -114,24 +199,35 @@ function plot(shape, numbers) {
   canvas.role = 'img';
   canvas.ariaLabel = `${lines > 1 ? `${lines} rows of ` : ''}${counted(width, 'number')} from ${short(low)} to ${short(high)}`;
   if (rows <= 1) return canvas;
-  const key = make('p', { className: 'key quiet' }, ...Array.from({ length: lines }, (_, row) => {
-    const mark = make('span', {}, `[${placeOf(row, shape.slice(0, -1)).join(', ')}]`);
-    mark.style.setProperty('--mark', colorOf(row));
-    return mark;
-  }), rows > lines ? `The plot shows ${lines} of ${rows.toLocaleString('en')} rows.` : '');
+  const key = make(
+    'p',
+    { className: 'key quiet' },
+    ...Array.from({ length: lines }, (_, row) => {
+      const mark = make('span', {}, `[${placeOf(row, shape.slice(0, -1)).join(', ')}]`);
+      mark.style.setProperty('--mark', colorOf(row));
+      return mark;
+    }),
+    rows > lines ? `The plot shows ${lines} of ${rows.toLocaleString('en')} rows.` : '',
+  );
   return make('div', {}, canvas, key);
 }
 
-/** @param {CanvasRenderingContext2D} g @param {Float64Array} numbers @param {(i: number) => number} x @param {(v: number) => number} y */
+/**
+ * @param {CanvasRenderingContext2D} g
+ * @param {Float64Array} numbers
+ * @param {(i: number) => number} x
+ * @param {(v: number) => number} y
+ */
 function trace(g, numbers, x, y) {
   g.beginPath();
   // Two points for each column, because more are not visible.
   const columns = Math.min(numbers.length, 640);
   for (let c = 0; c < columns; c++) {
-    const from = Math.floor(c * numbers.length / columns), to = Math.max(Math.floor((c + 1) * numbers.length / columns), from + 1);
+    const from = Math.floor((c * numbers.length) / columns),
+      to = Math.max(Math.floor(((c + 1) * numbers.length) / columns), from + 1);
     const part = numbers.subarray(from, to).filter(Number.isFinite);
     if (!part.length) continue;
-    const at = x(c * (numbers.length - 1) / Math.max(columns - 1, 1));
+    const at = x((c * (numbers.length - 1)) / Math.max(columns - 1, 1));
     g.lineTo(at, y(part.reduce((a, b) => Math.min(a, b))));
     if (part.length > 1) g.lineTo(at, y(part.reduce((a, b) => Math.max(a, b))));
   }
@@ -140,18 +236,42 @@ function trace(g, numbers, x, y) {
 
 /** A channel in colours, or three as they are. @param {Tensor} tensor @param {Float64Array} numbers */
 function picture({ shape }, numbers) {
-  const [h = 1, w = 1] = shape.slice(-2), planes = numbers.length / (h * w), rgb = shape.at(-3) === 3;
-  const canvas = make('canvas', { className: 'picture', width: w, height: h, role: 'img', ariaLabel: 'the values as a picture' });
+  const [h = 1, w = 1] = shape.slice(-2),
+    planes = numbers.length / (h * w),
+    rgb = shape.at(-3) === 3;
+  const canvas = make('canvas', {
+    className: 'picture',
+    width: w,
+    height: h,
+    role: 'img',
+    ariaLabel: 'the values as a picture',
+  });
   const draw = (/** @type {number} */ plane) => {
-    const channels = rgb && plane < 0 ? 3 : 1, from = Math.max(plane, 0) * h * w;
-    const data = Float32Array.from(numbers.subarray(from, from + channels * h * w), (v) => (Number.isFinite(v) ? v : 0));
-    const image = tensorToImage({ dtype: 'float32', shape: [channels, h, w], data }, { layout: 'chw', range: 'auto', ...(channels === 1 && { colormap: 'viridis' }) });
-    /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d')).putImageData(/** @type {ImageData} */ (image), 0, 0);
+    const channels = rgb && plane < 0 ? 3 : 1,
+      from = Math.max(plane, 0) * h * w;
+    const data = Float32Array.from(numbers.subarray(from, from + channels * h * w), (v) =>
+      Number.isFinite(v) ? v : 0,
+    );
+    const image = tensorToImage(
+      { dtype: 'float32', shape: [channels, h, w], data },
+      { layout: 'chw', range: 'auto', ...(channels === 1 && { colormap: 'viridis' }) },
+    );
+    /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d')).putImageData(
+      /** @type {ImageData} */ (image),
+      0,
+      0,
+    );
   };
   draw(rgb ? -1 : 0);
   if (planes <= 1) return canvas;
-  const choice = make('select', { ariaLabel: 'plane' }, ...(rgb ? [make('option', { value: '-1' }, 'colours')] : []),
-    ...Array.from({ length: Math.min(planes, 256) }, (_, i) => make('option', { value: String(i) }, `[${placeOf(i, shape.slice(0, -2)).join(', ')}]`)));
+  const choice = make(
+    'select',
+    { ariaLabel: 'plane' },
+    ...(rgb ? [make('option', { value: '-1' }, 'colours')] : []),
+    ...Array.from({ length: Math.min(planes, 256) }, (_, i) =>
+      make('option', { value: String(i) }, `[${placeOf(i, shape.slice(0, -2)).join(', ')}]`),
+    ),
+  );
   choice.onchange = () => draw(Number(choice.value));
   return make('div', {}, make('div', { className: 'bar' }, choice), canvas);
 }

@@ -35,37 +35,64 @@ const RUNS = 3;
 const FILE = '.npy or picture';
 /** Scales of a picture's numbers, which are 0 to 1. */
 const SCALES = /** @type {Record<string, { mean?: number[], std?: number[] }>} */ ({
-  '0 to 1': {}, '-1 to 1': { mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5] }, "ImageNet's": { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
+  '0 to 1': {},
+  '-1 to 1': { mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5] },
+  "ImageNet's": { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
 });
 
-/** Makes a tensor of a picture, in the size of the example input if that is known. @param {Blob} file @param {Port} port @param {string} scale */
+/**
+ * Makes a tensor of a picture, in the size of the example input if that is known.
+ * @param {Blob} file
+ * @param {Port} port
+ * @param {string} scale
+ */
 async function picture(file, { dtype, shape }, scale) {
-  const bitmap = await createImageBitmap(file), sizes = shape && shape.length > 2 ? shape.slice(-3) : [3, null, null];
+  const bitmap = await createImageBitmap(file),
+    sizes = shape && shape.length > 2 ? shape.slice(-3) : [3, null, null];
   const last = sizes[0] !== 1 && sizes[0] !== 3 && (sizes[2] === 1 || sizes[2] === 3);
   const [channels, height, width] = last ? [sizes[2], sizes[0], sizes[1]] : sizes;
-  const { mean, std } = dtype === 'uint8' ? /** @type {{ mean?: number[], std?: number[] }} */ ({}) : SCALES[scale] ?? {};
+  const { mean, std } =
+    dtype === 'uint8' ? /** @type {{ mean?: number[], std?: number[] }} */ ({}) : (SCALES[scale] ?? {});
   const n = channels === 1 ? 1 : 3;
   return imageToTensor(bitmap, {
-    size: [height ?? bitmap.height, width ?? bitmap.width], channels: n, dtype: dtype === 'uint8' ? 'uint8' : 'float32',
-    layout: /** @type {'nchw'} */ ((shape?.length === 3 ? '' : 'n') + (last ? 'hwc' : 'chw')), ...(mean && std && { mean: mean.slice(0, n), std: std.slice(0, n) }),
+    size: [height ?? bitmap.height, width ?? bitmap.width],
+    channels: n,
+    dtype: dtype === 'uint8' ? 'uint8' : 'float32',
+    layout: /** @type {'nchw'} */ ((shape?.length === 3 ? '' : 'n') + (last ? 'hwc' : 'chw')),
+    ...(mean && std && { mean: mean.slice(0, n), std: std.slice(0, n) }),
   });
 }
 
-/** Reads a shape; returns a message if the text is wrong. @param {string} text @param {Port} port @returns {number[] | string} */
+/**
+ * Reads a shape; returns a message if the text is wrong.
+ * @param {string} text
+ * @param {Port} port
+ * @returns {number[] | string}
+ */
 function shapeOf(text, { constraints }) {
-  const inner = text.trim().replace(/^([[(])(.*)[\])]$/, '$2').replace(/,\s*$/, '').trim();
+  const inner = text
+    .trim()
+    .replace(/^([[(])(.*)[\])]$/, '$2')
+    .replace(/,\s*$/, '')
+    .trim();
   const parts = inner === '' ? [] : inner.split(/\s*[x×*,]\s*|\s+/i);
   const odd = parts.find((part) => !/^\d+$/.test(part));
-  if (odd !== undefined) return odd === '' ? 'a size is missing; write sizes as 1 x 3 x 224 x 224' : `a size must be a whole number, got "${odd}"; write sizes as 1 x 3 x 224 x 224`;
-  const shape = parts.map(Number), n = shape.reduce((a, b) => a * b, 1);
+  if (odd !== undefined)
+    return odd === ''
+      ? 'a size is missing; write sizes as 1 x 3 x 224 x 224'
+      : `a size must be a whole number, got "${odd}"; write sizes as 1 x 3 x 224 x 224`;
+  const shape = parts.map(Number),
+    n = shape.reduce((a, b) => a * b, 1);
   if (shape.length > 8) return `a tensor must have at most 8 dimensions, got ${shape.length}`;
-  if (n > MOST) return `a random input must have at most ${MOST.toLocaleString('en')} numbers, got ${n.toLocaleString('en')}`;
+  if (n > MOST)
+    return `a random input must have at most ${MOST.toLocaleString('en')} numbers, got ${n.toLocaleString('en')}`;
   for (const [dim, constraint] of constraints?.entries() ?? []) {
     const size = shape[dim];
     if (!constraint) continue;
     if (size === undefined) return `the input must have at least ${counted(dim + 1, 'dimension')}, got ${shape.length}`;
     const { min, max } = constraint;
-    if (size < min || (max !== null && size > max)) return `size ${dim} must be ${max === null ? `at least ${min}` : min === max ? min : `between ${min} and ${max}`}, got ${size}`;
+    if (size < min || (max !== null && size > max))
+      return `size ${dim} must be ${max === null ? `at least ${min}` : min === max ? min : `between ${min} and ${max}`}, got ${size}`;
   }
   return shape;
 }
@@ -73,44 +100,85 @@ function shapeOf(text, { constraints }) {
 /** The largest random input, in numbers. */
 const MOST = 2 ** 27;
 
-/** Reads a value that is not a tensor (undefined if it is omitted); returns a message if the text is wrong. @param {string} text @param {Port} port @returns {{ value: InputValue | undefined } | string} */
+/**
+ * Reads a value that is not a tensor (undefined if it is omitted); returns a message if the text is wrong.
+ * @param {string} text
+ * @param {Port} port
+ * @returns {{ value: InputValue | undefined } | string}
+ */
 function valueOf(text, { type, optional }) {
   if (type === 'str') return { value: text };
-  if (text.trim() === '') return optional || /\?$/.test(type) ? { value: undefined } : `a value is missing; it must be of type ${type}`;
+  if (text.trim() === '')
+    return optional || /\?$/.test(type) ? { value: undefined } : `a value is missing; it must be of type ${type}`;
   let value;
   try {
     value = JSON.parse(text);
   } catch {
     return `the value must be of type ${type}, written as JSON`;
   }
-  const fits = /** @type {Record<string, (v: any) => boolean>} */ ({ int: Number.isSafeInteger, float: (v) => typeof v === 'number', bool: (v) => typeof v === 'boolean' });
+  const fits = /** @type {Record<string, (v: any) => boolean>} */ ({
+    int: Number.isSafeInteger,
+    float: (v) => typeof v === 'number',
+    bool: (v) => typeof v === 'boolean',
+  });
   const plain = type.replace(/\?$/, ''); // "int?" takes null, too
-  return (plain !== type && value === null) || (fits[plain]?.(value) ?? true) ? { value } : `the value must be of type ${plain}, got ${text}`;
+  return (plain !== type && value === null) || (fits[plain]?.(value) ?? true)
+    ? { value }
+    : `the value must be of type ${plain}, got ${text}`;
 }
 
-/** Makes the row of an input, and registers a function that reads its value. @param {Port} port @param {import('../../src/api/graph.js').Graph} graph */
+/**
+ * Makes the row of an input, and registers a function that reads its value.
+ * @param {Port} port
+ * @param {import('../../src/api/graph.js').Graph} graph
+ */
 function field(port, graph) {
-  const tensor = port.type === 'Tensor', wrong = make('span', { className: 'wrong', hidden: true, id: `wrong-${port.name}` });
+  const tensor = port.type === 'Tensor',
+    wrong = make('span', { className: 'wrong', hidden: true, id: `wrong-${port.name}` });
   wrong.role = 'alert';
   const text = make('input', {
-    value: tensor ? (port.shape ?? [1]).map((n) => n ?? 1).join(' x ') : port.optional ? '' : port.type === 'bool' ? 'true' : port.type === 'str' ? '' : '1',
-    ariaLabel: tensor ? `sizes of ${port.name}` : `value of ${port.name}`, spellcheck: false,
+    value: tensor
+      ? (port.shape ?? [1]).map((n) => n ?? 1).join(' x ')
+      : port.optional
+        ? ''
+        : port.type === 'bool'
+          ? 'true'
+          : port.type === 'str'
+            ? ''
+            : '1',
+    ariaLabel: tensor ? `sizes of ${port.name}` : `value of ${port.name}`,
+    spellcheck: false,
   });
   text.setAttribute('aria-describedby', wrong.id);
-  const dtype = port.dtype ?? 'float32', { low, high } = tensor ? rangeOf(port, graph) : {};
-  const about = tensor ? `${dtype}${port.shape ? '' : ', any size'}; ${madeText(dtype, low, high)}` : port.type + (port.optional ? ', may be empty' : '');
+  const dtype = port.dtype ?? 'float32',
+    { low, high } = tensor ? rangeOf(port, graph) : {};
+  const about = tensor
+    ? `${dtype}${port.shape ? '' : ', any size'}; ${madeText(dtype, low, high)}`
+    : port.type + (port.optional ? ', may be empty' : '');
   /** @type {InputValue | undefined} */ let given;
-  const row = make('div', { className: 'port' }, make('label', {}, make('b', {}, port.name), make('span', { className: 'quiet' }, about)), make('div', {}, text, wrong));
+  const row = make(
+    'div',
+    { className: 'port' },
+    make('label', {}, make('b', {}, port.name), make('span', { className: 'quiet' }, about)),
+    make('div', {}, text, wrong),
+  );
   if (tensor) {
-    const file = make('input', { type: 'file', accept: '.npy,image/*' }), name = make('span', {}, FILE);
-    const scale = make('select', { hidden: true, ariaLabel: `numbers of ${port.name}` }, ...Object.keys(SCALES).map((text) => make('option', { value: text }, text)));
+    const file = make('input', { type: 'file', accept: '.npy,image/*' }),
+      name = make('span', {}, FILE);
+    const scale = make(
+      'select',
+      { hidden: true, ariaLabel: `numbers of ${port.name}` },
+      ...Object.keys(SCALES).map((text) => make('option', { value: text }, text)),
+    );
     row.append(make('label', { className: 'file' }, name, file), scale);
     scale.onchange = file.onchange = async () => {
       try {
         const [chosen] = file.files ?? [];
         if (!chosen) return;
         const npy = chosen.name.endsWith('.npy');
-        const read = npy ? readNpy(new Uint8Array(await chosen.arrayBuffer())) : await picture(chosen, port, scale.value);
+        const read = npy
+          ? readNpy(new Uint8Array(await chosen.arrayBuffer()))
+          : await picture(chosen, port, scale.value);
         scale.hidden = npy || read.dtype === 'uint8';
         given = read;
         text.value = read.shape.join(' x ');
@@ -157,9 +225,15 @@ async function start(model) {
   get('methods').hidden = names.length < 2;
   const fill = () => {
     fields = new Map();
-    get('inputs').replaceChildren(...(model.methods[method.value]?.inputs ?? []).map((port) => field(port, /** @type {import('../../src/api/graph.js').Graph} */ (model.graphs[method.value]))));
+    get('inputs').replaceChildren(
+      ...(model.methods[method.value]?.inputs ?? []).map((port) =>
+        field(port, /** @type {import('../../src/api/graph.js').Graph} */ (model.graphs[method.value])),
+      ),
+    );
   };
-  const quiet = () => { get('error').hidden = true; };
+  const quiet = () => {
+    get('error').hidden = true;
+  };
   method.onchange = fill;
   fill();
 
@@ -172,12 +246,14 @@ async function start(model) {
         const given = value();
         if (given !== undefined) inputs[name] = given;
       }
-      const from = performance.now(), results = await model.run(inputs, { method: method.value });
+      const from = performance.now(),
+        results = await model.run(inputs, { method: method.value });
       get('took').textContent = `${(performance.now() - from).toFixed(1)} ms`;
       get('outputs').replaceChildren(...Object.entries(results).map(([name, value]) => showOutput(name, value)));
       const layers = await layersOf(model, inputs, { method: method.value, runs: RUNS });
       get('time').hidden = false;
-      get('total').textContent = `${total(layers, 'ms')} ms in ${counted(layers.length, 'operator')} (median of ${RUNS} runs); the first run took ${total(layers, 'firstMs')} ms`;
+      get('total').textContent =
+        `${total(layers, 'ms')} ms in ${counted(layers.length, 'operator')} (median of ${RUNS} runs); the first run took ${total(layers, 'firstMs')} ms`;
       drawFlame(get('flame'), get('detail'), layers);
       get('layers').replaceChildren(...table(layers));
       document.documentElement.dataset.done = String(seed);
@@ -188,11 +264,19 @@ async function start(model) {
     }
   };
   const form = /** @type {HTMLFormElement} */ (get('form'));
-  form.onsubmit = (event) => { event.preventDefault(); void once(); };
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    void once();
+  };
   form.addEventListener('input', quiet); // the error belongs to the earlier input
   form.addEventListener('change', quiet);
-  again.onclick = () => { seed++; void once(); };
-  const ready = Object.values(model.inputs).every((port) => port.optional || port.type !== 'Tensor' || (port.shape && !port.shape.includes(null)));
+  again.onclick = () => {
+    seed++;
+    void once();
+  };
+  const ready = Object.values(model.inputs).every(
+    (port) => port.optional || port.type !== 'Tensor' || (port.shape && !port.shape.includes(null)),
+  );
   run.disabled = again.disabled = false;
   if (ready) await once();
 }
@@ -205,14 +289,31 @@ const FIRST_NUMBER = 3;
 
 /** @param {import('../layers.js').Layer[]} layers */
 function table(layers) {
-  const row = (/** @type {'th' | 'td'} */ tag, /** @type {string[]} */ texts) => make('tr', {}, ...texts.map((text, i) => {
-    const cell = make(tag, { className: i === 0 ? 'name' : i < FIRST_NUMBER ? '' : 'number' }, text);
-    cell.dataset.name = COLUMNS[i] ?? ''; // shown beside each number in a narrow window
-    return cell;
-  }));
+  const row = (/** @type {'th' | 'td'} */ tag, /** @type {string[]} */ texts) =>
+    make(
+      'tr',
+      {},
+      ...texts.map((text, i) => {
+        const cell = make(tag, { className: i === 0 ? 'name' : i < FIRST_NUMBER ? '' : 'number' }, text);
+        cell.dataset.name = COLUMNS[i] ?? ''; // shown beside each number in a narrow window
+        return cell;
+      }),
+    );
   const some = (/** @type {number} */ n) => (n ? n.toLocaleString('en') : '');
-  return [row('th', COLUMNS), ...layers.map((l) => row('td', [l.layer || '–', l.op + (l.calls > 1 ? ` ×${Math.round(l.calls)}` : ''), l.outputs.join(', '),
-    some(l.parameters), some(l.bytes), l.ms.toFixed(3), (100 * l.share).toFixed(1)]))];
+  return [
+    row('th', COLUMNS),
+    ...layers.map((l) =>
+      row('td', [
+        l.layer || '–',
+        l.op + (l.calls > 1 ? ` ×${Math.round(l.calls)}` : ''),
+        l.outputs.join(', '),
+        some(l.parameters),
+        some(l.bytes),
+        l.ms.toFixed(3),
+        (100 * l.share).toFixed(1),
+      ]),
+    ),
+  ];
 }
 
 try {
@@ -221,10 +322,22 @@ try {
   get('name').textContent = name;
   const from = performance.now();
   const { default: ops } = await import(/** @type {any} */ ('/ops.js'));
-  const model = await load('/model.rush', { worker: true, ops, onProgress: ({ loaded, total }) => { get('about').textContent = `loading ${size(loaded)} of ${size(total ?? 0)}`; } });
+  const model = await load('/model.rush', {
+    worker: true,
+    ops,
+    onProgress: ({ loaded, total }) => {
+      get('about').textContent = `loading ${size(loaded)} of ${size(total ?? 0)}`;
+    },
+  });
   const { bytes, weights, operators } = model.describe();
   const parameters = weightsOf(Object.values(model.graphs), weights).reduce((sum, w) => sum + w.parameters, 0);
-  get('about').textContent = [size(bytes), counted(parameters, 'parameter'), `${counted(operators.length, 'kind')} of operators`, `wasm: ${model.backend.name}`, `loaded in ${(performance.now() - from).toFixed(0)} ms`].join(' · ');
+  get('about').textContent = [
+    size(bytes),
+    counted(parameters, 'parameter'),
+    `${counted(operators.length, 'kind')} of operators`,
+    `wasm: ${model.backend.name}`,
+    `loaded in ${(performance.now() - from).toFixed(0)} ms`,
+  ].join(' · ');
   await start(model);
 } catch (e) {
   get('about').textContent = '';

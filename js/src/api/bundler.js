@@ -1,5 +1,6 @@
 /**
- * For esbuild and Rollup, which leave `new URL('…', import.meta.url)` as it is: a plugin for each, that takes the wasm and the
+ * For esbuild and Rollup, which leave `new URL('…', import.meta.url)` as it is: a plugin for each, that takes the wasm
+ * and the
  * worker along. Other bundlers need none. Runs in Node.
  * @module bundler
  */
@@ -21,22 +22,62 @@ const LITERAL = /new URL\('(\.\.?\/[^']+)', import\.meta\.url\)/g;
  */
 export const esbuild = () => ({
   name: 'rushlight',
-  setup(/** @type {any} */ { esbuild: { build }, initialOptions: { assetNames = '[name]-[hash]', ...options }, onLoad, onResolve }) {
+  setup(
+    /** @type {any} */ {
+      esbuild: { build },
+      initialOptions: { assetNames = '[name]-[hash]', ...options },
+      onLoad,
+      onResolve,
+    },
+  ) {
     onLoad({ filter: /\.js$/, namespace: 'file' }, async (/** @type {{ path: string }} */ { path }) => {
       if (!path.startsWith(here)) return undefined;
       /** @type {string[]} */ const files = [];
-      const code = (await readFile(path, 'utf8')).replace(LITERAL, (_, file) => `new URL(file${files.push(file)}, import.meta.url)`);
-      return { contents: files.map((file, i) => `import file${i + 1} from ${JSON.stringify(`rushlight-file:${join(dirname(path), file)}`)};`).join('') + code, resolveDir: here };
+      const code = (await readFile(path, 'utf8')).replace(
+        LITERAL,
+        (_, file) => `new URL(file${files.push(file)}, import.meta.url)`,
+      );
+      return {
+        contents:
+          files
+            .map(
+              (file, i) => `import file${i + 1} from ${JSON.stringify(`rushlight-file:${join(dirname(path), file)}`)};`,
+            )
+            .join('') + code,
+        resolveDir: here,
+      };
     });
-    onResolve({ filter: /^rushlight-file:/ }, (/** @type {{ path: string }} */ { path }) => ({ path: path.slice(15), namespace: 'rushlight-file' }));
+    onResolve({ filter: /^rushlight-file:/ }, (/** @type {{ path: string }} */ { path }) => ({
+      path: path.slice(15),
+      namespace: 'rushlight-file',
+    }));
     onLoad({ filter: /./, namespace: 'rushlight-file' }, async (/** @type {{ path: string }} */ { path }) => {
       if (!path.endsWith('.js')) return { contents: await readFile(path), loader: 'file' };
       // It will lie where the wasm lies, and names that from there.
       const { minify, target, publicPath, absWorkingDir = process.cwd() } = options;
-      const { outputFiles, metafile } = await build({ entryPoints: [path], bundle: true, format: 'esm', write: false, metafile: true, absWorkingDir, outdir: here, entryNames: assetNames, assetNames, minify, target, publicPath, plugins: [esbuild()] });
+      const { outputFiles, metafile } = await build({
+        entryPoints: [path],
+        bundle: true,
+        format: 'esm',
+        write: false,
+        metafile: true,
+        absWorkingDir,
+        outdir: here,
+        entryNames: assetNames,
+        assetNames,
+        minify,
+        target,
+        publicPath,
+        plugins: [esbuild()],
+      });
       // A worker that starts workers has theirs beside its own script.
-      const own = Object.keys(metafile.outputs).filter((name) => metafile.outputs[name].entryPoint).map((name) => resolve(absWorkingDir, name));
-      return { contents: outputFiles.find((/** @type {{ path: string }} */ file) => own.includes(file.path)).contents, loader: 'file' };
+      const own = Object.keys(metafile.outputs)
+        .filter((name) => metafile.outputs[name].entryPoint)
+        .map((name) => resolve(absWorkingDir, name));
+      return {
+        contents: outputFiles.find((/** @type {{ path: string }} */ file) => own.includes(file.path)).contents,
+        loader: 'file',
+      };
     });
   },
 });
@@ -57,8 +98,18 @@ export const rollup = () => ({
     /** @type {Map<string, string>} */ const emitted = new Map();
     for (const [, file = ''] of code.matchAll(LITERAL)) {
       const path = join(dirname(id), file);
-      emitted.set(file, this.emitFile(path.endsWith('.js') ? { type: 'chunk', id: path } : { type: 'asset', name: basename(path), source: await readFile(path) }));
+      emitted.set(
+        file,
+        this.emitFile(
+          path.endsWith('.js')
+            ? { type: 'chunk', id: path }
+            : { type: 'asset', name: basename(path), source: await readFile(path) },
+        ),
+      );
     }
-    return { code: code.replace(LITERAL, (_, file) => `new URL(import.meta.ROLLUP_FILE_URL_${emitted.get(file)})`), map: null };
+    return {
+      code: code.replace(LITERAL, (_, file) => `new URL(import.meta.ROLLUP_FILE_URL_${emitted.get(file)})`),
+      map: null,
+    };
   },
 });

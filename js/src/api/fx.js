@@ -1,10 +1,19 @@
 /**
- * The interpreter pattern of torch.fx (torch/fx/interpreter.py): a subclass sees every value of a run, and may put others in
+ * The interpreter pattern of torch.fx (torch/fx/interpreter.py): a subclass sees every value of a run, and may put
+ * others in
  * their place. `ShapeProp` follows torch/fx/passes/shape_prop.py, `printTabular` Graph.print_tabular.
  * @module rushlight/fx
  */
 
-import { RushlightError, withCallerStack, badArgument, checkOptions, callbackFailed, describeValue, unknownNameError } from '../base/errors.js';
+import {
+  RushlightError,
+  withCallerStack,
+  badArgument,
+  checkOptions,
+  callbackFailed,
+  describeValue,
+  unknownNameError,
+} from '../base/errors.js';
 import { Graph, Item, Node } from './graph.js';
 import { named, toTensor } from '../engine/values.js';
 
@@ -21,8 +30,10 @@ export { Steps } from './steps.js';
 export { Graph, Item, Node };
 
 /**
- * Runs a model node by node. Override `runNode` to see each node and its value, `placeholder`, `callFunction` and `output` for
- * nodes of one kind. What they return (or promise) goes on in the run; without a call of `super.callFunction` the operator
+ * Runs a model node by node. Override `runNode` to see each node and its value, `placeholder`, `callFunction` and
+ * `output` for
+ * nodes of one kind. What they return (or promise) goes on in the run; without a call of `super.callFunction` the
+ * operator
  * does not run at all. Nodes inside blocks come as often as they run; `if`, `loop` and `yield` have no value.
  */
 export class Interpreter {
@@ -39,12 +50,18 @@ export class Interpreter {
   /** @param {Model} model @param {{ method?: string }} [options] the method to run, "forward" by default */
   constructor(model, options = {}) {
     checkOptions('Interpreter', options, ['method']);
-    if (typeof model?.steps !== 'function') throw badArgument(`Interpreter: the model must be one that load() gave, got ${describeValue(model)}`);
+    if (typeof model?.steps !== 'function')
+      throw badArgument(`Interpreter: the model must be one that load() gave, got ${describeValue(model)}`);
     /** The model that runs. */
     this.model = model;
     /** The method's name. */
-    this.method = options.method ?? ('forward' in model.methods ? 'forward' : /** @type {string} */ (Object.keys(model.methods)[0]));
-    const graph = typeof this.method === 'string' && Object.hasOwn(model.graphs, this.method) ? model.graphs[this.method] : undefined;
+    this.method =
+      options.method ??
+      ('forward' in model.methods ? 'forward' : /** @type {string} */ (Object.keys(model.methods)[0]));
+    const graph =
+      typeof this.method === 'string' && Object.hasOwn(model.graphs, this.method)
+        ? model.graphs[this.method]
+        : undefined;
     if (!graph) throw unknownNameError('there is no method', this.method, Object.keys(model.methods));
     /** The method's graph. @type {Graph} */
     this.graph = graph;
@@ -56,7 +73,11 @@ export class Interpreter {
    * @returns {Promise<any>} what `output` returns: the results by name
    */
   run(inputs) {
-    return withCallerStack(() => this.#run(inputs).catch((e) => { throw e instanceof RushlightError ? e : callbackFailed(`a function of the ${this.constructor.name}`, e); }));
+    return withCallerStack(() =>
+      this.#run(inputs).catch((e) => {
+        throw e instanceof RushlightError ? e : callbackFailed(`a function of the ${this.constructor.name}`, e);
+      }),
+    );
   }
 
   /** @param {Record<string, InputValue>} inputs */
@@ -101,9 +122,14 @@ export class Interpreter {
     return results;
   }
 
-  /** The value of a node: null without one, an array where the operator has several. @param {Node} node @returns {Promise<any>} */
+  /**
+   * The value of a node: null without one, an array where the operator has several.
+   * @param {Node} node
+   * @returns {Promise<any>}
+   */
   async runNode(node) {
-    if (node.op === 'placeholder') return this.placeholder(node.target, /** @type {InputValue} */ (this.#inputs[node.target]));
+    if (node.op === 'placeholder')
+      return this.placeholder(node.target, /** @type {InputValue} */ (this.#inputs[node.target]));
     if (node.op === 'call_function') {
       // Arguments are copied only for those who look at them.
       const looks = this.callFunction !== Interpreter.prototype.callFunction;
@@ -114,26 +140,41 @@ export class Interpreter {
     return node.op === 'output' ? this.output((await this.#steps?.results()) ?? {}) : null;
   }
 
-  /** The value of an input. @param {string} target its name @param {InputValue} value what run() was given @returns {Promise<any>} */
-  async placeholder(target, value) { return value; }
+  /**
+   * The value of an input.
+   * @param {string} target its name
+   * @param {InputValue} value what run() was given
+   * @returns {Promise<any>}
+   */
+  async placeholder(target, value) {
+    return value;
+  }
 
   /**
    * Runs the operator, with its own arguments: for others compute the result yourself.
-   * @param {string} target "aten::add.Tensor" @param {any[]} args in the schema's order, defaults filled in; a weight or bias that
-   *   loading packed for the kernels (of a linear, a convolution) has its dtype and shape, and refuses when its `data` is read
+   * @param {string} target "aten::add.Tensor"
+   * @param {any[]} args in the schema's order, defaults filled in; a weight or bias that
+   *   loading packed for the kernels (of a linear, a convolution) has its dtype and shape, and refuses when its `data`
+   *   is read
    * @returns {Promise<any>}
    */
   async callFunction(target, args) {
     const own = this.#args;
     if (target !== this.node?.target || (own && (args.length !== own.length || args.some((a, i) => a !== own[i])))) {
-      throw new RushlightError('unsupported', `${this.node?.target} runs with its own arguments only; for another operator or other arguments return a result of your own`, { op: this.node?.target });
+      throw new RushlightError(
+        'unsupported',
+        `${this.node?.target} runs with its own arguments only; for another operator or other arguments return a result of your own`,
+        { op: this.node?.target },
+      );
     }
     const results = await this.#step();
-    return (this.#native = results.length > 1 ? results : results[0] ?? null);
+    return (this.#native = results.length > 1 ? results : (results[0] ?? null));
   }
 
   /** What run() gives. @param {Record<string, any>} results by name @returns {Promise<any>} */
-  async output(results) { return results; }
+  async output(results) {
+    return results;
+  }
 }
 
 /** @param {unknown} value @param {Port} port */
@@ -145,14 +186,25 @@ function asTensor(value, port) {
   }
 }
 
-/** An argument; of a weight or bias that loading packed for the kernels one whose `data` says so. @param {any} v @param {Node} node @param {number} i @returns {any} */
+/**
+ * An argument; of a weight or bias that loading packed for the kernels one whose `data` says so.
+ * @param {any} v
+ * @param {Node} node
+ * @param {number} i
+ * @returns {any}
+ */
 function packed(v, node, i) {
   if (v?.data !== null) return v;
   const { tensor } = /** @type {{ tensor?: string }} */ (node.args[i]);
   return {
-    dtype: v.dtype, shape: v.shape,
+    dtype: v.dtype,
+    shape: v.shape,
     get data() {
-      throw new RushlightError('unsupported', `argument ${i} of ${node.target}${tensor ? `, "${tensor}",` : ''} has no elements to read: loading packed them for the kernels; its dtype and shape are there, and super.callFunction() runs with it`, { op: node.target });
+      throw new RushlightError(
+        'unsupported',
+        `argument ${i} of ${node.target}${tensor ? `, "${tensor}",` : ''} has no elements to read: loading packed them for the kernels; its dtype and shape are there, and super.callFunction() runs with it`,
+        { op: node.target },
+      );
     },
   };
 }
@@ -160,11 +212,18 @@ function packed(v, node, i) {
 /** @param {Node} node @param {any} value @returns {any[]} */
 function several(node, value) {
   const n = node.outputs.length;
-  if (n > 1 && !Array.isArray(value)) throw badArgument(`the results of ${node.target} must be an array of ${n}, got ${describeValue(value)}`, { op: node.target });
+  if (n > 1 && !Array.isArray(value))
+    throw badArgument(`the results of ${node.target} must be an array of ${n}, got ${describeValue(value)}`, {
+      op: node.target,
+    });
   return n > 1 ? value : n ? [value] : [];
 }
 
-/** What the tensors in a value are but their data, of a dict as a Map; null for what holds none. @param {any} v @returns {any} */
+/**
+ * What the tensors in a value are but their data, of a dict as a Map; null for what holds none.
+ * @param {any} v
+ * @returns {any}
+ */
 function shapes(v) {
   if (v?.data && v.shape) {
     const { data, ...rest } = v;
@@ -172,12 +231,18 @@ function shapes(v) {
   }
   if (Array.isArray(v)) return v.some((item) => shapes(item)) ? v.map(shapes) : null;
   if (!(v instanceof Map)) return null;
-  const found = new Map([...v].flatMap(([key, item]) => { const s = shapes(item); return s ? [[key, s]] : []; }));
+  const found = new Map(
+    [...v].flatMap(([key, item]) => {
+      const s = shapes(item);
+      return s ? [[key, s]] : [];
+    }),
+  );
   return found.size ? found : null;
 }
 
 /**
- * Leaves dtype and shape of each node's value in `node.meta.tensor`, of a quantized one scale and zero point, too (QuantizedTensor); in a loop
+ * Leaves dtype and shape of each node's value in `node.meta.tensor`, of a quantized one scale and zero point, too
+ * (QuantizedTensor); in a loop
  * those of the last round.
  */
 export class ShapeProp extends Interpreter {
@@ -209,15 +274,28 @@ export class Profiler extends Interpreter {
   summary() {
     const all = [...this.times.values()].reduce((sum, t) => sum + t.ms, 0);
     const rows = [...this.times].sort(([, a], [, b]) => b.ms - a.ms);
-    return table(['name', 'target', 'calls', 'ms', '%', 'source'],
-      rows.map(([n, t]) => [n.name, n.target, String(t.calls), t.ms.toFixed(3), (100 * t.ms / (all || 1)).toFixed(1), n.source]));
+    return table(
+      ['name', 'target', 'calls', 'ms', '%', 'source'],
+      rows.map(([n, t]) => [
+        n.name,
+        n.target,
+        String(t.calls),
+        t.ms.toFixed(3),
+        ((100 * t.ms) / (all || 1)).toFixed(1),
+        n.source,
+      ]),
+    );
   }
 }
 
 /** @param {string[]} head @param {string[][]} rows */
 function table(head, rows) {
   const widths = head.map((h, i) => Math.max(h.length, ...rows.map((r) => r[i]?.length ?? 0)));
-  const line = (/** @type {string[]} */ cells) => cells.map((c, i) => c.padEnd(widths[i] ?? 0)).join('  ').trimEnd();
+  const line = (/** @type {string[]} */ cells) =>
+    cells
+      .map((c, i) => c.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd();
   return [line(head), line(widths.map((w) => '-'.repeat(w))), ...rows.map(line)].join('\n');
 }
 
@@ -235,14 +313,34 @@ function cell(v) {
 /**
  * The nodes as a table.
  * @param {Graph} graph
- * @param {string[]} [columns] fields of Node ("op", "name", "target", "args", "users", "inputs", "source", "module") and of `node.meta` ("tensor", "ms")
+ * @param {string[]} [columns] fields of Node ("op", "name", "target", "args", "users", "inputs", "source", "module")
+ *   and of `node.meta` ("tensor", "ms")
  */
 export function tabular(graph, columns = ['op', 'name', 'target', 'args', 'source']) {
-  if (!Array.isArray(graph?.nodes)) throw badArgument(`tabular: the graph must be one of model.graphs, got ${describeValue(graph)}`);
-  if (!Array.isArray(columns) || !columns.every((c) => typeof c === 'string')) throw badArgument(`tabular: columns must be an array of names, got ${describeValue(columns)}`);
-  const known = (/** @type {Node} */ n) => /** @type {Record<string, any>} */ ({ ...n.meta, op: n.op, name: n.name, target: n.target, args: n.args, users: n.users, inputs: n.inputs, source: n.source, module: n.module, type: n.outputs.map((o) => o.type) });
-  return table(columns, graph.nodes.map((n) => columns.map((c) => cell(known(n)[c]))));
+  if (!Array.isArray(graph?.nodes))
+    throw badArgument(`tabular: the graph must be one of model.graphs, got ${describeValue(graph)}`);
+  if (!Array.isArray(columns) || !columns.every((c) => typeof c === 'string'))
+    throw badArgument(`tabular: columns must be an array of names, got ${describeValue(columns)}`);
+  const known = (/** @type {Node} */ n) =>
+    /** @type {Record<string, any>} */ ({
+      ...n.meta,
+      op: n.op,
+      name: n.name,
+      target: n.target,
+      args: n.args,
+      users: n.users,
+      inputs: n.inputs,
+      source: n.source,
+      module: n.module,
+      type: n.outputs.map((o) => o.type),
+    });
+  return table(
+    columns,
+    graph.nodes.map((n) => columns.map((c) => cell(known(n)[c]))),
+  );
 }
 
 /** Prints `tabular` to the console. @param {Graph} graph @param {string[]} [columns] */
-export function printTabular(graph, columns) { console.log(tabular(graph, columns)); }
+export function printTabular(graph, columns) {
+  console.log(tabular(graph, columns));
+}

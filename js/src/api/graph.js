@@ -5,9 +5,11 @@ import { exact } from '../base/types.js';
 /**
  * @typedef {{ constant: number } | number} Operand
  * @typedef {{ code: string, op?: string, in: Operand[], out: number[], source?: number }} Instruction
- * @typedef {{ name: string, inputs: number, registers: { name: string, type: string }[], instructions: Instruction[] }} Program
+ * @typedef {{ name: string, inputs: number, registers: { name: string, type: string }[], instructions: Instruction[] }}
+ *   Program
  * @typedef {{ file: string, line: number, function: string, module: string }} SourceLine
- * @typedef {{ methods: Program[], constants: any[], sources: SourceLine[], texts: { module: string, kind: 'graph' | 'code' | 'tree', text: string }[] }} GraphJson
+ * @typedef {{ methods: Program[], constants: any[], sources: SourceLine[], texts: { module: string, kind: 'graph' |
+ *   'code' | 'tree', text: string }[] }} GraphJson
  *
  * @typedef {'placeholder' | 'call_function' | 'if' | 'loop' | 'yield' | 'output'} NodeOp
  *   what a node is, with torch.fx's names; yield ends a branch, or a round of a loop: its args are the block's values,
@@ -36,10 +38,16 @@ export class Item {
     this.index = index;
   }
   /** The result's name. */
-  get name() { return this.#output.name; }
+  get name() {
+    return this.#output.name;
+  }
   /** Its type, as TorchScript's graphs write it. */
-  get type() { return this.#output.type; }
-  get #output() { return /** @type {Output} */ (this.node.outputs[this.index]); }
+  get type() {
+    return this.#output.type;
+  }
+  get #output() {
+    return /** @type {Output} */ (this.node.outputs[this.index]);
+  }
 }
 
 /** A step of the program, as a node of torch.fx. @hideconstructor */
@@ -51,7 +59,14 @@ export class Node {
   /** For tools: what they find out about the node. @type {Record<string, any>} */
   meta = {};
 
-  /** @param {NodeOp} op @param {string} target @param {Output[]} outputs @param {Node | null} parent @param {number} block @param {SourceLine | undefined} where */
+  /**
+   * @param {NodeOp} op
+   * @param {string} target
+   * @param {Output[]} outputs
+   * @param {Node | null} parent
+   * @param {number} block
+   * @param {SourceLine | undefined} where
+   */
   constructor(op, target, outputs, parent, block, where) {
     /** What it is. @type {NodeOp} */
     this.op = op;
@@ -72,7 +87,9 @@ export class Node {
   }
 
   /** How many blocks it stands in. @returns {number} */
-  get depth() { return this.parent ? this.parent.depth + 1 : 0; }
+  get depth() {
+    return this.parent ? this.parent.depth + 1 : 0;
+  }
 
   /** All nodes whose results it takes, each once. @returns {Node[]} */
   get inputs() {
@@ -81,7 +98,9 @@ export class Node {
   }
 
   /** Its line, as TorchScript prints graphs. */
-  toString() { return print(this); }
+  toString() {
+    return print(this);
+  }
 }
 
 /** @param {any} c @returns {Argument} */
@@ -90,7 +109,12 @@ function constant(c) {
   if ('int' in c) return exact(BigInt(c.int));
   if ('float' in c) return Number(c.float);
   if ('complex' in c) return /** @type {any} */ ({ re: constant(c.complex[0]), im: constant(c.complex[1]) });
-  if ('dict' in c) return new Map(c.dict.flatMap((/** @type {any} */ k, /** @type {number} */ i) => (i % 2 ? [] : [[constant(k), constant(c.dict[i + 1])]])));
+  if ('dict' in c)
+    return new Map(
+      c.dict.flatMap((/** @type {any} */ k, /** @type {number} */ i) =>
+        i % 2 ? [] : [[constant(k), constant(c.dict[i + 1])]],
+      ),
+    );
   return c.device ?? (c.list ?? c.tuple)?.map(constant) ?? c;
 }
 
@@ -99,7 +123,11 @@ export class Graph {
   /** Inputs, then the instructions in order, those of blocks behind their `if` or `loop`. @type {Node[]} */
   nodes = [];
 
-  /** @param {Program} program @param {GraphJson} json @param {string[]} inputs names for what the file leaves without */
+  /**
+   * @param {Program} program
+   * @param {GraphJson} json
+   * @param {string[]} inputs names for what the file leaves without
+   */
   constructor(program, json, inputs) {
     /** The method's name. */
     this.name = program.name;
@@ -118,13 +146,27 @@ export class Graph {
     }
     let parent = /** @type {Node | null} */ (null);
     let block = 0;
-    const define = (/** @type {Node} */ node, /** @type {number[]} */ out) => out.forEach((r, i) => { values[r] = out.length === 1 ? node : new Item(node, i); });
+    const define = (/** @type {Node} */ node, /** @type {number[]} */ out) =>
+      out.forEach((r, i) => {
+        values[r] = out.length === 1 ? node : new Item(node, i);
+      });
     for (const { code, op, in: operands, out, source } of program.instructions) {
-      const kind = /** @type {NodeOp} */ ({ op: 'call_function', else: 'yield', end_if: 'yield', end_loop: 'yield', return: 'output' }[code] ?? code);
+      const kind = /** @type {NodeOp} */ (
+        { op: 'call_function', else: 'yield', end_if: 'yield', end_loop: 'yield', return: 'output' }[code] ?? code
+      );
       const target = op ?? { if: 'prim::If', loop: 'prim::Loop' }[code] ?? kind;
       /** @type {Node} */
-      const node = new Node(kind, target, out.map(port), parent, block, source === undefined ? undefined : json.sources[source]);
-      node.args = operands.map((o) => (typeof o === 'number' ? /** @type {Node} */ (values[o]) : constant(json.constants[o.constant])));
+      const node = new Node(
+        kind,
+        target,
+        out.map(port),
+        parent,
+        block,
+        source === undefined ? undefined : json.sources[source],
+      );
+      node.args = operands.map((o) =>
+        typeof o === 'number' ? /** @type {Node} */ (values[o]) : constant(json.constants[o.constant]),
+      );
       for (const input of node.inputs) input.users.add(node);
       this.nodes.push(node);
       define(node, out);
@@ -137,7 +179,10 @@ export class Graph {
   /** As TorchScript prints graphs. */
   toString() {
     const inputs = this.nodes.filter((n) => n.op === 'placeholder').map((n) => `%${n.name} : ${n.outputs[0]?.type}`);
-    return [`graph(${inputs.join(',\n      ')}):`, ...this.nodes.filter((n) => n.op !== 'placeholder').flatMap(lines)].join('\n');
+    return [
+      `graph(${inputs.join(',\n      ')}):`,
+      ...this.nodes.filter((n) => n.op !== 'placeholder').flatMap(lines),
+    ].join('\n');
   }
 }
 
@@ -146,8 +191,15 @@ function lines(node) {
   const pad = '  '.repeat(2 * node.depth + 1);
   const found = [pad + print(node)];
   if (node.op === 'if') found.push(`${pad}  block0():`);
-  if (node.op === 'loop') found.push(`${pad}  block0(${node.outputs.slice((node.outputs.length - 1) / 2).map((o) => `%${o.name} : ${o.type}`).join(', ')}):`);
-  if (node.op === 'yield' && node.parent?.op === 'if' && node.block === 0) found.push(`${'  '.repeat(2 * node.depth)}block1():`);
+  if (node.op === 'loop')
+    found.push(
+      `${pad}  block0(${node.outputs
+        .slice((node.outputs.length - 1) / 2)
+        .map((o) => `%${o.name} : ${o.type}`)
+        .join(', ')}):`,
+    );
+  if (node.op === 'yield' && node.parent?.op === 'if' && node.block === 0)
+    found.push(`${'  '.repeat(2 * node.depth)}block1():`);
   return found;
 }
 
@@ -160,7 +212,13 @@ function operand(a) {
   if (Array.isArray(a)) return `[${a.map(operand).join(', ')}]`;
   if (a instanceof Map) return `{${[...a].map(([k, v]) => `${operand(k)}: ${operand(v)}`).join(', ')}}`;
   const other = /** @type {any} */ (a); // a weight, or of the program's own classes
-  return other.enum ?? other.object ?? (other.shape ? `${other.tensor || 'tensor'}[${other.shape.join(', ')}]` : String(other.re === undefined ? a : JSON.stringify(a)));
+  return (
+    other.enum ??
+    other.object ??
+    (other.shape
+      ? `${other.tensor || 'tensor'}[${other.shape.join(', ')}]`
+      : String(other.re === undefined ? a : JSON.stringify(a)))
+  );
 }
 
 /** @param {Node} node */

@@ -16,5 +16,9 @@ export async function loadWithOptions(source, options) {
   const { worker = false, cache, integrity, request, signal } = options;
   if (typeof worker !== 'boolean') throw badArgument(`load: worker must be a boolean, got ${describeValue(worker)}`);
   if (worker) return loadInWorker(source, options);
-  return loadLocal(await cachedSource(source, { cache, integrity, request, signal }), options, { diagnostics: async () => diagnostics, ops: async () => ops, threads: async () => threads });
+  return loadLocal(await cachedSource(source, { cache, integrity, request, signal }), options, {
+    diagnostics: async () => diagnostics,
+    ops: async () => ops,
+    threads: async () => threads,
+  });
 }

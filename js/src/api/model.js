@@ -1,6 +1,16 @@
 // A loaded model. Its calls are promises, and are done one after the other.
 
-import { RushlightError, withCallerStack, badArgument, checkOptions, disposedError, describeValue, throwIfAborted, unknownNameError, rejectOnAbort } from '../base/errors.js';
+import {
+  RushlightError,
+  withCallerStack,
+  badArgument,
+  checkOptions,
+  disposedError,
+  describeValue,
+  throwIfAborted,
+  unknownNameError,
+  rejectOnAbort,
+} from '../base/errors.js';
 import { Graph } from './graph.js';
 import { isPlainObject, isTensorObject, throwMismatch } from '../engine/values.js';
 
@@ -15,12 +25,16 @@ import { isPlainObject, isTensorObject, throwMismatch } from '../engine/values.j
  *
  * @typedef {object} RunOptions of a run
  * @property {string} [method] "forward" if the model has it, else its first one
- * @property {AbortSignal} [signal] stops the run; the model stays usable, but where it lives in a worker and the run does not stop within
+ * @property {AbortSignal} [signal] stops the run; the model stays usable, but where it lives in a worker and the run
+ *   does not stop within
  *   a second: then the worker is ended and the model gone
- * @property {boolean} [yield] whether the event loop gets a turn meanwhile, at least every 16 ms, as scheduler.yield() gives it; by default
- *   it does: within an operator where the engine has JavaScript Promise Integration (`'Suspending' in WebAssembly`), else between two
+ * @property {boolean} [yield] whether the event loop gets a turn meanwhile, at least every 16 ms, as scheduler.yield()
+ *   gives it; by default
+ *   it does: within an operator where the engine has JavaScript Promise Integration (`'Suspending' in WebAssembly`),
+ *   else between two
  *   operators. With false a run keeps its thread to the end, and no signal is heard
- * @property {ArrayBuffer[]} [transfer] buffers of the inputs that are handed over, as postMessage() does it: nothing is copied to keep
+ * @property {ArrayBuffer[]} [transfer] buffers of the inputs that are handed over, as postMessage() does it: nothing is
+ *   copied to keep
  *   them, and they are empty afterwards
  *
  * @typedef {object} TorchTexts PyTorch's own texts about a module, as its `.graph`, `.code` and print() give them
@@ -30,14 +44,17 @@ import { isPlainObject, isTensorObject, throwMismatch } from '../engine/values.j
  *
  * @typedef {object} VerifyTest what came of one test vector
  * @property {number} index which one
- * @property {boolean} passed whether the answer is close to PyTorch's as torch.allclose means it, NaN equal to NaN, or as near as PyTorch's to what the program
+ * @property {boolean} passed whether the answer is close to PyTorch's as torch.allclose means it, NaN equal to NaN, or
+ *   as near as PyTorch's to what the program
  *   gives in float64, as far as the file knows that
  * @property {string} [code] why not: an ErrorCode
  * @property {string} [message] where they differ, or what failed
  * @property {number} maxAbs greatest difference to PyTorch's answer
- * @property {number} maxRel the same relative to PyTorch's answer, of numbers above a thousandth of the greatest of their tensor
+ * @property {number} maxRel the same relative to PyTorch's answer, of numbers above a thousandth of the greatest of
+ *   their tensor
  * @property {number} compared how many numbers were compared
- * @property {Distances} [float64] of the tensor or number that is furthest from what the program gives in float64; where the file knows that
+ * @property {Distances} [float64] of the tensor or number that is furthest from what the program gives in float64;
+ *   where the file knows that
  *
  * @typedef {object} Distances how far answers are from what the program gives in float64, and from each other
  * @property {Distance} pytorch from PyTorch's answer to float64's
@@ -56,7 +73,8 @@ import { isPlainObject, isTensorObject, throwMismatch } from '../engine/values.j
  *
  * @typedef {object} DiffReport what came of a comparison with PyTorch's run, operator by operator
  * @property {boolean} agrees whether all values agree
- * @property {number} compared how many runs of operators, and of whole branches and loops, agree, up to the first that does not
+ * @property {number} compared how many runs of operators, and of whole branches and loops, agree, up to the first that
+ *   does not
  * @property {number} unpaired how many have no counterpart in PyTorch's graph
  * @property {number} maxAbs greatest difference in what agrees
  * @property {number} maxRel the same relative to PyTorch's values, as in VerifyTest
@@ -76,7 +94,8 @@ import { isPlainObject, isTensorObject, throwMismatch } from '../engine/values.j
 export let liveModels = 0;
 
 /**
- * A loaded model: the program, its weights, and the attributes that it changes. Made by `load()`. Calls are promises, done one
+ * A loaded model: the program, its weights, and the attributes that it changes. Made by `load()`. Calls are promises,
+ * done one
  * after the other; what they throw is a RushlightError.
  * @template {import('../base/types.js').ModelTypes} [M=import('../base/types.js').AnyModel]
  * @hideconstructor
@@ -101,40 +120,65 @@ export class Model {
   }
 
   /** The methods by name. @returns {Record<string, Method>} */
-  get methods() { return Object.fromEntries(this.#description.methods.map((m) => [m.name, m])); }
+  get methods() {
+    return Object.fromEntries(this.#description.methods.map((m) => [m.name, m]));
+  }
   /** The inputs of `forward`, or of the first method. @returns {Port[]} */
-  get inputs() { return this.#method(undefined).method.inputs; }
+  get inputs() {
+    return this.#method(undefined).method.inputs;
+  }
   /** The outputs of `forward`, or of the first method. @returns {Port[]} */
-  get outputs() { return this.#method(undefined).method.outputs; }
+  get outputs() {
+    return this.#method(undefined).method.outputs;
+  }
 
   /** What the file says about itself, as plain data. @returns {Description} */
-  describe() { return structuredClone(this.#description); }
+  describe() {
+    return structuredClone(this.#description);
+  }
 
   /** The same for people. */
-  describeText() { return this.#alive().describeText(); }
+  describeText() {
+    return this.#alive().describeText();
+  }
 
   /** @returns {import('./graph.js').GraphJson} */
-  #program() { return (this.#json ??= JSON.parse(this.#alive().graphText())); }
+  #program() {
+    return (this.#json ??= JSON.parse(this.#alive().graphText()));
+  }
 
   /** The program that runs, by method: to walk, or to print with String(). @returns {Record<string, Graph>} */
   get graphs() {
     const json = this.#program();
-    return (this.#graphs ??= Object.fromEntries(json.methods.map((m, i) => [m.name, new Graph(m, json, this.#description.methods[i]?.inputs.map((p) => p.name) ?? [])])));
+    return (this.#graphs ??= Object.fromEntries(
+      json.methods.map((m, i) => [
+        m.name,
+        new Graph(m, json, this.#description.methods[i]?.inputs.map((p) => p.name) ?? []),
+      ]),
+    ));
   }
 
   /** That of `forward`, or of the first method. @returns {Graph} */
-  get graph() { return /** @type {Graph} */ (this.graphs[this.#method(undefined).method.name]); }
+  get graph() {
+    return /** @type {Graph} */ (this.graphs[this.#method(undefined).method.name]);
+  }
 
-  /** PyTorch's own texts, by the path of the submodule ("" is the whole). Empty where the file was exported without. @returns {Record<string, TorchTexts>} */
+  /**
+   * PyTorch's own texts, by the path of the submodule ("" is the whole). Empty where the file was exported without.
+   * @returns {Record<string, TorchTexts>}
+   */
   get torch() {
     /** @type {Map<string, TorchTexts>} */
     const modules = new Map();
-    for (const { module, kind, text } of this.#program().texts) modules.set(module, { ...modules.get(module), [kind]: text });
+    for (const { module, kind, text } of this.#program().texts)
+      modules.set(module, { ...modules.get(module), [kind]: text });
     return Object.fromEntries(modules); // (a module may be called __proto__)
   }
 
   /** PyTorch's `.code` of the whole model; "" where the file was exported without. */
-  get code() { return this.torch['']?.code ?? ''; }
+  get code() {
+    return this.torch['']?.code ?? '';
+  }
 
   #alive() {
     if (!this.#host) throw disposedError();
@@ -143,11 +187,14 @@ export class Model {
 
   /**
    * Does the job when those before it are done; at once, without a turn of the event loop, where there are none.
-   * @template T @param {(host: Host) => T | Promise<T>} job @param {AbortSignal} [signal] which rejects also while it waits
+   * @template T
+   * @param {(host: Host) => T | Promise<T>} job
+   * @param {AbortSignal} [signal] which rejects also while it waits
    * @returns {Promise<T>}
    */
   #enqueue(job, signal) {
-    if (this.#host?.ops?.asks) throw new RushlightError('bad-state', 'a function of `ops` calls its own model, which waits for it');
+    if (this.#host?.ops?.asks)
+      throw new RushlightError('bad-state', 'a function of `ops` calls its own model, which waits for it');
     let begun = false;
     const begin = async () => {
       begun = true;
@@ -155,14 +202,19 @@ export class Model {
       return job(this.#alive());
     };
     const result = this.#waiting++ ? this.#queue.then(begin) : begin();
-    this.#queue = result.catch(() => {}).then(() => { this.#waiting--; });
+    this.#queue = result
+      .catch(() => {})
+      .then(() => {
+        this.#waiting--;
+      });
     return rejectOnAbort(result, signal, 'the run', () => begun);
   }
 
   /**
    * Runs a method on its arguments as they are now.
    * @template T @param {Method} method @param {InputValue[]} args
-   * @param {(host: Host, args: InputValue[], transferred: boolean) => T | Promise<T>} job transferred: nobody else has the arguments
+   * @param {(host: Host, args: InputValue[], transferred: boolean) => T | Promise<T>} job transferred: nobody else has
+   *   the arguments
    * @param {AbortSignal} [signal] @param {ArrayBuffer[]} [transfer]
    */
   #enqueueRun(method, args, job, signal, transfer) {
@@ -170,7 +222,13 @@ export class Model {
     try {
       mine = transfer !== undefined ? structuredClone(args, { transfer }) : this.#waiting ? args.map(copied) : args;
     } catch (cause) {
-      return this.#lazy.hints().then(({ cloneError }) => { throw cloneError(cause, method.inputs.map((p) => p.name), args); });
+      return this.#lazy.hints().then(({ cloneError }) => {
+        throw cloneError(
+          cause,
+          method.inputs.map((p) => p.name),
+          args,
+        );
+      });
     }
     return this.#enqueue((host) => job(host, mine, transfer !== undefined), signal);
   }
@@ -178,30 +236,51 @@ export class Model {
   /** @param {string | undefined} name */
   #method(name) {
     const { methods } = this.#description;
-    const index = name === undefined ? Math.max(0, methods.findIndex((m) => m.name === 'forward')) : methods.findIndex((m) => m.name === name);
+    const index =
+      name === undefined
+        ? Math.max(
+            0,
+            methods.findIndex((m) => m.name === 'forward'),
+          )
+        : methods.findIndex((m) => m.name === name);
     const method = methods[index];
-    if (!method) throw unknownNameError(typeof name === 'string' ? 'there is no method' : 'a method is called by its name, not by', name, methods.map((m) => m.name));
+    if (!method)
+      throw unknownNameError(
+        typeof name === 'string' ? 'there is no method' : 'a method is called by its name, not by',
+        name,
+        methods.map((m) => m.name),
+      );
     return { method, index };
   }
 
   /**
-   * Runs a method on named inputs. They are taken as they are when this is called, and never written to; the results belong to the caller.
+   * Runs a method on named inputs. They are taken as they are when this is called, and never written to; the results
+   * belong to the caller.
    * @template {Extract<keyof M, string>} [K=import('../base/types.js').DefaultMethod<M>]
    * @template {keyof M[K]['outputs']} [O=keyof M[K]['outputs']]
    * @param {M[K]['inputs']} inputs
-   * @param {RunOptions & { method?: K, outputs?: readonly O[] }} [options] outputs: names of those that are wanted; the others are not
+   * @param {RunOptions & { method?: K, outputs?: readonly O[] }} [options] outputs: names of those that are wanted; the
+   *   others are not
    *   copied out of the model's memory
    * @returns {Promise<Pick<M[K]['outputs'], O>>} a Tensor (or other value) for each output
-   * @throws {RushlightError} `bad-argument`, `model-raised`, `unsupported`, `operator`, `out-of-memory`, `aborted` or `disposed`
+   * @throws {RushlightError} `bad-argument`, `model-raised`, `unsupported`, `operator`, `out-of-memory`, `aborted` or
+   *   `disposed`
    */
   run(inputs, options = {}) {
     return withCallerStack(() => {
       this.#alive();
       checkOptions('run', options, ['method', 'outputs', 'signal', 'transfer', 'yield']);
-      const { method, index } = this.#method(options.method), { signal, transfer } = options;
+      const { method, index } = this.#method(options.method),
+        { signal, transfer } = options;
       const outputs = /** @type {readonly string[] | undefined} */ (options.outputs);
       const wanted = outputs ? checkNames(method, 'output', outputs) : 'named';
-      return this.#enqueueRun(method, positional(method, inputs), (host, args, transferred) => host.run(index, args, wanted, options.yield !== false, signal, transferred), signal, transfer);
+      return this.#enqueueRun(
+        method,
+        positional(method, inputs),
+        (host, args, transferred) => host.run(index, args, wanted, options.yield !== false, signal, transferred),
+        signal,
+        transfer,
+      );
     });
   }
 
@@ -209,7 +288,8 @@ export class Model {
    * Calls a method as in PyTorch: positional arguments, and the result in its own structure.
    * @template {Extract<keyof M, string>} K
    * @param {K} method @param {M[K]['args']} args
-   * @returns {Promise<M[K]['result']>} a Tensor, number, boolean, string, null; an array for a list or tuple; a Map for a dict
+   * @returns {Promise<M[K]['result']>} a Tensor, number, boolean, string, null; an array for a list or tuple; a Map for
+   *   a dict
    * @throws {RushlightError} as run()
    */
   call(method, ...args) {
@@ -220,7 +300,8 @@ export class Model {
   }
 
   /**
-   * Begins a run that goes on instruction by instruction, for tools; `rushlight/fx` is built on it. Other calls of the model wait
+   * Begins a run that goes on instruction by instruction, for tools; `rushlight/fx` is built on it. Other calls of the
+   * model wait
    * until its end().
    * @template {Extract<keyof M, string>} [K=import('../base/types.js').DefaultMethod<M>]
    * @param {M[K]['inputs']} inputs
@@ -231,12 +312,16 @@ export class Model {
     return withCallerStack(() => {
       this.#alive();
       checkOptions('steps', options, ['method']);
-      const { method, index } = this.#method(options.method), args = positional(method, inputs);
+      const { method, index } = this.#method(options.method),
+        args = positional(method, inputs);
       return new Promise((resolve, reject) => {
         this.#enqueueRun(method, args, async (host, args) => {
           await host.begin(index, args);
-          const diagnostics = await host.diagnostics(), { Steps } = await this.#lazy.steps();
-          await new Promise((done) => resolve(new Steps(diagnostics, /** @type {Graph} */ (this.graphs[method.name]), () => done(undefined))));
+          const diagnostics = await host.diagnostics(),
+            { Steps } = await this.#lazy.steps();
+          await new Promise((done) =>
+            resolve(new Steps(diagnostics, /** @type {Graph} */ (this.graphs[method.name]), () => done(undefined))),
+          );
           if (host.alive) await diagnostics.end();
         }).catch(reject);
       });
@@ -245,24 +330,29 @@ export class Model {
 
   /** Replays the test vectors in the file and compares with PyTorch's answers. @returns {Promise<VerifyReport>} */
   verify() {
-    return withCallerStack(() => this.#enqueue(async (host) => {
-      const tests = await (await host.diagnostics()).verify();
-      return { passed: tests.length > 0 && tests.every((t) => t.passed), tests };
-    }));
+    return withCallerStack(() =>
+      this.#enqueue(async (host) => {
+        const tests = await (await host.diagnostics()).verify();
+        return { passed: tests.length > 0 && tests.every((t) => t.passed), tests };
+      }),
+    );
   }
 
   /**
    * Runs a test vector and compares what each operator gives with the trace of PyTorch's own run that the file holds
-   * (`rushlight export --trace`): paired by debug handle, loops iteration by iteration; what was folded or fused is compared where its value
+   * (`rushlight export --trace`): paired by debug handle, loops iteration by iteration; what was folded or fused is
+   * compared where its value
    * comes out.
    * @param {number} [test] which test vector; a file has a trace of the first one, if any
    * @returns {Promise<DiffReport>}
    */
   diff(test = 0) {
-    return withCallerStack(() => this.#enqueue(async (host) => {
-      const { first, ...report } = await (await host.diagnostics()).diff(test);
-      return { agrees: !first, ...report, first: first && (await this.#lazy.steps()).divergence(this.graphs, first) };
-    }));
+    return withCallerStack(() =>
+      this.#enqueue(async (host) => {
+        const { first, ...report } = await (await host.diagnostics()).diff(test);
+        return { agrees: !first, ...report, first: first && (await this.#lazy.steps()).divergence(this.graphs, first) };
+      }),
+    );
   }
 
   /**
@@ -275,18 +365,35 @@ export class Model {
     return withCallerStack(() => {
       this.#alive();
       checkOptions('profile', options, ['method', 'signal', 'runs']);
-      const { method, index } = this.#method(options.method), { runs = 1, signal } = options;
-      return this.#enqueueRun(method, positional(method, inputs), async (host, args) => (await host.diagnostics()).profile(index, args, runs, signal), signal);
+      const { method, index } = this.#method(options.method),
+        { runs = 1, signal } = options;
+      return this.#enqueueRun(
+        method,
+        positional(method, inputs),
+        async (host, args) => (await host.diagnostics()).profile(index, args, runs, signal),
+        signal,
+      );
     });
   }
 
   /** Bytes that the runtime holds now, held at most, and the size of its wasm memory. @returns {Promise<Memory>} */
-  memory() { return withCallerStack(() => this.#enqueue((host) => host.memory())); }
+  memory() {
+    return withCallerStack(() => this.#enqueue((host) => host.memory()));
+  }
 
-  /** A copy of the attributes that the program changes, by name ("layer.cache"). @returns {Promise<Record<string, Value>>} */
-  state() { return withCallerStack(() => this.#enqueue((host) => host.state())); }
+  /**
+   * A copy of the attributes that the program changes, by name ("layer.cache").
+   * @returns {Promise<Record<string, Value>>}
+   */
+  state() {
+    return withCallerStack(() => this.#enqueue((host) => host.state()));
+  }
 
-  /** Gives attributes other values: what state() gave before, or some of it. @param {Record<string, InputValue>} values @returns {Promise<void>} */
+  /**
+   * Gives attributes other values: what state() gave before, or some of it.
+   * @param {Record<string, InputValue>} values
+   * @returns {Promise<void>}
+   */
   setState(values) {
     return withCallerStack(() => {
       const known = this.#description.attributes.map((a) => a.name);
@@ -300,16 +407,20 @@ export class Model {
   }
 
   /** Sets the attributes that the program changes back to the file's values. @returns {Promise<void>} */
-  reset() { return withCallerStack(() => this.#enqueue((host) => host.reset())); }
+  reset() {
+    return withCallerStack(() => this.#enqueue((host) => host.reset()));
+  }
 
   /**
-   * Seeds the model's random numbers: those that follow are torch.manual_seed's (torch 2.6 on the CPU, without MKL). A model that was
+   * Seeds the model's random numbers: those that follow are torch.manual_seed's (torch 2.6 on the CPU, without MKL). A
+   * model that was
    * just loaded is seeded by crypto.getRandomValues; reset() leaves the generator as it is.
    * @param {number | bigint} seed an integer @returns {Promise<void>}
    */
   manualSeed(seed) {
     return withCallerStack(() => {
-      if (typeof seed !== 'bigint' && !Number.isSafeInteger(seed)) throw badArgument(`manualSeed: a seed must be an integer, got ${describeValue(seed)}`, { actual: seed });
+      if (typeof seed !== 'bigint' && !Number.isSafeInteger(seed))
+        throw badArgument(`manualSeed: a seed must be an integer, got ${describeValue(seed)}`, { actual: seed });
       return this.#enqueue((host) => host.manualSeed(BigInt(seed)));
     });
   }
@@ -323,7 +434,9 @@ export class Model {
   }
 
   /** For `using model = await load(...)`. (Where there is no Symbol.dispose yet, a method that nobody calls.) */
-  [Symbol.dispose]() { this.dispose(); }
+  [Symbol.dispose]() {
+    this.dispose();
+  }
 }
 
 /** @param {Method} method @param {'input' | 'output'} kind @param {readonly string[]} names */
@@ -331,21 +444,35 @@ function checkNames(method, kind, names) {
   const known = method[`${kind}s`].map((p) => p.name);
   if (!Array.isArray(names)) throwMismatch(`${kind}s`, `an array of names, [${known.join(', ')}]`, names);
   for (const name of names) {
-    if (!known.includes(name)) throw unknownNameError(`${method.name}: there is no ${kind}`, name, known, { [kind]: name });
+    if (!known.includes(name))
+      throw unknownNameError(`${method.name}: there is no ${kind}`, name, known, { [kind]: name });
   }
   return names.slice();
 }
 
-/** Named inputs in the method's order. @param {Method} method @param {Record<string, InputValue>} inputs @returns {InputValue[]} */
+/**
+ * Named inputs in the method's order.
+ * @param {Method} method
+ * @param {Record<string, InputValue>} inputs
+ * @returns {InputValue[]}
+ */
 function positional(method, inputs) {
   const known = method.inputs.map((p) => p.name);
   if (!isPlainObject(inputs) || (isTensorObject(inputs) && !known.includes('data'))) {
-    throw badArgument(`${method.name}: inputs have names, { ${known.join(', ')} }; got ${describeValue(inputs)}`, { expected: known });
+    throw badArgument(`${method.name}: inputs have names, { ${known.join(', ')} }; got ${describeValue(inputs)}`, {
+      expected: known,
+    });
   }
   checkNames(method, 'input', Object.keys(inputs));
   const values = method.inputs.map((p) => (Object.hasOwn(inputs, p.name) ? inputs[p.name] : undefined));
-  const missing = method.inputs.find((p, i) => !p.optional && values[i] === undefined && !/\?$|^NoneType$/.test(p.type));
-  if (missing) throw badArgument(`${method.name}: input "${missing.name}" is missing; the inputs are ${known.join(', ')}`, { input: missing.name, expected: known });
+  const missing = method.inputs.find(
+    (p, i) => !p.optional && values[i] === undefined && !/\?$|^NoneType$/.test(p.type),
+  );
+  if (missing)
+    throw badArgument(`${method.name}: input "${missing.name}" is missing; the inputs are ${known.join(', ')}`, {
+      input: missing.name,
+      expected: known,
+    });
   // Only trailing inputs can be left to their defaults.
   while (method.inputs[values.length - 1]?.optional && values.at(-1) === undefined) values.pop();
   return values;

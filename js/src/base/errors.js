@@ -4,8 +4,16 @@ import { tagOf } from './platform.js';
 
 /** The statuses of the C runtime, in the order of `rush_status`. A test compares the two lists. */
 export const STATUS = /** @type {const} */ ([
-  'ok', 'out-of-memory', 'bad-file', 'unsupported', 'bad-argument', 'bad-state', 'model-raised', 'mismatch',
-  'pending', 'interrupted',
+  'ok',
+  'out-of-memory',
+  'bad-file',
+  'unsupported',
+  'bad-argument',
+  'bad-state',
+  'model-raised',
+  'mismatch',
+  'pending',
+  'interrupted',
 ]);
 
 /** What only JavaScript can find wrong. */
@@ -49,7 +57,11 @@ export const JS_CODES = /** @type {const} */ ([
  * @property {unknown} [cause] the error behind this one
  */
 
-/** Everything that this package throws. Branch on `code`; the message is for people, and the stack is that of the call that failed. @hideconstructor */
+/**
+ * Everything that this package throws. Branch on `code`; the message is for people, and the stack is that of the call
+ * that failed.
+ * @hideconstructor
+ */
 export class RushlightError extends Error {
   /** @param {ErrorCode} code @param {string} message @param {ErrorDetails} [details] */
   constructor(code, message, details = {}) {
@@ -82,25 +94,42 @@ export function describeValue(v) {
   if (kind === 'function') return 'a function';
   if (!v || kind !== 'object') return String(v);
   try {
-    if (Array.isArray(v)) return v.length > 8 || v.some((item) => typeof item === 'object') ? `an array of ${v.length}` : `[${v.map(describeValue).join(', ')}]`;
-    return v.then ? 'a Promise: did you forget await?' : !ArrayBuffer.isView(v) && 'data' in v ? 'a tensor' : v.constructor.name;
+    if (Array.isArray(v))
+      return v.length > 8 || v.some((item) => typeof item === 'object')
+        ? `an array of ${v.length}`
+        : `[${v.map(describeValue).join(', ')}]`;
+    return v.then
+      ? 'a Promise: did you forget await?'
+      : !ArrayBuffer.isView(v) && 'data' in v
+        ? 'a tensor'
+        : v.constructor.name;
   } catch {
     return 'an object';
   }
 }
 
-/** @param {string} what "there is no input" @param {unknown} name @param {readonly string[]} known @param {ErrorDetails} [details] */
+/**
+ * @param {string} what "there is no input"
+ * @param {unknown} name
+ * @param {readonly string[]} known
+ * @param {ErrorDetails} [details]
+ */
 export const unknownNameError = (what, name, known, details) =>
-  badArgument(`${what} ${typeof name === 'string' ? `"${name}"` : describeValue(name)}; known are ${known.join(', ') || 'none'}`, { expected: known, actual: name, ...details });
+  badArgument(
+    `${what} ${typeof name === 'string' ? `"${name}"` : describeValue(name)}; known are ${known.join(', ') || 'none'}`,
+    { expected: known, actual: name, ...details },
+  );
 
 /** What anything that was thrown says. @param {any} e @returns {string} */
 export const messageOf = (e) => (typeof e === 'object' ? String(e?.message ?? e?.constructor?.name) : String(e));
 
 /** A function of the caller failed. @param {string} what it is called @param {unknown} cause what it threw */
-export const callbackFailed = (what, cause) => new RushlightError('callback', `${what} failed: ${messageOf(cause)}`, { cause });
+export const callbackFailed = (what, cause) =>
+  new RushlightError('callback', `${what} failed: ${messageOf(cause)}`, { cause });
 
 /**
- * Does what a caller asks for. What fails is a RushlightError with the frames of the caller, who called this before the last `await`: those of
+ * Does what a caller asks for. What fails is a RushlightError with the frames of the caller, who called this before the
+ * last `await`: those of
  * the place where it failed tell callers nothing, and leave V8's ten frames no room for theirs.
  * @template T @param {() => Promise<T>} job looks at its arguments before it gives its promise
  * @returns {Promise<T>}
@@ -111,7 +140,12 @@ export async function withCallerStack(job) {
   try {
     return await (promise = job());
   } catch (e) {
-    const error = e instanceof RushlightError ? e : promise ? new RushlightError('internal', messageOf(e), { cause: e }) : badArgument(`the arguments cannot be read: ${messageOf(e)}`, { cause: e });
+    const error =
+      e instanceof RushlightError
+        ? e
+        : promise
+          ? new RushlightError('internal', messageOf(e), { cause: e })
+          : badArgument(`the arguments cannot be read: ${messageOf(e)}`, { cause: e });
     // The first frame is this one. Only V8 begins with what the error says.
     error.stack = `${site.stack}`.replace(/^(Error(?:\n|$))?.*\n?/, (_, head) => (head ? `${error}\n` : ''));
     throw error;
@@ -120,18 +154,27 @@ export async function withCallerStack(job) {
 
 /** @param {string} what @param {any} n @param {number} least */
 export function checkInteger(what, n, least) {
-  if (!(Number.isSafeInteger(n) && n >= least)) throw badArgument(`${what} must be a whole number from ${least} up, got ${describeValue(n)}`, { actual: n });
+  if (!(Number.isSafeInteger(n) && n >= least))
+    throw badArgument(`${what} must be a whole number from ${least} up, got ${describeValue(n)}`, { actual: n });
 }
 
-/** A file that Node could not read: what it says between its code and the call. @param {string} path @param {any} cause */
+/**
+ * A file that Node could not read: what it says between its code and the call.
+ * @param {string} path
+ * @param {any} cause
+ */
 export const unreadableFile = (path, cause) =>
-  new RushlightError('unreadable', `cannot read ${path}: ${cause.message.replace(/^E\w+: |, \w+( '.*)?$/g, '')}`, { source: path, cause });
+  new RushlightError('unreadable', `cannot read ${path}: ${cause.message.replace(/^E\w+: |, \w+( '.*)?$/g, '')}`, {
+    source: path,
+    cause,
+  });
 
 /** What is left of a model cannot be used. */
 export const disposedError = () => new RushlightError('disposed', 'the model was disposed, or its runtime failed');
 
 /** @param {AbortSignal} signal @param {string} what */
-export const abortError = (signal, what) => new RushlightError('aborted', `${what} was aborted`, { cause: signal.reason });
+export const abortError = (signal, what) =>
+  new RushlightError('aborted', `${what} was aborted`, { cause: signal.reason });
 
 /** Throws if the signal is aborted. @param {AbortSignal | undefined} signal @param {string} what */
 export function throwIfAborted(signal, what) {
@@ -140,7 +183,11 @@ export function throwIfAborted(signal, what) {
 
 /**
  * The promise, or a rejection as soon as the signal is aborted.
- * @template T @param {Promise<T>} promise @param {AbortSignal | undefined} signal @param {string} what @param {() => boolean} [late] whether the promise itself will say so
+ * @template T
+ * @param {Promise<T>} promise
+ * @param {AbortSignal | undefined} signal
+ * @param {string} what
+ * @param {() => boolean} [late] whether the promise itself will say so
  * @returns {Promise<T>}
  */
 export function rejectOnAbort(promise, signal, what, late = () => false) {
@@ -159,12 +206,15 @@ export function rejectOnAbort(promise, signal, what, late = () => false) {
  * @param {string} where @param {any} options @param {readonly string[]} known
  */
 export function checkOptions(where, options, known) {
-  if (options === null || typeof options !== 'object') throw badArgument(`${where}: options must be an object, got ${describeValue(options)}`);
+  if (options === null || typeof options !== 'object')
+    throw badArgument(`${where}: options must be an object, got ${describeValue(options)}`);
   for (const key of Object.keys(options)) {
     if (!known.includes(key)) throw unknownNameError(`${where}: there is no option`, key, known);
   }
   const { signal } = options;
   if (signal != null && tagOf(signal) !== 'AbortSignal') {
-    throw badArgument(`${where}: signal must be an AbortSignal, got ${describeValue(signal)}${signal.signal ? ': pass controller.signal' : ''}`);
+    throw badArgument(
+      `${where}: signal must be an AbortSignal, got ${describeValue(signal)}${signal.signal ? ': pass controller.signal' : ''}`,
+    );
   }
 }

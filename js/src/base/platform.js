@@ -1,9 +1,21 @@
 // What differs between Node and a page. Nothing is imported: bundlers see no `node:` module.
 
 /**
+ * @typedef {{
+ *   'node:async_hooks': typeof import('node:async_hooks'),
+ *   'node:crypto': typeof import('node:crypto'),
+ *   'node:fs': typeof import('node:fs'),
+ *   'node:os': typeof import('node:os'),
+ *   'node:url': typeof import('node:url'),
+ *   'node:worker_threads': typeof import('node:worker_threads'),
+ * }} NodeModules
+ */
+
+/**
  * A module of Node (and Deno and Bun), undefined in a page.
- * @template {'node:fs' | 'node:url' | 'node:worker_threads' | 'node:async_hooks' | 'node:crypto'} N @param {N} name
- * @returns {(N extends 'node:fs' ? typeof import('node:fs') : N extends 'node:url' ? typeof import('node:url') : N extends 'node:crypto' ? typeof import('node:crypto') : N extends 'node:async_hooks' ? typeof import('node:async_hooks') : typeof import('node:worker_threads')) | undefined}
+ * @template {keyof NodeModules} N
+ * @param {N} name
+ * @returns {NodeModules[N] | undefined}
  */
 export function builtin(name) {
   return /** @type {any} */ (globalThis).process?.getBuiltinModule?.(name);
@@ -18,7 +30,8 @@ export function asPath(source) {
 }
 
 /**
- * The address of a file in `wasm/`. While one develops, Vite 5 to 7 serve a copy of the code from node_modules/.vite/deps. Seen from
+ * The address of a file in `wasm/`. While one develops, Vite 5 to 7 serve a copy of the code from
+ * node_modules/.vite/deps. Seen from
  * there, `../../wasm/` is node_modules/wasm, and the file lies in node_modules/rushlight/wasm.
  * @param {URL} url the literal `new URL(..., import.meta.url)`, which bundlers look for
  */
@@ -34,22 +47,29 @@ export const tagOf = (v) => v?.[Symbol.toStringTag];
 export const isAddress = (v) => (typeof v === 'string' && v !== '') || tagOf(v) === 'URL';
 
 /** The bytes behind a view or a buffer, not copied. @param {any} v @returns {Uint8Array} */
-export const bytesOf = (v) => (ArrayBuffer.isView(v) ? new Uint8Array(v.buffer, v.byteOffset, v.byteLength) : new Uint8Array(v));
+export const bytesOf = (v) =>
+  ArrayBuffer.isView(v) ? new Uint8Array(v.buffer, v.byteOffset, v.byteLength) : new Uint8Array(v);
 
 let rested = 0;
 
 /** Lets the event loop turn once, so that timers, clicks and aborts get through. @returns {Promise<void>} */
 export function yieldToEventLoop() {
-  const { setImmediate, document, scheduler } = /** @type {any} */ (globalThis), now = performance.now();
+  const { setImmediate, document, scheduler } = /** @type {any} */ (globalThis),
+    now = performance.now();
   if (setImmediate) return new Promise((resolve) => setImmediate(resolve));
-  return new Promise((resolve) => { // a timer would wait 4 ms
-    if (!document && !scheduler && now > rested + 100) { // a worker of WebKit hears no timer between messages
+  return new Promise((resolve) => {
+    // a timer would wait 4 ms
+    if (!document && !scheduler && now > rested + 100) {
+      // a worker of WebKit hears no timer between messages
       rested = now;
       setTimeout(resolve);
       return;
     }
     const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => { port1.close(); resolve(); };
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
     port2.postMessage(0);
   });
 }
@@ -61,5 +81,9 @@ export function yieldToEventLoop() {
 export function once(make) {
   /** @type {Promise<T> | undefined} */
   let p;
-  return () => (p ??= make().catch((e) => { p = undefined; throw e; }));
+  return () =>
+    (p ??= make().catch((e) => {
+      p = undefined;
+      throw e;
+    }));
 }

@@ -7,7 +7,10 @@ export const DTYPES = {
   int16: { id: 2, Array: Int16Array },
   int32: { id: 3, Array: Int32Array },
   int64: { id: 4, Array: BigInt64Array },
-  float16: { id: 5, Array: /** @type {typeof Uint16Array} */ (/** @type {any} */ (globalThis).Float16Array ?? Uint16Array) },
+  float16: {
+    id: 5,
+    Array: /** @type {typeof Uint16Array} */ (/** @type {any} */ (globalThis).Float16Array ?? Uint16Array),
+  },
   float32: { id: 6, Array: Float32Array },
   float64: { id: 7, Array: Float64Array },
   complex64: { id: 9, Array: Float32Array },
@@ -18,7 +21,7 @@ export const DTYPES = {
 /** An int as JavaScript has it: a number where that is exact. @param {bigint} i */
 export const exact = (i) => (Number.isSafeInteger(Number(i)) ? Number(i) : i);
 /** How many numbers of the array make an element. @param {DType} dtype */
-export const partsOf = (dtype) => /^c/.test(dtype) ? 2 : 1;
+export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
 
 /**
  * @typedef {keyof ArrayOf} DType the type of a tensor's elements, by PyTorch's name
@@ -31,13 +34,15 @@ export const partsOf = (dtype) => /^c/.test(dtype) ? 2 : 1;
  * @property {BigInt64Array} int64 torch.int64, "long"
  * @property {Float32Array} float32 torch.float32, "float"
  * @property {Float64Array} float64 torch.float64, "double"
- * @property {Uint16Array} float16 torch.float16, "half": a `Float16Array` where the engine has it, else the 16 bits of each element
+ * @property {Uint16Array} float16 torch.float16, "half": a `Float16Array` where the engine has it, else the 16 bits of
+ *   each element
  * @property {Uint16Array} bfloat16 torch.bfloat16: the upper 16 bits of each element as a float32
  * @property {Float32Array} complex64 torch.complex64: real and imaginary part of each element
  * @property {Float64Array} complex128 torch.complex128, likewise
  * @property {Uint8Array} bool torch.bool: 0 or 1
  *
- * @typedef {Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array | Uint8ClampedArray | Int8Array | Int16Array | Uint16Array} TypedArray
+ * @typedef {Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array | Uint8ClampedArray | Int8Array |
+ *   Int16Array | Uint16Array} TypedArray
  *   an array of numbers; a `Float16Array`, too
  */
 
@@ -57,18 +62,21 @@ export const partsOf = (dtype) => /^c/.test(dtype) ? 2 : 1;
 
 /**
  * @template {DType} [D=DType]
- * @typedef {D extends 'float32' | 'float64' ? number : D extends 'bool' ? boolean | number | bigint : number | bigint} ElementOf
+ * @typedef {D extends 'float32' | 'float64' ? number : D extends 'bool' ? boolean | number | bigint : number | bigint}
+ *   ElementOf
  *   what is taken for an element
  */
 
 /**
  * @template {DType} [D=DType]
- * @typedef {ArrayOf[D] | (D extends 'uint8' | 'bool' ? Uint8ClampedArray : never) | readonly (ElementOf<D> | readonly unknown[])[]} ElementsOf
+ * @typedef {ArrayOf[D] | (D extends 'uint8' | 'bool' ? Uint8ClampedArray : never) | readonly (ElementOf<D> | readonly
+ *   unknown[])[]} ElementsOf
  *   an array of them, or rows in rows
  */
 
 /**
- * @typedef {object} QuantizedTensor a quantized tensor, which nobody sees but who goes step by step (`model.steps()`, rushlight/fx): its
+ * @typedef {object} QuantizedTensor a quantized tensor, which nobody sees but who goes step by step (`model.steps()`,
+ *   rushlight/fx): its
  *   integers, as int_repr() gives them, and what they stand for, (integer - zero point) * scale
  * @property {'quint8' | 'qint8' | 'qint32'} dtype torch.quint8, torch.qint8 or torch.qint32
  * @property {number[]} shape the size of each dimension
@@ -94,7 +102,8 @@ export const partsOf = (dtype) => /^c/.test(dtype) ? 2 : 1;
  * @template {DType} [D=DType]
  * @typedef {ElementsOf<D> | ElementOf<D> | TensorInput<D>} TensorLike
  *   what is taken for a tensor: a Tensor; one without dtype or shape where they follow from the array and
- *   from what the model expects; a bare array, or rows in rows, which say the shape; a number for a tensor without dimensions
+ *   from what the model expects; a bare array, or rows in rows, which say the shape; a number for a tensor without
+ *   dimensions
  */
 
 /**
@@ -111,15 +120,18 @@ export const partsOf = (dtype) => /^c/.test(dtype) ? 2 : 1;
  * @typedef {TensorLike | string | null | undefined | Complex | readonly unknown[] | Map<any, any>
  *   | ({ [key: string]: unknown } & Partial<Record<'data', undefined>>)} InputValue
  *   what a program takes: for a tensor a TensorLike; numbers for int and float, as the method's types say; arrays for
- *   lists and tuples; Map or object for dicts (one with a key "data" is a Map: an object with that is a tensor); null for None
+ *   lists and tuples; Map or object for dicts (one with a key "data" is a Map: an object with that is a tensor); null
+ *   for None
  */
 
 /**
  * @typedef {object} Port an input or output of a method
  * @property {string} name as in the Python source
- * @property {string} type as TorchScript's graphs write it: "Tensor", "int[]", "float?", "(Tensor, int)", "Dict(str, Tensor)"
+ * @property {string} type as TorchScript's graphs write it: "Tensor", "int[]", "float?", "(Tensor, int)", "Dict(str,
+ *   Tensor)"
  * @property {DType | null} dtype null where it is not known, or the value is no tensor
- * @property {(number | null)[] | null} shape likewise; a size that only a run tells is null. Dtype and shape are those of the export's
+ * @property {(number | null)[] | null} shape likewise; a size that only a run tells is null. Dtype and shape are those
+ *   of the export's
  *   examples, a hint: what the program takes, runs
  * @property {(SizeConstraint | null)[]} [constraints] constraints on sizes: a run that breaks one is refused
  * @property {boolean} optional whether it may be left out
@@ -139,7 +151,8 @@ export const partsOf = (dtype) => /^c/.test(dtype) ? 2 : 1;
  * @property {any[]} args the inputs in order, for call()
  * @property {any} result what call() gives
  *
- * @typedef {Record<string, MethodTypes>} ModelTypes the methods of a model, as `npx rushlight types` writes them: for load()
+ * @typedef {Record<string, MethodTypes>} ModelTypes the methods of a model, as `npx rushlight types` writes them: for
+ *   load()
  *
  * @typedef {object} AnyMethod what is known of a method without that
  * @property {Record<string, InputValue>} inputs by name
@@ -152,7 +165,8 @@ export const partsOf = (dtype) => /^c/.test(dtype) ? 2 : 1;
 
 /**
  * @template M
- * @typedef {Extract<'forward' extends keyof M ? 'forward' : keyof M, Extract<keyof M, string>>} DefaultMethod the method that runs where none is named
+ * @typedef {Extract<'forward' extends keyof M ? 'forward' : keyof M, Extract<keyof M, string>>} DefaultMethod the
+ *   method that runs where none is named
  */
 
 /** @typedef {{ kind: string, of: Type[] }} Type */

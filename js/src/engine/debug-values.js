@@ -13,42 +13,73 @@ import { VALUE_BYTES, Values } from './values.js';
 // Where members of C's structs lie; wasm/bridge/bridge.c asserts the same.
 const QUANT = 28;
 
-/** PyTorch's numbers of their dtypes, and the arrays of their integers. @type {Record<number, [QuantizedTensor['dtype'], Uint8ArrayConstructor | Int8ArrayConstructor | Int32ArrayConstructor]>} */
+/**
+ * PyTorch's numbers of their dtypes, and the arrays of their integers.
+ * @type {Record<number, [QuantizedTensor['dtype'], Uint8ArrayConstructor | Int8ArrayConstructor |
+ *    Int32ArrayConstructor]>}
+ */
 const DTYPES = { 12: ['qint8', Int8Array], 13: ['quint8', Uint8Array], 14: ['qint32', Int32Array] };
 
 class DebugValues extends Values {
   /** @override @param {number} p @returns {any} */
   readTensor(p) {
-    const { m, e } = this, info = e.scratch;
+    const { m, e } = this,
+      info = e.scratch;
     e.check(e.c.rush_tensor_inspect(e.session, p, info));
-    const [id, rank, sizes, strides, , , at] = m.words(info), [dtype, Type] = DTYPES[id] ?? [];
+    const [id, rank, sizes, strides, , , at] = m.words(info),
+      [dtype, Type] = DTYPES[id] ?? [];
     if (!dtype || !Type) return super.readTensor(p);
-    const ints = (/** @type {number} */ from, /** @type {number} */ n) => Array.from({ length: n }, (_, i) => Number(m.i64(from + 8 * i)));
-    const shape = ints(sizes, rank), steps = ints(strides, rank), n = shape.reduce((a, b) => a * b, 1);
+    const ints = (/** @type {number} */ from, /** @type {number} */ n) =>
+      Array.from({ length: n }, (_, i) => Number(m.i64(from + 8 * i)));
+    const shape = ints(sizes, rank),
+      steps = ints(strides, rank),
+      n = shape.reduce((a, b) => a * b, 1);
     this.take(16384 + n * Type.BYTES_PER_ELEMENT);
     const [axis, places, scales, zeroPoints] = m.words(m.u32(info + QUANT));
-    const first = { scales: Array.from({ length: places }, (_, i) => m.f64(scales + 8 * i)), zeroPoints: ints(zeroPoints, places) };
-    const lying = m.copyOut(Type, at, n && Type.BYTES_PER_ELEMENT * shape.reduce((last, size, d) => last + (size - 1) * /** @type {number} */ (steps[d]), 1));
+    const first = {
+      scales: Array.from({ length: places }, (_, i) => m.f64(scales + 8 * i)),
+      zeroPoints: ints(zeroPoints, places),
+    };
+    const lying = m.copyOut(
+      Type,
+      at,
+      n &&
+        Type.BYTES_PER_ELEMENT *
+          shape.reduce((last, size, d) => last + (size - 1) * /** @type {number} */ (steps[d]), 1),
+    );
     const data = inRows(/** @type {any} */ (lying), new Type(n), shape, steps);
-    return (axis | 0) < 0 ? { dtype, shape, data, scale: first.scales[0], zeroPoint: first.zeroPoints[0] } : { dtype, shape, data, axis, ...first };
+    return (axis | 0) < 0
+      ? { dtype, shape, data, scale: first.scales[0], zeroPoint: first.zeroPoints[0] }
+      : { dtype, shape, data, axis, ...first };
   }
 }
 
 /**
  * Elements that lie as the strides say, one row behind the other.
- * @template {Uint8Array | Int8Array | Int32Array} A @param {A} from @param {A} to @param {number[]} shape @param {number[]} strides
+ * @template {Uint8Array | Int8Array | Int32Array} A
+ * @param {A} from
+ * @param {A} to
+ * @param {number[]} shape
+ * @param {number[]} strides
  */
 function inRows(from, to, shape, strides) {
   let i = 0;
   const walk = (/** @type {number} */ d, /** @type {number} */ at) => {
     if (d === shape.length) to[i++] = /** @type {number} */ (from[at]);
-    else for (let k = 0; k < /** @type {number} */ (shape[d]); k++) walk(d + 1, at + k * /** @type {number} */ (strides[d]));
+    else
+      for (let k = 0; k < /** @type {number} */ (shape[d]); k++)
+        walk(d + 1, at + k * /** @type {number} */ (strides[d]));
   };
   walk(0, 0);
   return to;
 }
 
-/** Copies of an instruction's arguments or results. @param {Engine} engine @param {{ at: number, n: number }} values @returns {Value[]} */
+/**
+ * Copies of an instruction's arguments or results.
+ * @param {Engine} engine
+ * @param {{ at: number, n: number }} values
+ * @returns {Value[]}
+ */
 export function debugValues(engine, { at, n }) {
   const values = new DebugValues(engine);
   return Array.from({ length: n }, (_, i) => values.read(at + VALUE_BYTES * i));
@@ -59,6 +90,10 @@ export function checkReplaceable(value) {
   if (Array.isArray(value)) value.forEach(checkReplaceable);
   const { dtype } = /** @type {any} */ (value ?? {});
   if (Object.values(DTYPES).some(([name]) => name === dtype)) {
-    throw new RushlightError('unsupported', `a ${dtype} tensor can be seen, and not be given: replace the result of the dequantize behind it`, { actual: dtype });
+    throw new RushlightError(
+      'unsupported',
+      `a ${dtype} tensor can be seen, and not be given: replace the result of the dequantize behind it`,
+      { actual: dtype },
+    );
   }
 }

@@ -1,5 +1,5 @@
-// What tools ask of a model: replays of the test vectors, times of instructions, runs step by step. The core imports this module when a
-// tool asks.
+// What tools ask of a model: replays of the test vectors, times of instructions, runs step by step. The core imports
+// this module when a tool asks.
 
 import { PENDING } from './engine.js';
 import { RushlightError, badArgument, checkInteger, messageOf } from '../base/errors.js';
@@ -16,8 +16,11 @@ import { parseType } from '../base/types.js';
 
 // Where members of C's structs lie; wasm/bridge/bridge.c asserts the same.
 /** Numbers of 8 bytes, in the order in which verify() and diff() take them; then, of a trace, three of 4. */
-const REPORT_BYTES = 80, TRACE_BYTES = 32;
-const ROW_BYTES = 40, ROW_CALLS = 24, ROW_SECONDS = 32;
+const REPORT_BYTES = 80,
+  TRACE_BYTES = 32;
+const ROW_BYTES = 40,
+  ROW_CALLS = 24,
+  ROW_SECONDS = 32;
 
 /** @implements {Diagnostics} */
 export class LocalDiagnostics {
@@ -31,7 +34,8 @@ export class LocalDiagnostics {
   }
 
   async verify() {
-    const engine = this.#engine, tests = [];
+    const engine = this.#engine,
+      tests = [];
     for (let i = 0; i < engine.c.rush_model_test_count(engine.model); i++) tests.push(await verifyOne(engine, i));
     return tests;
   }
@@ -41,7 +45,10 @@ export class LocalDiagnostics {
     const engine = this.#engine;
     checkInteger('diff: the number of a test vector', index, 0);
     engine.check(engine.c.rush_session_trace_test(engine.session, index));
-    const error = await engine.drive().then(() => undefined, (e) => e);
+    const error = await engine.drive().then(
+      () => undefined,
+      (e) => e,
+    );
     if (error && !engine.alive) throw error;
     const { memory: m, scratch: at } = engine;
     const status = engine.c.rush_session_trace_end(engine.session, at);
@@ -51,20 +58,33 @@ export class LocalDiagnostics {
     const [method, instr, iteration] = m.words(at + TRACE_BYTES);
     const difference = status ? engine.error(status) : null;
     return {
-      compared: Number(compared), unpaired: Number(unpaired), maxAbs, maxRel,
+      compared: Number(compared),
+      unpaired: Number(unpaired),
+      maxAbs,
+      maxRel,
       first: difference && { method, instr, iteration, message: difference.message, source: difference.source ?? '' },
     };
   }
 
-  /** @param {number} index of the method @param {readonly import('../base/types.js').InputValue[]} args @param {number} runs @param {AbortSignal} [signal] */
+  /**
+   * @param {number} index of the method
+   * @param {readonly import('../base/types.js').InputValue[]} args
+   * @param {number} runs
+   * @param {AbortSignal} [signal]
+   */
   async profile(index, args, runs, signal) {
     checkInteger('profile: runs', runs, 1);
-    const engine = this.#engine, host = this.#host;
+    const engine = this.#engine,
+      host = this.#host;
     const on = (/** @type {0 | 1} */ yes) => engine.check(engine.c.rush_bridge_profile(engine.session, yes));
     on(1);
     try {
-      for (let i = 0; i < runs; i++) await engine.run(index, args.length, host.writer(index, args), () => {}, true, signal);
-      return profileRows(engine, host.description.methods.map((m) => m.name)).sort((a, b) => b.ms - a.ms);
+      for (let i = 0; i < runs; i++)
+        await engine.run(index, args.length, host.writer(index, args), () => {}, true, signal);
+      return profileRows(
+        engine,
+        host.description.methods.map((m) => m.name),
+      ).sort((a, b) => b.ms - a.ms);
     } finally {
       if (engine.alive) on(0);
     }
@@ -73,11 +93,17 @@ export class LocalDiagnostics {
   /** @param {boolean} withArgs */
   async next(withArgs) {
     const next = this.#engine.next();
-    return { instr: next.instr, op: next.op, args: withArgs && next.op !== '' ? debugValues(this.#engine, next) : null };
+    return {
+      instr: next.instr,
+      op: next.op,
+      args: withArgs && next.op !== '' ? debugValues(this.#engine, next) : null,
+    };
   }
 
   async step() {
-    const engine = this.#engine, { c, session, scratch } = engine, next = engine.next();
+    const engine = this.#engine,
+      { c, session, scratch } = engine,
+      next = engine.next();
     engine.check(c.rush_session_observe(session, 1));
     const start = performance.now();
     if (next.waits) await engine.compute(next);
@@ -93,16 +119,22 @@ export class LocalDiagnostics {
 
   /** @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types */
   async put(how, values, types) {
-    const engine = this.#engine, { c, session } = engine, put = how === 'provide' ? c.rush_session_provide : c.rush_session_replace;
+    const engine = this.#engine,
+      { c, session } = engine,
+      put = how === 'provide' ? c.rush_session_provide : c.rush_session_replace;
     try {
       checkReplaceable(values);
       engine.write(values, types.map(parseType), (at) => put(session, at, values.length));
     } catch (e) {
-      throw e instanceof RushlightError ? e : badArgument(`${how}: a result cannot be read: ${messageOf(e)}`, { cause: e });
+      throw e instanceof RushlightError
+        ? e
+        : badArgument(`${how}: a result cannot be read: ${messageOf(e)}`, { cause: e });
     }
   }
 
-  async result() { return this.#engine.result(this.#host.reader(this.#host.method, 'named')); }
+  async result() {
+    return this.#engine.result(this.#host.reader(this.#host.method, 'named'));
+  }
 
   async end() {
     this.#engine.c.rush_session_cancel(this.#engine.session);
@@ -112,7 +144,10 @@ export class LocalDiagnostics {
 
 /** @param {Engine} engine @param {number} index */
 async function verifyOne(engine, index) {
-  const error = await replay(engine, index).then(() => undefined, (/** @type {RushlightError} */ e) => e);
+  const error = await replay(engine, index).then(
+    () => undefined,
+    (/** @type {RushlightError} */ e) => e,
+  );
   if (error && !(engine.alive && error instanceof RushlightError)) throw error;
   const { memory: m, scratch: at } = engine;
   m.copyIn(at, new Uint8Array(REPORT_BYTES));

@@ -1,7 +1,14 @@
 // One model in one wasm instance: typed calls on rushlight.h. It knows no promises but the pauses of a
 // run, so that it can live in a worker as well as on the page.
 
-import { RushlightError, badArgument, disposedError, messageOf, throwIfAborted, rejectOnAbort } from '../base/errors.js';
+import {
+  RushlightError,
+  badArgument,
+  disposedError,
+  messageOf,
+  throwIfAborted,
+  rejectOnAbort,
+} from '../base/errors.js';
 import { encode } from './memory.js';
 import { yieldToEventLoop } from '../base/platform.js';
 import { parseType } from '../base/types.js';
@@ -35,7 +42,8 @@ import { isTensorObject, throwMismatch, VALUE_BYTES, Values } from './values.js'
  * @property {number} tests how many test vectors verify() would replay
  * @property {Record<string, string>} meta free text: producer, licence
  *
- * @typedef {object} LeastMemory what a model takes before its first operator runs. What a run needs besides depends on its inputs:
+ * @typedef {object} LeastMemory what a model takes before its first operator runs. What a run needs besides depends on
+ *   its inputs:
  *   model.memory() tells after one
  * @property {number} least bytes of the file, and of the first method's inputs with the sizes of the export's examples
  * @property {number} limit bytes that it may take: those of the option `limits`, or what wasm can address
@@ -94,8 +102,10 @@ import { isTensorObject, throwMismatch, VALUE_BYTES, Values } from './values.js'
  * @typedef {number & { __ptr: 'Session' }} Session
  */
 
-// Where members of C's structs lie; wasm/bridge/bridge.c asserts the same, and the order in which memory.words() is taken apart.
-const OP_BYTES = 20, OP_SCHEMA = 8;
+// Where members of C's structs lie; wasm/bridge/bridge.c asserts the same, and the order in which memory.words() is
+// taken apart.
+const OP_BYTES = 20,
+  OP_SCHEMA = 8;
 /** Behind what another call has put there. */
 const LOCATION_AT = 80;
 export const PENDING = 8;
@@ -104,10 +114,18 @@ export const PENDING = 8;
 const SLICE_MS = 8;
 
 /**
- * What a model that is gone has for its functions, memory and values: each await gives others a turn, who may dispose of the model, and
+ * What a model that is gone has for its functions, memory and values: each await gives others a turn, who may dispose
+ * of the model, and
  * whoever goes on after it is told so. @type {any}
  */
-const GONE = new Proxy({}, { get() { throw disposedError(); } });
+const GONE = new Proxy(
+  {},
+  {
+    get() {
+      throw disposedError();
+    },
+  },
+);
 
 export class Engine {
   /** @type {Ctx} */ ctx;
@@ -122,7 +140,11 @@ export class Engine {
   /** @type {AbortSignal | undefined} */ #signal;
   /** @type {Map<string, Signature>} of the operators that `ops` computes */ #signatures = new Map();
 
-  /** @param {Runtime} runtime @param {import('./ops.js').OpTable} [ops] @param {import('../api/load.js').Limits} [limits] */
+  /**
+   * @param {Runtime} runtime
+   * @param {import('./ops.js').OpTable} [ops]
+   * @param {import('../api/load.js').Limits} [limits]
+   */
   constructor(runtime, ops, limits = {}) {
     this.limits = limits;
     this.#runtime = runtime;
@@ -155,21 +177,33 @@ export class Engine {
     }
   }
 
-  /** Where operators are missing, names the functions that the model has no use for: a name with a slip in it. As soon as the head is there. */
+  /**
+   * Where operators are missing, names the functions that the model has no use for: a name with a slip in it. As soon
+   * as the head is there.
+   */
   #checkOps() {
     if (!this.ops?.size) return;
     const { operators, missing } = this.head();
-    for (const { name, args, results } of operators) if (args && results) this.#signatures.set(name, { args, results: results.map(parseType) });
+    for (const { name, args, results } of operators)
+      if (args && results) this.#signatures.set(name, { args, results: results.map(parseType) });
     const extra = [...this.ops.keys()].filter((name) => !operators.some((o) => o.name === name));
     if (extra.length === 0 || missing.length === 0) return;
     const needed = missing.map((m) => m.name);
-    throw badArgument(`load: ops: the model has no operator "${extra.join('", "')}"; it needs ${needed.join(', ')}`,
-      { op: extra[0], expected: needed, actual: extra });
+    throw badArgument(`load: ops: the model has no operator "${extra.join('", "')}"; it needs ${needed.join(', ')}`, {
+      op: extra[0],
+      expected: needed,
+      actual: extra,
+    });
   }
 
-  /** A trap is a fault of the runtime: whatever is left of the instance is not used again. @param {import('./runtime.js').C} c @returns {import('./runtime.js').C} */
+  /**
+   * A trap is a fault of the runtime: whatever is left of the instance is not used again.
+   * @param {import('./runtime.js').C} c
+   * @returns {import('./runtime.js').C}
+   */
   #guarded(c) {
-    const guarded = /** @type {Record<string, (a: number, b: number, c: number, d: number, e: number, g: number) => number>} */ ({});
+    const guarded =
+      /** @type {Record<string, (a: number, b: number, c: number, d: number, e: number, g: number) => number>} */ ({});
     for (const [name, f] of Object.entries(c)) {
       if (typeof f === 'function') {
         const fail = (/** @type {unknown} */ e) => {
@@ -177,7 +211,8 @@ export class Engine {
           this.destroy();
           throw new RushlightError('internal', `the runtime failed in ${name}: ${messageOf(e)}`, { cause: e });
         };
-        guarded[name] = (a, b, c, d, e, g) => { // no function has more; an array of them would cost as much as the call
+        guarded[name] = (a, b, c, d, e, g) => {
+          // no function has more; an array of them would cost as much as the call
           try {
             const result = /** @type {any} */ (f(a, b, c, d, e, g));
             if (typeof result === 'object') return result.catch(fail);
@@ -210,7 +245,13 @@ export class Engine {
     }
   }
 
-  /** Room for n values, None at first, which are released afterwards. @template T @param {number} n @param {(at: number) => T} use @returns {T} */
+  /**
+   * Room for n values, None at first, which are released afterwards.
+   * @template T
+   * @param {number} n
+   * @param {(at: number) => T} use
+   * @returns {T}
+   */
   withValues(n, use) {
     return this.withBytes(n * VALUE_BYTES, (at) => {
       for (let i = 0; i < 2 * n; i++) this.memory.setI64(at + 8 * i, 0n);
@@ -279,20 +320,29 @@ export class Engine {
   }
 
   /** The file's size; 0 while its header has not arrived. @returns {number} */
-  total() { return this.c.rush_bridge_total(this.#loader); }
+  total() {
+    return this.c.rush_bridge_total(this.#loader);
+  }
 
   /** The model; while loading its head, 0 before that has arrived. */
-  #known() { return this.model || this.c.rush_loader_head(this.#loader); }
-  hasHead() { return this.#known() !== 0; }
+  #known() {
+    return this.model || this.c.rush_loader_head(this.#loader);
+  }
+  hasHead() {
+    return this.#known() !== 0;
+  }
 
   /** What the file says about itself. @returns {Description} */
-  head() { return JSON.parse(this.describeText(1)); }
+  head() {
+    return JSON.parse(this.describeText(1));
+  }
 
   /** The same for people; 3 and 4: PyTorch's own graphs, code. @param {0 | 1 | 2 | 3 | 4} [form] */
   describeText(form = 0) {
     const out = this.scratch;
     this.check(this.c.rush_model_describe(this.ctx, this.#known(), form, out, out + 4));
-    const [at, size] = this.memory.words(out), text = this.memory.cString(at);
+    const [at, size] = this.memory.words(out),
+      text = this.memory.cString(at);
     this.c.rush_free(this.ctx, at, size);
     return text;
   }
@@ -306,7 +356,9 @@ export class Engine {
     this.c.rush_bridge_step_limit(this.session, this.limits.steps ?? 0);
   }
 
-  /** At any time, also while a run is half done. All memory is the instance's, and goes with the last reference to that. */
+  /**
+   * At any time, also while a run is half done. All memory is the instance's, and goes with the last reference to that.
+   */
   destroy() {
     if (!this.alive) return;
     this.#runtime.threads?.end();
@@ -387,9 +439,14 @@ export class Engine {
 
   /** Lets the user's function compute the operator that waits. @param {Next} next @param {AbortSignal} [signal] */
   async compute(next, signal) {
-    const { op, at, n } = next, args = Array.from({ length: n }, (_, i) => this.values.read(at + VALUE_BYTES * i));
+    const { op, at, n } = next,
+      args = Array.from({ length: n }, (_, i) => this.values.read(at + VALUE_BYTES * i));
     try {
-      const value = await rejectOnAbort(/** @type {import('./ops.js').OpTable} */ (this.ops).call(op, args), signal, 'the run');
+      const value = await rejectOnAbort(
+        /** @type {import('./ops.js').OpTable} */ (this.ops).call(op, args),
+        signal,
+        'the run',
+      );
       if (this.alive) this.#settle(/** @type {Signature} */ (this.#signatures.get(op)), args, value);
     } catch (e) {
       if (!this.alive) throw disposedError();
@@ -402,7 +459,8 @@ export class Engine {
 
   /** Takes what the function gave. @param {Signature} signature @param {Value[]} args @param {unknown} value */
   #settle({ args: marks, results: types }, args, value) {
-    if (types.length > 1 && (!Array.isArray(value) || value.length !== types.length)) throwMismatch('the result', `an array of ${types.length}`, value);
+    if (types.length > 1 && (!Array.isArray(value) || value.length !== types.length))
+      throwMismatch('the result', `an array of ${types.length}`, value);
     // Of an operator without results, what the one argument becomes that it writes.
     const becomes = types.length === 0 && isTensorObject(value) ? value : undefined;
     if (becomes && marks.filter(({ written }) => written).length !== 1) {
@@ -412,7 +470,8 @@ export class Engine {
     marks.forEach(({ written, result }, k) => {
       if (!written || args[k] === null) return;
       if (result >= 0) results[result] ??= args[k];
-      else this.write([becomes ?? args[k]], [parseType('Tensor')], (at) => this.c.rush_session_write(this.session, k, at));
+      else
+        this.write([becomes ?? args[k]], [parseType('Tensor')], (at) => this.c.rush_session_write(this.session, k, at));
     });
     this.write(results, types, (at) => this.c.rush_session_provide(this.session, at, results.length));
   }
@@ -420,20 +479,34 @@ export class Engine {
   /** @param {unknown[]} values @param {import('../base/types.js').Type[]} types @param {(at: number) => number} use */
   write(values, types, use) {
     this.withValues(values.length, (at) => {
-      values.forEach((v, i) => this.values.write(at + VALUE_BYTES * i, /** @type {import('../base/types.js').Type} */ (types[i]), v, values.length > 1 ? `result ${i}` : 'the result'));
+      values.forEach((v, i) =>
+        this.values.write(
+          at + VALUE_BYTES * i,
+          /** @type {import('../base/types.js').Type} */ (types[i]),
+          v,
+          values.length > 1 ? `result ${i}` : 'the result',
+        ),
+      );
       this.#need(use(at), { code: 'operator' });
     });
   }
 
   /** Ends the run since a function failed. @param {unknown} e */
   #opError(e) {
-    const own = e instanceof RushlightError, text = encode(`${own ? '' : 'its function failed: '}${messageOf(e)}\0`);
+    const own = e instanceof RushlightError,
+      text = encode(`${own ? '' : 'its function failed: '}${messageOf(e)}\0`);
     const error = this.withBytes(text.length, (at) => {
       this.memory.copyIn(at, text);
       return this.error(this.c.rush_session_fail(this.session, at));
     });
     const { expected, actual } = /** @type {import('../base/errors.js').ErrorDetails} */ (own ? e : {});
-    return new RushlightError('operator', error.message, { op: error.op, source: error.source, expected, actual, cause: e });
+    return new RushlightError('operator', error.message, {
+      op: error.op,
+      source: error.source,
+      expected,
+      actual,
+      cause: e,
+    });
   }
 
   /** Begins a run. @param {number} method @param {number} n @param {(at: number, i: number) => void} write */
@@ -470,11 +543,17 @@ export class Engine {
     });
   }
 
-  reset() { this.check(this.c.rush_session_reset(this.session)); }
+  reset() {
+    this.check(this.c.rush_session_reset(this.session));
+  }
 
   /** Seeds the random numbers. @param {bigint} seed of 64 bits */
   manualSeed(seed) {
-    this.c.rush_bridge_manual_seed(this.session, Number(BigInt.asIntN(32, seed)), Number(BigInt.asIntN(32, seed >> 32n)));
+    this.c.rush_bridge_manual_seed(
+      this.session,
+      Number(BigInt.asIntN(32, seed)),
+      Number(BigInt.asIntN(32, seed >> 32n)),
+    );
   }
 
   /** Bytes that the runtime holds now and held at most, and the size of the wasm memory. */
@@ -484,4 +563,3 @@ export class Engine {
     return { live, peak, heap: this.memory.size };
   }
 }
-

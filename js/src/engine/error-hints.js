@@ -1,5 +1,5 @@
-// What errors say beyond the fact: what else a file is, which value cannot be cloned, and what to do about it. Not in the core, which imports
-// it when something has failed.
+// What errors say beyond the fact: what else a file is, which value cannot be cloned, and what to do about it. Not in
+// the core, which imports it when something has failed.
 
 import { RushlightError, badArgument, messageOf } from '../base/errors.js';
 import { unexpectedFile } from '../source/source.js';
@@ -15,21 +15,26 @@ const OTHERS = [
   [/^\x1f\x8b/, 'gzip', 'unpack it'],
 ];
 
-const FORBIDDEN = "the Content-Security-Policy of the page, or of the worker's script, forbids WebAssembly. Allow script-src 'wasm-unsafe-eval'";
+const FORBIDDEN =
+  "the Content-Security-Policy of the page, or of the worker's script, forbids WebAssembly. Allow script-src 'wasm-unsafe-eval'";
 const WAY_OUT = 'Pass its address as the option `wasm`: see "With a bundler" in README.md of this package';
 
 /**
- * What failed while loading, with what helps. Another one, where that is to be said: who waited for the same may be given the same error.
+ * What failed while loading, with what helps. Another one, where that is to be said: who waited for the same may be
+ * given the same error.
  * @param {any} e @param {unknown} [wasm] the option @param {number} [alive] how many models are
  * @returns {any}
  */
 export function addHint(e, wasm, alive) {
   if (!(e instanceof RushlightError)) return e;
   e = /** @type {any} */ (e).other ? otherFile(e) : e;
-  const { code, source = '', cause, message } = e, { origin } = /** @type {any} */ (globalThis), ofWasm = /\.wasm\b|`wasm`|^the wasm/.test(source);
+  const { code, source = '', cause, message } = e,
+    { origin } = /** @type {any} */ (globalThis),
+    ofWasm = /\.wasm\b|`wasm`|^the wasm/.test(source);
   const but = (/** @type {string} */ text) => new RushlightError(code, text, e);
   if (code === 'out-of-memory' && alive) return but(`${message}. Models alive: ${alive}; dispose()`);
-  if (ofWasm && /Content.Security.Policy|\bCSP\b|unsafe-eval/i.test(messageOf(cause))) return but(`cannot compile ${source}: ${FORBIDDEN}`);
+  if (ofWasm && /Content.Security.Policy|\bCSP\b|unsafe-eval/i.test(messageOf(cause)))
+    return but(`cannot compile ${source}: ${FORBIDDEN}`);
   if (ofWasm && wasm === undefined && !message.includes(WAY_OUT)) return but(`${message}. ${WAY_OUT}`);
   const foreign = code === 'network' && cause && origin && /^http/.test(source) && !source.startsWith(origin);
   return foreign && !message.includes(CORS) ? but(message + CORS) : e;
@@ -37,7 +42,10 @@ export function addHint(e, wasm, alive) {
 
 const CORS = '; it has to allow CORS';
 
-/** What bytes are that are not what was expected; the error itself where that is not known. @param {any} e of withStart() */
+/**
+ * What bytes are that are not what was expected; the error itself where that is not known.
+ * @param {any} e of withStart()
+ */
 function otherFile(e) {
   const { name, wanted, start } = e.other;
   delete e.other;
@@ -64,9 +72,14 @@ export function cloneError(cause, names, values) {
     try {
       structuredClone(v);
     } catch (e) {
-      const input = names[i], what = input === undefined ? `value ${i}` : `input "${input}"`;
-      return badArgument(hasDetached(v) ? `${what}: its buffer was transferred before`
-        : `${what} must be plain data, to be cloned: ${messageOf(e)}${typeof v === 'object' ? " For a proxy, as Vue's reactive() makes it, pass toRaw(value)" : ''}`, { input, cause });
+      const input = names[i],
+        what = input === undefined ? `value ${i}` : `input "${input}"`;
+      return badArgument(
+        hasDetached(v)
+          ? `${what}: its buffer was transferred before`
+          : `${what} must be plain data, to be cloned: ${messageOf(e)}${typeof v === 'object' ? " For a proxy, as Vue's reactive() makes it, pass toRaw(value)" : ''}`,
+        { input, cause },
+      );
     }
   }
   return badArgument(`the inputs cannot be transferred: ${messageOf(cause)}`, { cause });

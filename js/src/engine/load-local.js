@@ -1,7 +1,14 @@
 // Bytes to a model on this side: chunks go to the place that the loader names, one copy each.
 
 import { Engine } from './engine.js';
-import { RushlightError, badArgument, checkOptions, callbackFailed, describeValue, throwIfAborted } from '../base/errors.js';
+import {
+  RushlightError,
+  badArgument,
+  checkOptions,
+  callbackFailed,
+  describeValue,
+  throwIfAborted,
+} from '../base/errors.js';
 import { LocalHost } from './host.js';
 import { createRuntime } from './runtime.js';
 import { open, withFirstBytes } from '../source/source.js';
@@ -13,7 +20,10 @@ import { open, withFirstBytes } from '../source/source.js';
  * @typedef {Pick<import('../api/load.js').LazyModules, 'diagnostics' | 'ops' | 'threads'>} LocalModules
  */
 
-/** @param {import('../api/load.js').LoadOptions['onProgress']} onProgress @param {import('../api/load.js').Progress} progress */
+/**
+ * @param {import('../api/load.js').LoadOptions['onProgress']} onProgress
+ * @param {import('../api/load.js').Progress} progress
+ */
 async function tell(onProgress, progress) {
   try {
     await onProgress?.(progress);
@@ -26,7 +36,8 @@ async function tell(onProgress, progress) {
 function readLimits(limits = {}) {
   checkOptions('load: limits', limits, ['bytes', 'steps']);
   for (const [name, n] of Object.entries(limits)) {
-    if (n !== undefined && !(typeof n === 'number' && n > 0)) throw badArgument(`load: limits.${name} must be a number above 0, got ${describeValue(n)}`);
+    if (n !== undefined && !(typeof n === 'number' && n > 0))
+      throw badArgument(`load: limits.${name} must be a number above 0, got ${describeValue(n)}`);
   }
   return limits;
 }
@@ -50,7 +61,10 @@ async function stream(source, options, headOnly, lazy = {}) {
   const { name, chunks } = opened.value;
   if (runtime.status === 'rejected') {
     const begun = chunks[Symbol.asyncIterator](); // what has not begun does not cancel its download
-    begun.next().then(() => begun.return?.()).catch(() => {});
+    begun
+      .next()
+      .then(() => begun.return?.())
+      .catch(() => {});
     throw runtime.reason;
   }
   const engine = new Engine(runtime.value, ops, limits);
@@ -64,14 +78,21 @@ async function stream(source, options, headOnly, lazy = {}) {
       loaded += used;
       if (headOnly && engine.hasHead()) return engine;
       if (used < chunk.length) {
-        throw new RushlightError('bad-file', `${name} did not end after the ${engine.total()} bytes of its header`, { source: name, expected: engine.total() });
+        throw new RushlightError('bad-file', `${name} did not end after the ${engine.total()} bytes of its header`, {
+          source: name,
+          expected: engine.total(),
+        });
       }
       await tell(onProgress, { loaded, total: engine.total() || null });
     }
     throwIfAborted(signal, `loading ${name}`); // which ends a stream as if that were all
     const total = engine.total();
     if (loaded < total || total === 0) {
-      throw new RushlightError('truncated', `${name} ended early: got ${loaded} of ${total || 'at least 64'} bytes`, { source: name, expected: total, actual: loaded });
+      throw new RushlightError('truncated', `${name} ended early: got ${loaded} of ${total || 'at least 64'} bytes`, {
+        source: name,
+        expected: total,
+        actual: loaded,
+      });
     }
     engine.finish();
     return engine;
@@ -81,7 +102,9 @@ async function stream(source, options, headOnly, lazy = {}) {
       e.message = `${name}: ${e.message}`;
       e.source = name;
     }
-    throw e instanceof RushlightError && start && start[0] !== 0x89 ? withFirstBytes(e, name, 'a .rush file', start) : e;
+    throw e instanceof RushlightError && start && start[0] !== 0x89
+      ? withFirstBytes(e, name, 'a .rush file', start)
+      : e;
   }
 }
 

@@ -7,7 +7,8 @@ const utf8 = new TextDecoder();
 const encoder = new TextEncoder();
 
 /**
- * @typedef {Uint8Array | Int32Array | Uint32Array | BigInt64Array | Float32Array | Float64Array | Int8Array | Int16Array | Uint16Array} OwnedArray
+ * @typedef {Uint8Array | Int32Array | Uint32Array | BigInt64Array | Float32Array | Float64Array | Int8Array |
+ *   Int16Array | Uint16Array} OwnedArray
  * @typedef {new (buffer: ArrayBuffer) => OwnedArray} OwnedArrayType
  */
 
@@ -32,20 +33,36 @@ export class Memory {
   }
 
   /** Bytes that the instance holds. */
-  get size() { return this.#memory.buffer.byteLength; }
+  get size() {
+    return this.#memory.buffer.byteLength;
+  }
 
-  /** @param {number} p */ u32(p) { return this.#renew().getUint32(p, true); }
-  /** @param {number} p */ i64(p) { return this.#renew().getBigInt64(p, true); }
-  /** @param {number} p */ f64(p) { return this.#renew().getFloat64(p, true); }
-  /** @param {number} p @param {number} v */ setU32(p, v) { this.#renew().setUint32(p, v, true); }
-  /** @param {number} p @param {bigint} v */ setI64(p, v) { this.#renew().setBigInt64(p, v, true); }
-  /** @param {number} p @param {number} v */ setF64(p, v) { this.#renew().setFloat64(p, v, true); }
+  /** @param {number} p */ u32(p) {
+    return this.#renew().getUint32(p, true);
+  }
+  /** @param {number} p */ i64(p) {
+    return this.#renew().getBigInt64(p, true);
+  }
+  /** @param {number} p */ f64(p) {
+    return this.#renew().getFloat64(p, true);
+  }
+  /** @param {number} p @param {number} v */ setU32(p, v) {
+    this.#renew().setUint32(p, v, true);
+  }
+  /** @param {number} p @param {bigint} v */ setI64(p, v) {
+    this.#renew().setBigInt64(p, v, true);
+  }
+  /** @param {number} p @param {number} v */ setF64(p, v) {
+    this.#renew().setFloat64(p, v, true);
+  }
 
   /**
    * The members of a C struct whose members have 4 bytes each, or of its first seven words. @param {number} p
    * @returns {[number, number, number, number, number, number, number]}
    */
-  words(p) { return /** @type {any} */ (this.copyOut(Uint32Array, p, 28)); }
+  words(p) {
+    return /** @type {any} */ (this.copyOut(Uint32Array, p, 28));
+  }
 
   /** Copies an array's bytes to `p`. @param {number} p @param {ArrayBufferView} data */
   copyIn(p, data) {
@@ -53,7 +70,12 @@ export class Memory {
     this.#bytes.set(bytesOf(data), p);
   }
 
-  /** A copy of `size` bytes from `p` on, as an array of the type. @param {OwnedArrayType} Type @param {number} p @param {number} size */
+  /**
+   * A copy of `size` bytes from `p` on, as an array of the type.
+   * @param {OwnedArrayType} Type
+   * @param {number} p
+   * @param {number} size
+   */
   copyOut(Type, p, size) {
     this.#renew();
     return new Type(this.#bytes.slice(p, p + size).buffer);

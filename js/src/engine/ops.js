@@ -16,7 +16,8 @@ import { builtin } from '../base/platform.js';
  * @typedef {Record<string, OpFunction | Op>} Ops by full name, "my_ops::warp.overload"
  *
  * @typedef {object} Signature
- * @property {{ written: boolean, result: number }[]} args whether the operator writes it, and which result it then is (-1: none)
+ * @property {{ written: boolean, result: number }[]} args whether the operator writes it, and which result it then is
+ *   (-1: none)
  * @property {Type[]} results
  */
 
@@ -45,19 +46,31 @@ export class OpTable extends Map {
   }
 
   /** Whether it is a function of this table, not yet finished, that asks: what it waits for would wait for it. */
-  get asks() { return this.#pending > 0 && (calling ?? following?.getStore()) === this; }
+  get asks() {
+    return this.#pending > 0 && (calling ?? following?.getStore()) === this;
+  }
 }
 
 /** The option `ops` of load(). @param {unknown} ops @returns {OpTable} */
 export function readOps(ops) {
-  if (ops === null || typeof ops !== 'object') throw badArgument(`load: ops must be an object { 'namespace::name': function }, got ${describeValue(ops)}`);
-  return new OpTable(Object.entries(ops).map(([name, given]) => {
-    const run = typeof given === 'function' ? given : given?.run;
-    const schema = given?.schema ?? name;
-    if (typeof run !== 'function') throw badArgument(`load: the operator "${name}" must be a function, or { schema, run }, got ${describeValue(given)}`, { op: name });
-    if (schema !== name && !(typeof schema === 'string' && schema.startsWith(`${name}(`))) {
-      throw badArgument(`load: the schema of operator "${name}" must begin with "${name}(", got ${describeValue(schema)}`, { op: name });
-    }
-    return [name, { schema, run }];
-  }));
+  if (ops === null || typeof ops !== 'object')
+    throw badArgument(`load: ops must be an object { 'namespace::name': function }, got ${describeValue(ops)}`);
+  return new OpTable(
+    Object.entries(ops).map(([name, given]) => {
+      const run = typeof given === 'function' ? given : given?.run;
+      const schema = given?.schema ?? name;
+      if (typeof run !== 'function')
+        throw badArgument(
+          `load: the operator "${name}" must be a function, or { schema, run }, got ${describeValue(given)}`,
+          { op: name },
+        );
+      if (schema !== name && !(typeof schema === 'string' && schema.startsWith(`${name}(`))) {
+        throw badArgument(
+          `load: the schema of operator "${name}" must begin with "${name}(", got ${describeValue(schema)}`,
+          { op: name },
+        );
+      }
+      return [name, { schema, run }];
+    }),
+  );
 }

@@ -6,7 +6,8 @@ import { CONTROL, asPath, builtin, isAddress, once, packageFile, tagOf } from '.
 import { bytesFrom, checkResponse, fetchSource, withFirstBytes } from '../source/source.js';
 
 /**
- * @typedef {'simd' | 'relaxed'} BackendName wasm SIMD, which every engine has, or relaxed SIMD, which is faster and rounds
+ * @typedef {'simd' | 'relaxed'} BackendName wasm SIMD, which every engine has, or relaxed SIMD, which is faster and
+ *   rounds
  *   as the machine does
  *
  * @typedef {object} Backend which binary runs
@@ -26,20 +27,26 @@ import { bytesFrom, checkResponse, fetchSource, withFirstBytes } from '../source
  *
  * @typedef {Record<CName, (...args: number[]) => number>} C the functions of rushlight.h and wasm/bridge
  * @typedef {{ begin(c: C, ctx: number): void, end(): void }} Threads of threads.js
- * @typedef {{ c: C, memory: Memory, backend: Backend, threads?: Threads, pause: () => Promise<unknown>, away: number }} Runtime pause: gives others a turn
- *   within an operator, where the engine has JavaScript Promise Integration, and says whether the run shall end; away: ms that others had
+ * @typedef {{ c: C, memory: Memory, backend: Backend, threads?: Threads, pause: () => Promise<unknown>, away: number }}
+ *   Runtime pause: gives others a turn
+ *   within an operator, where the engine has JavaScript Promise Integration, and says whether the run shall end; away:
+ *   ms that others had
  */
 
 /** @typedef {(
  *   | 'malloc' | 'free' | 'rush_bridge_ctx_create' | 'rush_bridge_total' | 'rush_bridge_step' | 'rush_bridge_run'
- *   | 'rush_bridge_profile' | 'rush_bridge_manual_seed' | 'rush_bridge_memory_limit' | 'rush_bridge_step_limit' | 'rush_bridge_backend' | 'rush_status_name'
- *   | 'rush_ctx_add_op' | 'rush_ctx_set_threads' | 'rush_ctx_pool' | 'rush_session_next' | 'rush_session_provide' | 'rush_session_write' | 'rush_session_replace'
+ *   | 'rush_bridge_profile' | 'rush_bridge_manual_seed' | 'rush_bridge_memory_limit' | 'rush_bridge_step_limit' |
+ *   'rush_bridge_backend' | 'rush_status_name'
+ *   | 'rush_ctx_add_op' | 'rush_ctx_set_threads' | 'rush_ctx_pool' | 'rush_session_next' | 'rush_session_provide' |
+ *   'rush_session_write' | 'rush_session_replace'
  *   | 'rush_session_fail' | 'rush_session_observe' | 'rush_session_results' | 'rush_session_get_attribute'
- *   | 'rush_session_set_attribute' | 'rush_ctx_error' | 'rush_ctx_location' | 'rush_ctx_memory' | 'rush_free' | 'rush_loader_create'
+ *   | 'rush_session_set_attribute' | 'rush_ctx_error' | 'rush_ctx_location' | 'rush_ctx_memory' | 'rush_free' |
+ *   'rush_loader_create'
  *   | 'rush_loader_destroy' | 'rush_loader_window' | 'rush_loader_advance' | 'rush_loader_head'
  *   | 'rush_loader_finish' | 'rush_model_describe'
  *   | 'rush_model_test_count' | 'rush_session_create' | 'rush_session_begin'
- *   | 'rush_session_result' | 'rush_session_cancel' | 'rush_session_verify_begin' | 'rush_session_verify_end' | 'rush_session_trace_test' | 'rush_session_trace_end' | 'rush_session_profile_rows' | 'rush_session_reset'
+ *   | 'rush_session_result' | 'rush_session_cancel' | 'rush_session_verify_begin' | 'rush_session_verify_end' |
+ *   'rush_session_trace_test' | 'rush_session_trace_end' | 'rush_session_profile_rows' | 'rush_session_reset'
  *   | 'rush_value_retain' | 'rush_value_release' | 'rush_tensor_create'
  *   | 'rush_tensor_inspect' | 'rush_tensor_make_contiguous' | 'rush_str_create' | 'rush_str_bytes'
  *   | 'rush_list_create' | 'rush_tuple_create' | 'rush_dict_create' | 'rush_complex_create'
@@ -51,7 +58,10 @@ export const BACKENDS = /** @type {const} */ (['simd', 'relaxed']);
 
 // A module of one function: less than the import of a library that holds the same bytes (wasm-feature-detect), and this
 // package needs nothing else. i8x16.relaxed_swizzle of two splats.
-const PROBE = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11];
+const PROBE = [
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15,
+  253, 128, 2, 11,
+];
 /** Whether the engine has relaxed SIMD; SIMD every one has. */
 export const hasRelaxed = () => WebAssembly.validate(new Uint8Array(PROBE));
 
@@ -65,7 +75,8 @@ const ANY = 2 ** 53;
 
 /**
  * @template [T=WebAssembly.Module]
- * @param {any} source a WasmSource, of whatever realm, or what gives its address @param {(bytes: Uint8Array) => Promise<T>} [make] of the bytes, where they are to be had
+ * @param {any} source a WasmSource, of whatever realm, or what gives its address
+ * @param {(bytes: Uint8Array) => Promise<T>} [make] of the bytes, where they are to be had
  * @returns {Promise<T | WebAssembly.Module>}
  */
 async function compile(source, make) {
@@ -80,9 +91,12 @@ async function compile(source, make) {
     if (isAddress(source)) {
       name = String(source);
       const path = asPath(source);
-      source = path === undefined
-        ? await fetchSource(source)
-        : await /** @type {typeof import('node:fs')} */ (builtin('node:fs')).promises.readFile(path).catch((e) => { throw unreadableFile(path, e); });
+      source =
+        path === undefined
+          ? await fetchSource(source)
+          : await /** @type {typeof import('node:fs')} */ (builtin('node:fs')).promises.readFile(path).catch((e) => {
+              throw unreadableFile(path, e);
+            });
     }
     if (tagOf(source) === 'Response') {
       name = source.url || name;
@@ -96,16 +110,21 @@ async function compile(source, make) {
     return await (make ?? WebAssembly.compile)(/** @type {any} */ (bytes));
   } catch (e) {
     if (e instanceof RushlightError) throw e;
-    const error = new RushlightError('unsupported', `cannot compile ${name}: ${messageOf(e)}`, { source: name, cause: e });
+    const error = new RushlightError('unsupported', `cannot compile ${name}: ${messageOf(e)}`, {
+      source: name,
+      cause: e,
+    });
     throw bytes?.[0] ? withFirstBytes(error, name, 'the wasm', bytes) : error;
   }
 }
 
 /** @param {string} wanted @returns {Omit<Backend, 'threads'>} */
 function choose(wanted) {
-  const relaxed = hasRelaxed(), reason = `this engine has ${relaxed ? '' : 'no '}relaxed SIMD`;
+  const relaxed = hasRelaxed(),
+    reason = `this engine has ${relaxed ? '' : 'no '}relaxed SIMD`;
   if (wanted === 'auto') return { name: relaxed ? 'relaxed' : 'simd', reason };
-  if (wanted !== 'simd' && wanted !== 'relaxed') throw unknownNameError('there is no backend', wanted, ['auto', ...BACKENDS]);
+  if (wanted !== 'simd' && wanted !== 'relaxed')
+    throw unknownNameError('there is no backend', wanted, ['auto', ...BACKENDS]);
   if (wanted === 'relaxed' && !relaxed) throw new RushlightError('unsupported', reason);
   return { name: wanted, reason: 'asked for by the option `backend`' };
 }
@@ -115,31 +134,47 @@ const isPerBackend = (wasm) => wasm?.constructor?.name === 'Object'; // of whate
 
 /**
  * Makes an instance with a memory of its own. Modules that this package finds by itself are compiled once.
- * @param {{ wasm?: WasmOption, backend?: string, threads?: 'auto' | number, interrupted?: () => unknown }} options interrupted: whether the call at work shall end
+ * @param {{ wasm?: WasmOption, backend?: string, threads?: 'auto' | number, interrupted?: () => unknown }} options
+ *   interrupted: whether the call at work shall end
  * @param {(() => Promise<typeof import('../worker/threads.js')>) | undefined} importThreads imports that module
  * @returns {Promise<Runtime>}
  */
 export async function createRuntime({ wasm, backend: wanted = 'auto', threads, interrupted }, importThreads) {
   const backend = { ...choose(wanted), threads: 1 };
   if (isPerBackend(wasm)) {
-    if (wanted === 'auto' && !wasm[backend.name] && wasm.simd) Object.assign(backend, { name: 'simd', reason: '`wasm` gives no other binary' });
+    if (wanted === 'auto' && !wasm[backend.name] && wasm.simd)
+      Object.assign(backend, { name: 'simd', reason: '`wasm` gives no other binary' });
     wasm = wasm[backend.name];
     if (wasm === undefined) throw badArgument(`\`wasm\` has no binary for the backend "${backend.name}"`);
   }
-  const plan = threads === undefined ? undefined : await (await importThreads?.())?.planFor(threads, interrupted), make = plan?.make;
+  const plan = threads === undefined ? undefined : await (await importThreads?.())?.planFor(threads, interrupted),
+    make = plan?.make;
   /** @type {any} a module, or what share() makes */
-  const made = await (wasm !== undefined ? compile(wasm, make) : make ? compile(own[backend.name], make) : compiled[backend.name]());
+  const made = await (wasm !== undefined
+    ? compile(wasm, make)
+    : make
+      ? compile(own[backend.name], make)
+      : compiled[backend.name]());
   const runtime = await instantiate(made.threads ? made : { module: made }, backend, plan?.poll ?? interrupted);
   const name = /** @type {BackendName} */ (runtime.memory.cString(runtime.c.rush_bridge_backend()));
   if (name !== backend.name) {
-    if (wanted !== 'auto') throw badArgument(`the binary given as \`wasm\` is "${name}", not "${wanted}"`, { expected: wanted, actual: name });
+    if (wanted !== 'auto')
+      throw badArgument(`the binary given as \`wasm\` is "${name}", not "${wanted}"`, {
+        expected: wanted,
+        actual: name,
+      });
     Object.assign(backend, { name, reason: 'the binary given as `wasm`' });
   }
   plan?.tell(backend, made);
   return runtime;
 }
 
-/** @param {{ module: WebAssembly.Module, memory?: WebAssembly.Memory, threads?: Threads }} made @param {Backend} backend @param {(() => unknown) | undefined} interrupted @returns {Promise<Runtime>} */
+/**
+ * @param {{ module: WebAssembly.Module, memory?: WebAssembly.Memory, threads?: Threads }} made
+ * @param {Backend} backend
+ * @param {(() => unknown) | undefined} interrupted
+ * @returns {Promise<Runtime>}
+ */
 async function instantiate({ module, memory: shared, threads }, backend, interrupted) {
   const runtime = /** @type {Runtime} */ ({ backend, threads, away: 0 });
   const { Suspending, promising } = /** @type {any} */ (WebAssembly);
@@ -147,7 +182,8 @@ async function instantiate({ module, memory: shared, threads }, backend, interru
     rush: {
       now: () => performance.now() - runtime.away,
       poll: interrupted ?? (() => 0), // asked every few ms
-      pause: Suspending ? new Suspending(() => interrupted?.() || runtime.pause()) : () => 0, // in place of poll, within rush_bridge_run
+      // In place of poll, within rush_bridge_run.
+      pause: Suspending ? new Suspending(() => interrupted?.() || runtime.pause()) : () => 0,
       /** @param {number} p @param {number} size */
       entropy: (p, size) => runtime.memory.copyIn(p >>> 0, crypto.getRandomValues(new Uint8Array(size))),
       /** @param {number} p @param {number} size */
@@ -156,10 +192,13 @@ async function instantiate({ module, memory: shared, threads }, backend, interru
     env: { memory: shared, emscripten_notify_memory_growth() {} }, // memory.js looks at each access
   };
   try {
-    const exports = /** @type {any} */ ((await WebAssembly.instantiate(module, /** @type {any} */ (imports))).exports), c = { ...exports };
+    const exports = /** @type {any} */ ((await WebAssembly.instantiate(module, /** @type {any} */ (imports))).exports),
+      c = { ...exports };
     runtime.memory = new Memory(shared ?? exports.memory);
     exports._initialize();
-    c.rush_bridge_run = promising ? promising(c.rush_bridge_run) : (/** @type {number} */ _, /** @type {number} */ session) => c.rush_bridge_step(session, ANY);
+    c.rush_bridge_run = promising
+      ? promising(c.rush_bridge_run)
+      : (/** @type {number} */ _, /** @type {number} */ session) => c.rush_bridge_step(session, ANY);
     runtime.c = c;
     return runtime;
   } catch (e) {

@@ -18,16 +18,34 @@ import { DTYPES, exact, parseType, partsOf } from '../base/types.js';
  */
 
 export const VALUE_BYTES = 16;
-const KIND_NONE = 0, KIND_TENSOR = 1, KIND_INT = 2, KIND_FLOAT = 3, KIND_BOOL = 4, KIND_COMPLEX = 5, KIND_STR = 6, KIND_LIST = 7, KIND_TUPLE = 8, KIND_DICT = 9, KIND_DEVICE = 10, KIND_OBJECT = 13, KIND_ENUM = 14;
+const KIND_NONE = 0,
+  KIND_TENSOR = 1,
+  KIND_INT = 2,
+  KIND_FLOAT = 3,
+  KIND_BOOL = 4,
+  KIND_COMPLEX = 5,
+  KIND_STR = 6,
+  KIND_LIST = 7,
+  KIND_TUPLE = 8,
+  KIND_DICT = 9,
+  KIND_DEVICE = 10,
+  KIND_OBJECT = 13,
+  KIND_ENUM = 14;
 const DTYPE_NAMES = /** @type {DType[]} */ (Object.keys(DTYPES));
 
-/** Containers in each other, of a result; and its bytes, where a number counts as 64, a string as 4096 more, and anything larger as 16384. */
+/**
+ * Containers in each other, of a result; and its bytes, where a number counts as 64, a string as 4096 more, and
+ * anything larger as 16384.
+ */
 const DEEPEST = 1000;
 const MOST_BYTES = 2 ** 32;
 
 /** @param {string} where @param {string} wanted @param {unknown} got @returns {never} */
 export function throwMismatch(where, wanted, got) {
-  throw badArgument(`${where} must be ${wanted}, got ${describeValue(got)}`, { expected: wanted, actual: describeValue(got) });
+  throw badArgument(`${where} must be ${wanted}, got ${describeValue(got)}`, {
+    expected: wanted,
+    actual: describeValue(got),
+  });
 }
 
 /** @param {readonly (number | null)[]} shape */
@@ -48,7 +66,9 @@ const isTypedArray = (v) => !!tagOf(v)?.endsWith('Array');
  */
 function dtypeOf(data, wanted) {
   const tag = tagOf(data)?.replace('Clamped', '');
-  return [wanted, ...(tag === 'Uint16Array' ? [] : DTYPE_NAMES)].find((name) => DTYPES[/** @type {DType} */ (name)]?.Array.name === tag);
+  return [wanted, ...(tag === 'Uint16Array' ? [] : DTYPE_NAMES)].find(
+    (name) => DTYPES[/** @type {DType} */ (name)]?.Array.name === tag,
+  );
 }
 
 /**
@@ -57,14 +77,22 @@ function dtypeOf(data, wanted) {
  */
 function fromNumbers(numbers, dtype, where) {
   const data = /** @type {any} */ (new DTYPES[dtype].Array(numbers.length));
-  const whole = /int|bool/.test(dtype), big = dtype === 'int64', bool = dtype === 'bool';
+  const whole = /int|bool/.test(dtype),
+    big = dtype === 'int64',
+    bool = dtype === 'bool';
   for (let i = 0; i < numbers.length; i++) {
     const v = numbers[i];
-    const may = typeof v === 'number' ? !big || Number.isSafeInteger(v) : whole && (typeof v === 'bigint' || (bool && typeof v === 'boolean'));
+    const may =
+      typeof v === 'number'
+        ? !big || Number.isSafeInteger(v)
+        : whole && (typeof v === 'bigint' || (bool && typeof v === 'boolean'));
     if (may) data[i] = big ? BigInt(/** @type {number} */ (v)) : Number(v);
     // What an array of whole numbers cannot hold wraps, or loses its fraction.
     if (!may || (whole && (data[i] != v || (bool && /** @type {any} */ (v) > 1)))) {
-      throw badArgument(`${where}: element ${i} is ${describeValue(v)}, which ${dtype} cannot hold`, { expected: dtype, actual: v });
+      throw badArgument(`${where}: element ${i} is ${describeValue(v)}, which ${dtype} cannot hold`, {
+        expected: dtype,
+        actual: v,
+      });
     }
   }
   return data;
@@ -79,7 +107,8 @@ const MOST_RANK = 8;
  */
 function flatten(rows, where) {
   const shape = [rows.length];
-  while (Array.isArray(rows[0]) && shape.length <= MOST_RANK) { // an array may hold itself
+  while (Array.isArray(rows[0]) && shape.length <= MOST_RANK) {
+    // an array may hold itself
     const n = rows[0].length;
     const other = rows.find((row) => row?.length !== n);
     if (other !== undefined) throwMismatch(where, `rows of one length, ${n}`, other);
@@ -90,7 +119,8 @@ function flatten(rows, where) {
 }
 
 /**
- * The shape of an array that came without one. The sizes in the file are those that the example had, a hint and no rule: they
+ * The shape of an array that came without one. The sizes in the file are those that the example had, a hint and no
+ * rule: they
  * say the shape where the elements fill it, one size being open; else there is one dimension, or the caller has to say.
  * @param {number} n elements @param {Hint} hint @param {string} where
  */
@@ -99,7 +129,10 @@ function inferShape(n, hint, where) {
   const open = hint.shape.filter((s) => s === null).length;
   const known = product(hint.shape.map((s) => s ?? 1));
   if (open > 1 || (open ? known === 0 || n % known !== 0 : n !== known)) {
-    throw badArgument(`${where} needs a shape: ${n} elements do not say which, the example's was ${shapeText(hint.shape)}; pass { data, shape }`, { expected: hint.shape, actual: n });
+    throw badArgument(
+      `${where} needs a shape: ${n} elements do not say which, the example's was ${shapeText(hint.shape)}; pass { data, shape }`,
+      { expected: hint.shape, actual: n },
+    );
   }
   return hint.shape.map((s) => s ?? n / known);
 }
@@ -117,7 +150,9 @@ const KEYS = ['data', 'shape', 'dtype'];
 
 /** Refuses what other libraries call a tensor, and keys with a slip in them. @param {object} v @param {string} where */
 function checkKeys(v, where) {
-  const other = Object.keys(v).concat(['dims', 'type', 'width'].filter((key) => key in v)).find((key) => !KEYS.includes(key));
+  const other = Object.keys(v)
+    .concat(['dims', 'type', 'width'].filter((key) => key in v))
+    .find((key) => !KEYS.includes(key));
   if (other) throw unknownNameError(`${where}: a tensor has no`, other, KEYS);
 }
 
@@ -129,7 +164,8 @@ export function toTensor(value, hint, where) {
   const bare = !isTensorObject(value);
   if (!bare) checkKeys(value, where);
   let { data, shape, dtype: given } = /** @type {any} */ (bare ? { data: value } : value);
-  if (given !== undefined && !DTYPE_NAMES.includes(given)) throw unknownNameError(`${where}: there is no dtype`, given, DTYPE_NAMES);
+  if (given !== undefined && !DTYPE_NAMES.includes(given))
+    throw unknownNameError(`${where}: there is no dtype`, given, DTYPE_NAMES);
   if (typeof data === 'number' || typeof data === 'bigint' || typeof data === 'boolean') {
     if (bare) shape = [];
     data = [data];
@@ -165,17 +201,24 @@ function checkShape(shape, n, where) {
     throw badArgument(`${where}: a shape must be an array of sizes, got ${describeValue(shape)}`, { actual: shape });
   }
   if (product(shape) !== n) {
-    throw badArgument(`${where}: shape ${shapeText(shape)} holds ${product(shape)} elements, the data has ${n}`, { expected: product(shape), actual: n });
+    throw badArgument(`${where}: shape ${shapeText(shape)} holds ${product(shape)} elements, the data has ${n}`, {
+      expected: product(shape),
+      actual: n,
+    });
   }
 }
 
 /** What is taken where the type is Any: a whole number is an int. */
-const ANY = { kind: 'Union', of: ['NoneType', 'bool', 'str', 'Scalar', 'Tensor'].map((kind) => /** @type {Type} */ ({ kind, of: [] })) };
+const ANY = {
+  kind: 'Union',
+  of: ['NoneType', 'bool', 'str', 'Scalar', 'Tensor'].map((kind) => /** @type {Type} */ ({ kind, of: [] })),
+};
 ANY.of.push({ kind: 'List', of: [ANY] }, { kind: 'Dict', of: [ANY, ANY] });
 
 /** What refuses an input, or what reading it has thrown. @param {unknown} e @param {string} input its name */
 export function named(e, input) {
-  const error = e instanceof RushlightError ? e : badArgument(`input "${input}" cannot be read: ${messageOf(e)}`, { cause: e });
+  const error =
+    e instanceof RushlightError ? e : badArgument(`input "${input}" cannot be read: ${messageOf(e)}`, { cause: e });
   error.input = input;
   return error;
 }
@@ -191,7 +234,12 @@ export class Values {
     this.m = engine.memory;
   }
 
-  /** Writes one rush_value for an input; the caller releases it. @param {number} p @param {{ name: string, type: string } & Hint} port @param {unknown} value */
+  /**
+   * Writes one rush_value for an input; the caller releases it.
+   * @param {number} p
+   * @param {{ name: string, type: string } & Hint} port
+   * @param {unknown} value
+   */
   writePort(p, port, value) {
     try {
       this.write(p, parseType(port.type), value, `input "${port.name}"`, port);
@@ -221,11 +269,13 @@ export class Values {
       case 'Optional':
         if (v !== null && v !== undefined) this.write(p, /** @type {Type} */ (type.of[0]), v, where, hint);
         return;
-      case 'Tensor': return this.#writeTensor(p, v, where, hint);
+      case 'Tensor':
+        return this.#writeTensor(p, v, where, hint);
       case 'bool':
         if (typeof v !== 'boolean') throwMismatch(where, 'a boolean', v);
         return this.#set(p, KIND_BOOL, v ? 1n : 0n);
-      case 'int': return this.#writeInt(p, v, where);
+      case 'int':
+        return this.#writeInt(p, v, where);
       case 'float':
         if (typeof v !== 'number') throwMismatch(where, 'a number', v);
         return this.#writeFloat(p, v);
@@ -237,11 +287,18 @@ export class Values {
         if (typeof v === 'number') v = { re: v, im: 0 };
         if (typeof v?.re !== 'number' || typeof v.im !== 'number') throwMismatch(where, '{ re, im }', v);
         return this.e.check(this.e.c.rush_complex_create(this.e.session, v.re, v.im, p));
-      case 'str': case 'Device': return this.#writeString(p, v, where);
-      case 'List': case 'Tuple': return this.#writeItems(p, type, v, where);
-      case 'Dict': return this.#writeDict(p, type, v, where);
-      case 'Union': return this.#writeUnion(p, type, v, where, hint);
-      case 'Any': return this.#writeUnion(p, ANY, v, where, hint);
+      case 'str':
+      case 'Device':
+        return this.#writeString(p, v, where);
+      case 'List':
+      case 'Tuple':
+        return this.#writeItems(p, type, v, where);
+      case 'Dict':
+        return this.#writeDict(p, type, v, where);
+      case 'Union':
+        return this.#writeUnion(p, type, v, where, hint);
+      case 'Any':
+        return this.#writeUnion(p, ANY, v, where, hint);
       default:
         throw new RushlightError('unsupported', `${where} is of type ${type.kind}`);
     }
@@ -249,7 +306,8 @@ export class Values {
 
   /** @param {number} p @param {any} v @param {string} where */
   #writeInt(p, v, where) {
-    if (typeof v === 'bigint' ? BigInt.asIntN(64, v) !== v : !Number.isSafeInteger(v)) throwMismatch(where, 'an int (a BigInt beyond 2**53)', v);
+    if (typeof v === 'bigint' ? BigInt.asIntN(64, v) !== v : !Number.isSafeInteger(v))
+      throwMismatch(where, 'an int (a BigInt beyond 2**53)', v);
     this.#set(p, KIND_INT, BigInt(v));
   }
 
@@ -316,7 +374,14 @@ export class Values {
     });
   }
 
-  /** As the first of its types that takes the value; { data } is a tensor rather than a dict. @param {number} p @param {Type} type @param {any} v @param {string} where @param {Hint} hint */
+  /**
+   * As the first of its types that takes the value; { data } is a tensor rather than a dict.
+   * @param {number} p
+   * @param {Type} type
+   * @param {any} v
+   * @param {string} where
+   * @param {Hint} hint
+   */
   #writeUnion(p, type, v, where, hint) {
     for (const member of type.of) {
       try {
@@ -334,7 +399,12 @@ export class Values {
     return this.#read(p);
   }
 
-  /** Items of a container as owned JS values; those that are left are null. @param {number} p @param {(i: number) => boolean} [leave] @returns {Value[]} */
+  /**
+   * Items of a container as owned JS values; those that are left are null.
+   * @param {number} p
+   * @param {(i: number) => boolean} [leave]
+   * @returns {Value[]}
+   */
   readItems(p, leave) {
     this.#depth = this.#taken = 0;
     return this.#items(p, leave);
@@ -343,7 +413,8 @@ export class Values {
   /** What is shared in the program, or holds itself, would have no end as plain data. @param {number} bytes */
   take(bytes) {
     this.#taken += bytes;
-    if (this.#taken > MOST_BYTES) throw new RushlightError('unsupported', 'the result is too large: more than 4 GiB as plain data');
+    if (this.#taken > MOST_BYTES)
+      throw new RushlightError('unsupported', 'the result is too large: more than 4 GiB as plain data');
   }
 
   /** @param {number} p @returns {Value} */
@@ -351,33 +422,45 @@ export class Values {
     const { m, e } = this;
     this.take(64);
     switch (m.u32(p)) {
-      case KIND_NONE: return null;
-      case KIND_TENSOR: return this.readTensor(p);
-      case KIND_INT: return exact(m.i64(p + 8));
-      case KIND_FLOAT: return m.f64(p + 8);
-      case KIND_BOOL: return m.i64(p + 8) !== 0n;
+      case KIND_NONE:
+        return null;
+      case KIND_TENSOR:
+        return this.readTensor(p);
+      case KIND_INT:
+        return exact(m.i64(p + 8));
+      case KIND_FLOAT:
+        return m.f64(p + 8);
+      case KIND_BOOL:
+        return m.i64(p + 8) !== 0n;
       case KIND_COMPLEX:
         e.c.rush_complex_get(p, e.scratch, e.scratch + 8);
         return { re: m.f64(e.scratch), im: m.f64(e.scratch + 8) };
-      case KIND_STR: case KIND_DEVICE: {
-        const at = e.c.rush_str_bytes(p, e.scratch), size = m.u32(e.scratch);
+      case KIND_STR:
+      case KIND_DEVICE: {
+        const at = e.c.rush_str_bytes(p, e.scratch),
+          size = m.u32(e.scratch);
         this.take(4096 + size);
         return m.text(at, size);
       }
-      case KIND_LIST: case KIND_TUPLE: return this.#items(p);
+      case KIND_LIST:
+      case KIND_TUPLE:
+        return this.#items(p);
       case KIND_DICT: {
         const items = this.#items(p);
         /** @type {Map<Value, Value>} */
         const map = new Map();
-        for (let i = 0; i < items.length; i += 2) map.set(/** @type {Value} */ (items[i]), /** @type {Value} */ (items[i + 1]));
+        for (let i = 0; i < items.length; i += 2)
+          map.set(/** @type {Value} */ (items[i]), /** @type {Value} */ (items[i + 1]));
         return map;
       }
       case KIND_ENUM: {
         const [name, value] = this.#items(p);
         return /** @type {any} */ ({ enum: name, value });
       }
-      case KIND_OBJECT: return this.#readObject(p);
-      default: throw new RushlightError('unsupported', `the result holds a value of kind ${m.u32(p)}`);
+      case KIND_OBJECT:
+        return this.#readObject(p);
+      default:
+        throw new RushlightError('unsupported', `the result holds a value of kind ${m.u32(p)}`);
     }
   }
 
@@ -394,20 +477,28 @@ export class Values {
   }
 
   /** @param {number} p */
-  isTuple(p) { return this.m.u32(p) === KIND_TUPLE; }
+  isTuple(p) {
+    return this.m.u32(p) === KIND_TUPLE;
+  }
 
   /** @param {number} p @param {(i: number) => boolean} [leave] @returns {Value[]} */
   #items(p, leave) {
     this.take(16384);
-    if (++this.#depth > DEEPEST) throw new RushlightError('unsupported', `the result is nested too deeply: more than ${DEEPEST}`);
-    const items = this.e.c.rush_items(p, this.e.scratch), n = this.m.u32(this.e.scratch);
+    if (++this.#depth > DEEPEST)
+      throw new RushlightError('unsupported', `the result is nested too deeply: more than ${DEEPEST}`);
+    const items = this.e.c.rush_items(p, this.e.scratch),
+      n = this.m.u32(this.e.scratch);
     const values = [];
     for (let i = 0; i < n; i++) values.push(leave?.(i) ? null : this.#read(items + VALUE_BYTES * i));
     this.#depth--;
     return values;
   }
 
-  /** A copy, its data null where loading packed a weight for the kernels; the tensor itself stays as it is. @param {number} p @returns {Tensor} */
+  /**
+   * A copy, its data null where loading packed a weight for the kernels; the tensor itself stays as it is.
+   * @param {number} p
+   * @returns {Tensor}
+   */
   readTensor(p) {
     const { m, e } = this;
     return e.withValues(1, (copy) => {
@@ -423,7 +514,8 @@ export class Values {
       const dtype = /** @type {DType} */ (DTYPE_NAMES.find((name) => DTYPES[name].id === id)); // it is one of them
       const Type = DTYPES[dtype].Array;
       const shape = Array.from({ length: rank }, (_, i) => Number(m.i64(sizes + 8 * i)));
-      const bytes = numel * Type.BYTES_PER_ELEMENT * partsOf(dtype); // a tensor whose bytes fit here has fewer than 2**32
+      // A tensor whose bytes fit here has fewer than 2**32
+      const bytes = numel * Type.BYTES_PER_ELEMENT * partsOf(dtype);
       this.take(16384 + bytes);
       const data = status ? null : m.copyOut(Type, at, bytes);
       return /** @type {Tensor} */ ({ dtype, shape, data });

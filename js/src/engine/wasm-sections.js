@@ -2,12 +2,23 @@
 
 /** @typedef {{ id: number, start: number, end: number }} Section where its content lies */
 
-export const TYPE = 1, IMPORT = 2, FUNCTION = 3, MEMORY = 5, EXPORT = 7, START = 8, ELEMENT = 9, CODE = 10, DATA = 11, DATA_COUNT = 12;
+export const TYPE = 1,
+  IMPORT = 2,
+  FUNCTION = 3,
+  MEMORY = 5,
+  EXPORT = 7,
+  START = 8,
+  ELEMENT = 9,
+  CODE = 10,
+  DATA = 11,
+  DATA_COUNT = 12;
 
 /** Of a memory's limits. */
-export const HAS_MAXIMUM = 1, SHARED = 3;
+export const HAS_MAXIMUM = 1,
+  SHARED = 3;
 
-const I32_CONST = 0x41, END = 0x0b;
+const I32_CONST = 0x41,
+  END = 0x0b;
 
 /** A place in the bytes that moves on as it is read. */
 export class Cursor {
@@ -27,7 +38,9 @@ export class Cursor {
 
   /** A LEB128 number; those with a sign are taken as addresses, which have none. */
   number() {
-    let value = 0, byte, by = 1;
+    let value = 0,
+      byte,
+      by = 1;
     do {
       byte = this.byte();
       value += (byte & 127) * by;
@@ -38,7 +51,7 @@ export class Cursor {
 
   text() {
     const n = this.number();
-    return new TextDecoder().decode(this.bytes.subarray(this.at, this.at += n));
+    return new TextDecoder().decode(this.bytes.subarray(this.at, (this.at += n)));
   }
 
   /** The address or index where an active segment begins. */
@@ -52,15 +65,22 @@ export class Cursor {
 
 /** @param {Uint8Array} bytes @returns {Section[]} */
 export function readSections(bytes) {
-  const cursor = new Cursor(bytes, 8), sections = [];
+  const cursor = new Cursor(bytes, 8),
+    sections = [];
   while (cursor.at < bytes.length) {
-    const id = cursor.byte(), size = cursor.number();
-    sections.push({ id, start: cursor.at, end: cursor.at += size });
+    const id = cursor.byte(),
+      size = cursor.number();
+    sections.push({ id, start: cursor.at, end: (cursor.at += size) });
   }
   return sections;
 }
 
-/** Where to read the section; nowhere if there is none. @param {Uint8Array} bytes @param {Section[]} sections @param {number} id */
+/**
+ * Where to read the section; nowhere if there is none.
+ * @param {Uint8Array} bytes
+ * @param {Section[]} sections
+ * @param {number} id
+ */
 export function inSection(bytes, sections, id) {
   const section = sections.find((s) => s.id === id);
   if (!section) throw new TypeError(`the wasm has no section ${id}`);
@@ -70,7 +90,8 @@ export function inSection(bytes, sections, id) {
 /** The functions in the table, from its first entry on. @param {Uint8Array} bytes @param {Section[]} sections */
 export function readTable(bytes, sections) {
   const cursor = inSection(bytes, sections, ELEMENT);
-  if (cursor.number() !== 1 || cursor.number() !== 0) throw new TypeError('the table is filled in another way than is known here');
+  if (cursor.number() !== 1 || cursor.number() !== 0)
+    throw new TypeError('the table is filled in another way than is known here');
   const first = cursor.offset();
   return { first, functions: Array.from({ length: cursor.number() }, () => cursor.number()) };
 }
@@ -78,13 +99,15 @@ export function readTable(bytes, sections) {
 /**
  * The memory as it is at first: from the first address on that a segment gives a value to.
  * @param {Uint8Array} bytes @param {Section[]} sections
- * @returns {{ first: number, image: Uint8Array, segments: { address: number, size: number, at: number }[] }} at: where in the binary
+ * @returns {{ first: number, image: Uint8Array, segments: { address: number, size: number, at: number }[] }} at: where
+ *   in the binary
  */
 export function readMemory(bytes, sections) {
   const cursor = inSection(bytes, sections, DATA);
   const segments = Array.from({ length: cursor.number() }, () => {
     if (cursor.number() !== 0) throw new TypeError('a data segment is of another kind than is known here');
-    const address = cursor.offset(), size = cursor.number();
+    const address = cursor.offset(),
+      size = cursor.number();
     return { address, size, at: (cursor.at += size) - size };
   });
   const first = Math.min(...segments.map((s) => s.address));
@@ -101,17 +124,34 @@ export function leb(n, signed = false) {
 }
 
 /** A table of these functions. @param {{ first: number, functions: number[] }} table */
-export const writeTable = ({ first, functions }) => [1, 0, I32_CONST, ...leb(first, true), END, ...leb(functions.length), ...functions.flatMap((f) => leb(f))];
+export const writeTable = ({ first, functions }) => [
+  1,
+  0,
+  I32_CONST,
+  ...leb(first, true),
+  END,
+  ...leb(functions.length),
+  ...functions.flatMap((f) => leb(f)),
+];
 
 /** A memory of one segment. @param {{ first: number, image: Uint8Array }} memory */
-export const writeMemory = ({ first, image }) => [1, 0, I32_CONST, ...leb(first, true), END, ...leb(image.length), ...image];
+export const writeMemory = ({ first, image }) => [
+  1,
+  0,
+  I32_CONST,
+  ...leb(first, true),
+  END,
+  ...leb(image.length),
+  ...image,
+];
 
 /**
  * The content of a section that is a list, with one item more.
  * @param {Uint8Array} bytes @param {Section[]} sections @param {number} id @param {number[]} item
  */
 export function appended(bytes, sections, id, item) {
-  const cursor = inSection(bytes, sections, id), n = cursor.number();
+  const cursor = inSection(bytes, sections, id),
+    n = cursor.number();
   const { end } = /** @type {Section} */ (sections.find((s) => s.id === id));
   return [...leb(n + 1), ...bytes.subarray(cursor.at, end), ...item];
 }

@@ -15,7 +15,8 @@ import { tensorParts } from './checks.js';
  * @property {(channel: number) => Float32Array} getChannelData the samples of one, from -1 to 1
  *
  * @typedef {object} AudioToTensorOptions what is done to a sound
- * @property {number} [sampleRate] that the tensor shall have, in samples a second: a whole number; by default the source's
+ * @property {number} [sampleRate] that the tensor shall have, in samples a second: a whole number; by default the
+ *   source's
  * @property {number} [from] of samples in a Float32Array: an AudioBuffer says its own
  * @property {boolean} [mono] the mean of all channels; false
  */
@@ -29,26 +30,52 @@ import { tensorParts } from './checks.js';
  */
 export function audioToTensor(source, options = {}) {
   checkOptions('audioToTensor', options, ['sampleRate', 'from', 'mono']);
-  const { sampleRate, mono = false } = options, /** @type {any} */ given = source;
+  const { sampleRate, mono = false } = options,
+    /** @type {any} */ given = source;
   const isBuffer = typeof given?.getChannelData === 'function';
   /** @type {Float32Array[]} */
-  let channels = isBuffer ? Array.from({ length: given.numberOfChannels }, (_, c) => given.getChannelData(c)) : Array.isArray(given) ? given : [given];
-  if (!channels.length || !channels.every((x) => Object.prototype.toString.call(x) === '[object Float32Array]' && x.length === channels[0]?.length)) {
-    throw badArgument(`a sound must be an AudioBuffer, a Float32Array, or an array of these, equally long, one for each channel, got ${describeValue(source)}. decodeAudioData makes an AudioBuffer of a file; 16-bit samples are divided by 32768`);
+  let channels = isBuffer
+    ? Array.from({ length: given.numberOfChannels }, (_, c) => given.getChannelData(c))
+    : Array.isArray(given)
+      ? given
+      : [given];
+  if (
+    !channels.length ||
+    !channels.every(
+      (x) => Object.prototype.toString.call(x) === '[object Float32Array]' && x.length === channels[0]?.length,
+    )
+  ) {
+    throw badArgument(
+      `a sound must be an AudioBuffer, a Float32Array, or an array of these, equally long, one for each channel, got ${describeValue(source)}. decodeAudioData makes an AudioBuffer of a file; 16-bit samples are divided by 32768`,
+    );
   }
   const from = isBuffer ? given.sampleRate : options.from;
-  if (isBuffer && (options.from ?? from) !== from) throw badArgument(`the AudioBuffer has ${from} samples a second, not ${describeValue(options.from)}: leave out \`from\``, { expected: from, actual: options.from });
+  if (isBuffer && (options.from ?? from) !== from)
+    throw badArgument(
+      `the AudioBuffer has ${from} samples a second, not ${describeValue(options.from)}: leave out \`from\``,
+      { expected: from, actual: options.from },
+    );
   if (mono && channels.length > 1) {
     const all = channels;
-    channels = [Float32Array.from(all[0] ?? [], (_, i) => all.reduce((sum, x) => sum + /** @type {number} */ (x[i]), 0) / all.length)];
+    channels = [
+      Float32Array.from(
+        all[0] ?? [],
+        (_, i) => all.reduce((sum, x) => sum + /** @type {number} */ (x[i]), 0) / all.length,
+      ),
+    ];
   }
   if (sampleRate !== undefined) {
     for (const rate of [sampleRate, from]) {
-      if (!(Number.isInteger(rate) && rate > 0)) throw badArgument(`sampleRate and from must be whole numbers of samples a second, got ${describeValue(sampleRate)} and ${describeValue(from)}`, { actual: rate });
+      if (!(Number.isInteger(rate) && rate > 0))
+        throw badArgument(
+          `sampleRate and from must be whole numbers of samples a second, got ${describeValue(sampleRate)} and ${describeValue(from)}`,
+          { actual: rate },
+        );
     }
     channels = resample(channels, from, sampleRate);
   }
-  const length = channels[0]?.length ?? 0, data = new Float32Array(length * channels.length);
+  const length = channels[0]?.length ?? 0,
+    data = new Float32Array(length * channels.length);
   channels.forEach((x, c) => data.set(x, c * length));
   return { dtype: 'float32', shape: [channels.length, length], data };
 }
@@ -66,26 +93,39 @@ function resample(channels, from, to) {
   const [old, now] = [from / divisor, to / divisor];
   if (old === now) return channels;
   // From here on the unit is `old` samples of the input, which are `now` of the output.
-  const cutoff = Math.min(old, now) * ROLLOFF, reach = (WIDTH * old) / cutoff;
-  /** Of each place in a unit: where its input begins, and its weights. @type {{ begin: number, weights: Float64Array }[]} */
+  const cutoff = Math.min(old, now) * ROLLOFF,
+    reach = (WIDTH * old) / cutoff;
+  /**
+   * Of each place in a unit: where its input begins, and its weights.
+   * @type {{ begin: number, weights: Float64Array }[]}
+   */
   const taps = [];
   const tap = (/** @type {number} */ place) => {
-    const centre = (place * old) / now, begin = Math.ceil(centre - reach);
-    return { begin, weights: Float64Array.from({ length: Math.floor(centre + reach) - begin + 1 }, (_, k) => {
-      const t = ((((begin + k) * now - place * old) / now) * cutoff * Math.PI) / old;
-      return (t ? Math.sin(t) / t : 1) * Math.cos(t / WIDTH / 2) ** 2 * (cutoff / old);
-    }) };
+    const centre = (place * old) / now,
+      begin = Math.ceil(centre - reach);
+    return {
+      begin,
+      weights: Float64Array.from({ length: Math.floor(centre + reach) - begin + 1 }, (_, k) => {
+        const t = ((((begin + k) * now - place * old) / now) * cutoff * Math.PI) / old;
+        return (t ? Math.sin(t) / t : 1) * Math.cos(t / WIDTH / 2) ** 2 * (cutoff / old);
+      }),
+    };
   };
-  return channels.map((x) => Float32Array.from({ length: Math.ceil((now * x.length) / old) }, (_, i) => {
-    const place = i % now, { begin, weights } = (taps[place] ??= tap(place));
-    let sum = 0;
-    for (let k = 0, at = begin + ((i - place) / now) * old; k < weights.length; k++, at++) sum += (x[at] ?? 0) * /** @type {number} */ (weights[k]);
-    return sum;
-  }));
+  return channels.map((x) =>
+    Float32Array.from({ length: Math.ceil((now * x.length) / old) }, (_, i) => {
+      const place = i % now,
+        { begin, weights } = (taps[place] ??= tap(place));
+      let sum = 0;
+      for (let k = 0, at = begin + ((i - place) / now) * old; k < weights.length; k++, at++)
+        sum += (x[at] ?? 0) * /** @type {number} */ (weights[k]);
+      return sum;
+    }),
+  );
 }
 
 /**
- * The sound of a tensor [samples], [channels, samples] or [1, channels, samples], to be played or kept. In a page; elsewhere `data` holds the samples.
+ * The sound of a tensor [samples], [channels, samples] or [1, channels, samples], to be played or kept. In a page;
+ * elsewhere `data` holds the samples.
  * @param {Tensor<'float32'>} tensor
  * @param {{ sampleRate: number }} options samples a second
  * @returns {typeof globalThis extends { AudioBuffer: { prototype: infer T } } ? T : unknown}
@@ -94,13 +134,22 @@ function resample(channels, from, to) {
 export function tensorToAudio(tensor, options) {
   checkOptions('tensorToAudio', options, ['sampleRate']);
   const { dtype, shape, data } = tensorParts('tensorToAudio', tensor);
-  const sizes = shape.length === 3 && shape[0] === 1 ? shape.slice(1) : shape, [length = 0, channels = 1] = [...sizes].reverse();
+  const sizes = shape.length === 3 && shape[0] === 1 ? shape.slice(1) : shape,
+    [length = 0, channels = 1] = [...sizes].reverse();
   if (dtype !== 'float32' || sizes.length < 1 || sizes.length > 2 || !(length * channels > 0)) {
-    throw badArgument(`a ${dtype} tensor of shape [${shape}] is no sound: float32 of [samples], [channels, samples] or [1, channels, samples] is`, { actual: shape });
+    throw badArgument(
+      `a ${dtype} tensor of shape [${shape}] is no sound: float32 of [samples], [channels, samples] or [1, channels, samples] is`,
+      { actual: shape },
+    );
   }
-  if (typeof AudioBuffer === 'undefined') throw new RushlightError('unsupported', 'there is no AudioBuffer outside a page: `data` of the tensor holds the samples of one channel after the other');
+  if (typeof AudioBuffer === 'undefined')
+    throw new RushlightError(
+      'unsupported',
+      'there is no AudioBuffer outside a page: `data` of the tensor holds the samples of one channel after the other',
+    );
   const sound = newSound(length, channels, options.sampleRate);
-  for (let c = 0; c < channels; c++) sound.copyToChannel(/** @type {any} */ (data.subarray(c * length, (c + 1) * length)), c);
+  for (let c = 0; c < channels; c++)
+    sound.copyToChannel(/** @type {any} */ (data.subarray(c * length, (c + 1) * length)), c);
   return /** @type {any} */ (sound);
 }
 
@@ -109,6 +158,9 @@ function newSound(length, numberOfChannels, sampleRate) {
   try {
     return new AudioBuffer({ length, numberOfChannels, sampleRate });
   } catch (cause) {
-    throw badArgument(`tensorToAudio: an AudioBuffer of ${numberOfChannels} channels and sampleRate ${describeValue(sampleRate)} cannot be made: ${messageOf(cause)}`, { cause });
+    throw badArgument(
+      `tensorToAudio: an AudioBuffer of ${numberOfChannels} channels and sampleRate ${describeValue(sampleRate)} cannot be made: ${messageOf(cause)}`,
+      { cause },
+    );
   }
 }

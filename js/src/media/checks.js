@@ -5,7 +5,8 @@ import { bytesOf, tagOf } from '../base/platform.js';
 
 /** The bytes of a file. @param {string} where @param {unknown} file @returns {Uint8Array} */
 export function fileBytes(where, file) {
-  if (!ArrayBuffer.isView(file) && !/^(Shared)?ArrayBuffer$/.test(tagOf(file) ?? '')) throw badArgument(`${where}: the file must be an ArrayBuffer or a Uint8Array, got ${describeValue(file)}`);
+  if (!ArrayBuffer.isView(file) && !/^(Shared)?ArrayBuffer$/.test(tagOf(file) ?? ''))
+    throw badArgument(`${where}: the file must be an ArrayBuffer or a Uint8Array, got ${describeValue(file)}`);
   try {
     return bytesOf(file);
   } catch (cause) {
@@ -13,9 +14,20 @@ export function fileBytes(where, file) {
   }
 }
 
-/** A tensor that is one. @param {string} where @param {import('../base/types.js').Tensor} tensor @returns {import('../base/types.js').Tensor} */
+/**
+ * A tensor that is one.
+ * @param {string} where
+ * @param {import('../base/types.js').Tensor} tensor
+ * @returns {import('../base/types.js').Tensor}
+ */
 export function tensorParts(where, tensor) {
   const { dtype, shape, data } = tensor ?? {};
-  if (typeof dtype !== 'string' || !Array.isArray(shape) || !shape.every((s) => Number.isSafeInteger(s) && s >= 0) || !ArrayBuffer.isView(data)) throw badArgument(`${where}: a tensor must be { dtype, shape, data }, got ${describeValue(tensor)}`);
+  if (
+    typeof dtype !== 'string' ||
+    !Array.isArray(shape) ||
+    !shape.every((s) => Number.isSafeInteger(s) && s >= 0) ||
+    !ArrayBuffer.isView(data)
+  )
+    throw badArgument(`${where}: a tensor must be { dtype, shape, data }, got ${describeValue(tensor)}`);
   return tensor;
 }

@@ -9,7 +9,9 @@ import { tensorParts } from './checks.js';
 /** @import { Tensor } from '../base/types.js' */
 
 /**
- * @template {string} K @typedef {K extends unknown ? typeof globalThis extends Record<K, Record<'prototype', infer T>> ? T : never : never} Global
+ * @template {string} K
+ * @typedef {K extends unknown ? typeof globalThis extends Record<K, Record<'prototype', infer T>> ? T : never : never}
+ *   Global
  *   a class of the browser, where TypeScript is told of browsers
  * @internal
  */
@@ -20,7 +22,8 @@ import { tensorParts } from './checks.js';
  * @property {number} width in pixels
  * @property {number} height in pixels
  *
- * @typedef {Pixels | Global<'ImageData' | 'ImageBitmap' | 'HTMLImageElement' | 'HTMLCanvasElement' | 'OffscreenCanvas' | 'VideoFrame' | 'HTMLVideoElement'>} ImageSource
+ * @typedef {Pixels | Global<'ImageData' | 'ImageBitmap' | 'HTMLImageElement' | 'HTMLCanvasElement' | 'OffscreenCanvas'
+ *   | 'VideoFrame' | 'HTMLVideoElement'>} ImageSource
  *   a picture, in whole; a Blob becomes one by `await createImageBitmap(blob)`
  *
  * @typedef {'nchw' | 'nhwc' | 'chw' | 'hwc'} Layout the dimensions, outermost first: n is 1, c are the channels
@@ -29,16 +32,22 @@ import { tensorParts } from './checks.js';
 /**
  * @template {'float32' | 'uint8'} [D='float32']
  * @typedef {object} ImageToTensorOptions what is done to a picture
- * @property {number | readonly number[]} [size] torchvision's Resize: of the shorter side, or [height, width]; by default nothing is resized
- * @property {number | readonly number[]} [crop] then its CenterCrop: of both sides, or [height, width]; black is added where the picture is smaller
- * @property {number | readonly number[]} [mean] then its Normalize, of values from 0 to 1: of all channels, or of each; 0
+ * @property {number | readonly number[]} [size] torchvision's Resize: of the shorter side, or [height, width]; by
+ *   default nothing is resized
+ * @property {number | readonly number[]} [crop] then its CenterCrop: of both sides, or [height, width]; black is added
+ *   where the picture is smaller
+ * @property {number | readonly number[]} [mean] then its Normalize, of values from 0 to 1: of all channels, or of each;
+ *   0
  * @property {number | readonly number[]} [std] likewise; 1
  * @property {Layout} [layout] 'nchw'
- * @property {D} [dtype] 'float32', values from 0 to 1 before `mean` and `std`; 'uint8', values from 0 to 255 without them
+ * @property {D} [dtype] 'float32', values from 0 to 1 before `mean` and `std`; 'uint8', values from 0 to 255 without
+ *   them
  * @property {'bilinear' | 'bicubic'} [interpolation] antialiased; 'bilinear'
- * @property {'tensor' | 'pil'} [like] what torchvision would be given: a tensor of the dtype, or a PIL image, whose every step is rounded to bytes. 'tensor'
+ * @property {'tensor' | 'pil'} [like] what torchvision would be given: a tensor of the dtype, or a PIL image, whose
+ *   every step is rounded to bytes. 'tensor'
  * @property {1 | 3} [channels] 3, or grey as torchvision's Grayscale makes it
- * @property {number | readonly number[] | null} [background] what is seen through transparent pixels, grey or R, G, B, from 0 to 255; 255, white. null leaves alpha out, as
+ * @property {number | readonly number[] | null} [background] what is seen through transparent pixels, grey or R, G, B,
+ *   from 0 to 255; 255, white. null leaves alpha out, as
  *   PIL's convert('RGB') does
  */
 
@@ -50,37 +59,98 @@ const LAYOUTS = ['nchw', 'nhwc', 'chw', 'hwc'];
  * @param {ImageSource} source
  * @param {ImageToTensorOptions<D>} [options]
  * @returns {Tensor<D>}
- * @throws {RushlightError} `bad-argument`, also for pixels of another origin; `bad-state` where there is no picture yet, or no longer
+ * @throws {RushlightError} `bad-argument`, also for pixels of another origin; `bad-state` where there is no picture
+ *   yet, or no longer
  */
 export function imageToTensor(source, options = {}) {
-  const { layout, dtype, interpolation, like, channels, size, crop, mean, std, background = 255 } = choose('imageToTensor', options, {
-    layout: LAYOUTS, dtype: ['float32', 'uint8'], interpolation: ['bilinear', 'bicubic'], like: ['tensor', 'pil'], channels: [3, 1],
-  }, ['size', 'crop', 'mean', 'std', 'background']);
-  const bytes = dtype === 'uint8', cubic = interpolation === 'bicubic', pil = like === 'pil';
-  const means = perChannel('mean', mean ?? 0, channels), stds = perChannel('std', std ?? 1, channels);
+  const {
+    layout,
+    dtype,
+    interpolation,
+    like,
+    channels,
+    size,
+    crop,
+    mean,
+    std,
+    background = 255,
+  } = choose(
+    'imageToTensor',
+    options,
+    {
+      layout: LAYOUTS,
+      dtype: ['float32', 'uint8'],
+      interpolation: ['bilinear', 'bicubic'],
+      like: ['tensor', 'pil'],
+      channels: [3, 1],
+    },
+    ['size', 'crop', 'mean', 'std', 'background'],
+  );
+  const bytes = dtype === 'uint8',
+    cubic = interpolation === 'bicubic',
+    pil = like === 'pil';
+  const means = perChannel('mean', mean ?? 0, channels),
+    stds = perChannel('std', std ?? 1, channels);
   if (bytes && (mean || std)) throw badArgument('mean and std need the dtype float32');
-  const target = sides('size', size), [cropHeight, cropWidth = cropHeight] = sides('crop', crop);
-  const { data, width, height } = read(source), step = data.length / width / height, [newHeight, newWidth] = resized(target, height, width);
-  const columns = taps(width, newWidth, cropWidth ?? newWidth, cubic, pil), rows = taps(height, newHeight, cropHeight ?? newHeight, cubic, pil);
+  const target = sides('size', size),
+    [cropHeight, cropWidth = cropHeight] = sides('crop', crop);
+  const { data, width, height } = read(source),
+    step = data.length / width / height,
+    [newHeight, newWidth] = resized(target, height, width);
+  const columns = taps(width, newWidth, cropWidth ?? newWidth, cubic, pil),
+    rows = taps(height, newHeight, cropHeight ?? newHeight, cubic, pil);
 
   // Along the rows that are needed, then along the columns, then to grey.
-  const used = rows.filter((tap) => tap.weights.length), first = /** @type {any} */ (used[0]), last = /** @type {any} */ (used[used.length - 1]);
-  const stride = columns.length * 3, plane = rows.length * columns.length, planar = /ch/.test(layout);
-  let values = convolve(background !== null && step > 3 ? flatten(data, perChannel('background', background, 3)) : data, first.begin, last.begin + last.weights.length, width * step, columns, step, 3, pil);
+  const used = rows.filter((tap) => tap.weights.length),
+    first = /** @type {any} */ (used[0]),
+    last = /** @type {any} */ (used[used.length - 1]);
+  const stride = columns.length * 3,
+    plane = rows.length * columns.length,
+    planar = /ch/.test(layout);
+  let values = convolve(
+    background !== null && step > 3 ? flatten(data, perChannel('background', background, 3)) : data,
+    first.begin,
+    last.begin + last.weights.length,
+    width * step,
+    columns,
+    step,
+    3,
+    pil,
+  );
   values = convolve(values, 0, 1, 0, rows, stride, stride, pil);
-  if (channels < 3) values = convolve(values, 0, plane, 3, [{ begin: 0, weights: pil ? [19595 / 65536, 38470 / 65536, 7471 / 65536] : [0.2989, 0.587, 0.114] }], 1, 1, pil);
+  if (channels < 3)
+    values = convolve(
+      values,
+      0,
+      plane,
+      3,
+      [{ begin: 0, weights: pil ? [19595 / 65536, 38470 / 65536, 7471 / 65536] : [0.2989, 0.587, 0.114] }],
+      1,
+      1,
+      pil,
+    );
   const out = new (bytes ? Uint8ClampedArray : Float32Array)(values.length); // the first rounds to even, as torch does
   values.forEach((v, i) => {
     const c = i % channels;
-    out[planar ? c * plane + (i - c) / channels : i] = bytes ? v : (v / 255 - /** @type {number} */ (means[c])) / /** @type {number} */ (stds[c]);
+    out[planar ? c * plane + (i - c) / channels : i] = bytes
+      ? v
+      : (v / 255 - /** @type {number} */ (means[c])) / /** @type {number} */ (stds[c]);
   });
   const shape = planar ? [channels, rows.length, columns.length] : [rows.length, columns.length, channels];
-  return /** @type {any} */ ({ dtype, shape: layout.length > 3 ? [1, ...shape] : shape, data: bytes ? new Uint8Array(out.buffer) : out });
+  return /** @type {any} */ ({
+    dtype,
+    shape: layout.length > 3 ? [1, ...shape] : shape,
+    data: bytes ? new Uint8Array(out.buffer) : out,
+  });
 }
 
 /**
- * The options; of each that is a choice what was chosen, by default its first. Refuses others, and options that there are not.
- * @param {string} where @param {Record<string, any>} options @param {Record<string, any[]>} choices @param {string[]} others
+ * The options; of each that is a choice what was chosen, by default its first. Refuses others, and options that there
+ * are not.
+ * @param {string} where
+ * @param {Record<string, any>} options
+ * @param {Record<string, any[]>} choices
+ * @param {string[]} others
  * @returns {Record<string, any>}
  */
 function choose(where, options, choices, others) {
@@ -96,15 +166,20 @@ function choose(where, options, choices, others) {
 /** @param {string} name @param {unknown} value @param {number} channels @returns {number[]} */
 function perChannel(name, value, channels) {
   const all = Array.isArray(value) ? value : Array(channels).fill(value);
-  if (all.length !== channels || !all.every(Number.isFinite)) throw badArgument(`${name} must be a number, or one for each of ${channels} channels, got ${describeValue(value)}`);
-  if (name === 'std' && !all.every(Math.fround)) throw badArgument('std must not be 0 in float32: the values are divided by it');
+  if (all.length !== channels || !all.every(Number.isFinite))
+    throw badArgument(`${name} must be a number, or one for each of ${channels} channels, got ${describeValue(value)}`);
+  if (name === 'std' && !all.every(Math.fround))
+    throw badArgument('std must not be 0 in float32: the values are divided by it');
   return all;
 }
 
 /** [], [n] or [height, width]. @param {string} name @param {unknown} value @returns {number[]} */
 function sides(name, value = []) {
   const all = Array.isArray(value) ? value : [value];
-  if (all.length > 2 || !all.every((n) => Number.isInteger(n) && n > 0 && n < 65536)) throw badArgument(`${name} must be a whole number of pixels from 1 to 65535, or [height, width], got ${describeValue(value)}`);
+  if (all.length > 2 || !all.every((n) => Number.isInteger(n) && n > 0 && n < 65536))
+    throw badArgument(
+      `${name} must be a whole number of pixels from 1 to 65535, or [height, width], got ${describeValue(value)}`,
+    );
   return all;
 }
 
@@ -112,33 +187,55 @@ function sides(name, value = []) {
 function resized([short, other], height, width) {
   if (!short) return [height, width];
   if (other) return [short, other];
-  return width <= height ? [Math.trunc((short * height) / width), short] : [short, Math.trunc((short * width) / height)];
+  return width <= height
+    ? [Math.trunc((short * height) / width), short]
+    : [short, Math.trunc((short * width) / height)];
 }
 
 /**
  * For each of the middle `count` of `to` places: where its input begins, and its weights; none where it lies outside.
- * @param {number} from size of the input @param {number} to size of the output @param {number} count @param {boolean} cubic @param {boolean} pil
+ * @param {number} from size of the input
+ * @param {number} to size of the output
+ * @param {number} count
+ * @param {boolean} cubic
+ * @param {boolean} pil
  * @returns {{ begin: number, weights: ArrayLike<number> }[]}
  */
 function taps(from, to, count, cubic, pil) {
-  const scale = from / to, stretch = Math.max(scale, 1); // a wider filter where the picture shrinks: antialiasing
-  const support = (cubic ? 2 : 1) * stretch, half = (to - count) / 2;
-  const first = half < 0 ? Math.ceil(half) : half % 1 ? Math.round(half / 2) * 2 : half; // Python rounds to the even neighbour
+  const scale = from / to,
+    stretch = Math.max(scale, 1); // a wider filter where the picture shrinks: antialiasing
+  const support = (cubic ? 2 : 1) * stretch,
+    half = (to - count) / 2;
+  // Python rounds to the even neighbour
+  const first = half < 0 ? Math.ceil(half) : half % 1 ? Math.round(half / 2) * 2 : half;
   return Array.from({ length: count }, (_, i) => {
-    const at = first + i, centre = (at + 0.5) * scale;
-    const begin = Math.max(0, Math.floor(centre - support + 0.5)), end = Math.min(from, Math.floor(centre + support + 0.5));
-    const exact = Float64Array.from({ length: at < 0 || at >= to ? 0 : end - begin }, (_, k) => filter(Math.abs((begin + k - centre + 0.5) * (1 / stretch)), cubic));
+    const at = first + i,
+      centre = (at + 0.5) * scale;
+    const begin = Math.max(0, Math.floor(centre - support + 0.5)),
+      end = Math.min(from, Math.floor(centre + support + 0.5));
+    const exact = Float64Array.from({ length: at < 0 || at >= to ? 0 : end - begin }, (_, k) =>
+      filter(Math.abs((begin + k - centre + 0.5) * (1 / stretch)), cubic),
+    );
     let sum = 0;
     for (const w of exact) sum += w;
     // Pillow has 22 bits behind the point, and rounds away from 0.
-    return { begin, weights: exact.map((w) => (pil ? Math.trunc((w / sum) * 2 ** 22 + Math.sign(w) / 2) / 2 ** 22 : w / sum)) };
+    return {
+      begin,
+      weights: exact.map((w) => (pil ? Math.trunc((w / sum) * 2 ** 22 + Math.sign(w) / 2) / 2 ** 22 : w / sum)),
+    };
   });
 }
 
 /**
  * Sums of neighbours, weighted: in each line, for each tap, of each of the `inner` values that lie side by side.
- * @param {ArrayLike<number>} input @param {number} line the first @param {number} end behind the last @param {number} distance from one line to the next
- * @param {ReturnType<typeof taps>} taps @param {number} step from one neighbour to the next @param {number} inner @param {boolean} pil rounds to bytes
+ * @param {ArrayLike<number>} input
+ * @param {number} line the first
+ * @param {number} end behind the last
+ * @param {number} distance from one line to the next
+ * @param {ReturnType<typeof taps>} taps
+ * @param {number} step from one neighbour to the next
+ * @param {number} inner
+ * @param {boolean} pil rounds to bytes
  */
 function convolve(input, line, end, distance, taps, step, inner, pil) {
   const out = new (pil ? Uint8ClampedArray : Float32Array)(end * taps.length * inner);
@@ -146,7 +243,8 @@ function convolve(input, line, end, distance, taps, step, inner, pil) {
     for (const { begin, weights } of taps) {
       for (let x = 0; x < inner; x++) {
         let sum = 0;
-        for (let k = 0, p = line * distance + begin * step + x; k < weights.length; k++, p += step) sum += /** @type {number} */ (input[p]) * /** @type {number} */ (weights[k]);
+        for (let k = 0, p = line * distance + begin * step + x; k < weights.length; k++, p += step)
+          sum += /** @type {number} */ (input[p]) * /** @type {number} */ (weights[k]);
         out[to++] = pil ? Math.floor(sum + 0.5) : sum;
       }
     }
@@ -160,14 +258,21 @@ function filter(x, cubic) {
   return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : x < 2 ? ((-0.5 * x + 2.5) * x - 4) * x + 2 : 0;
 }
 
-/** R, G, B, A of pixels as one sees them before a background. @param {Pixels['data']} data @param {number[]} background */
+/**
+ * R, G, B, A of pixels as one sees them before a background.
+ * @param {Pixels['data']} data
+ * @param {number[]} background
+ */
 function flatten(data, background) {
   let flat = data;
   for (let p = 0; p < data.length; p += 4) {
     const alpha = /** @type {number} */ (data[p + 3]);
     if (alpha === 255) continue;
     flat = flat === data ? new Uint8ClampedArray(data) : flat;
-    for (let c = 0; c < 3; c++) flat[p + c] = (/** @type {number} */ (data[p + c]) * alpha + /** @type {number} */ (background[c]) * (255 - alpha)) / 255;
+    for (let c = 0; c < 3; c++) {
+      const [front, back] = /** @type {[number, number]} */ ([data[p + c], background[c]]);
+      flat[p + c] = (front * alpha + back * (255 - alpha)) / 255;
+    }
   }
   return flat;
 }
@@ -175,14 +280,29 @@ function flatten(data, background) {
 /** @param {any} source @returns {Pixels} */
 function read(source) {
   const kind = tag(source);
-  if (/^(HTML(Image|Canvas|Video)Element|OffscreenCanvas|ImageBitmap|VideoFrame)$/.test(kind)) return draw(source, kind);
+  if (/^(HTML(Image|Canvas|Video)Element|OffscreenCanvas|ImageBitmap|VideoFrame)$/.test(kind))
+    return draw(source, kind);
   const { data, width, height, colorSpace = 'srgb' } = source ?? {};
   if (!/^Uint8(Clamped)?Array$/.test(tag(data))) {
-    const wanted = '{ data, width, height } with bytes of R, G, B and A; in a browser also an <img>, <canvas> or <video>, an ImageBitmap or a VideoFrame';
-    throw badArgument(`a picture must be ${wanted}, got ${describeValue(source)}${source?.stream ? ': give await createImageBitmap(it)' : ''}`);
+    const wanted =
+      '{ data, width, height } with bytes of R, G, B and A; in a browser also an <img>, <canvas> or <video>, an ImageBitmap or a VideoFrame';
+    throw badArgument(
+      `a picture must be ${wanted}, got ${describeValue(source)}${source?.stream ? ': give await createImageBitmap(it)' : ''}`,
+    );
   }
-  if (!Number.isInteger(width) || !Number.isInteger(height) || !(width > 0) || ![3, 4].includes(data.length / (width * height))) throw badArgument(`${data.length} bytes are not ${describeValue(width)} x ${describeValue(height)} pixels of 4 bytes, or 3`);
-  if (colorSpace !== 'srgb') throw badArgument(`the pixels are ${typeof colorSpace === 'string' ? colorSpace : describeValue(colorSpace)}: ask getImageData for { colorSpace: 'srgb' }`);
+  if (
+    !Number.isInteger(width) ||
+    !Number.isInteger(height) ||
+    !(width > 0) ||
+    ![3, 4].includes(data.length / (width * height))
+  )
+    throw badArgument(
+      `${data.length} bytes are not ${describeValue(width)} x ${describeValue(height)} pixels of 4 bytes, or 3`,
+    );
+  if (colorSpace !== 'srgb')
+    throw badArgument(
+      `the pixels are ${typeof colorSpace === 'string' ? colorSpace : describeValue(colorSpace)}: ask getImageData for { colorSpace: 'srgb' }`,
+    );
   return { data, width, height };
 }
 
@@ -191,28 +311,45 @@ const tag = (value) => Object.prototype.toString.call(value).slice(8, -1);
 
 /** @param {any} source @param {string} kind @returns {Pixels} */
 function draw(source, kind) {
-  const [width, height] = ['Width', 'Height'].map((side) => source[`natural${side}`] ?? source[`video${side}`] ?? source[`display${side}`] ?? source[side.toLowerCase()]);
+  const [width, height] = ['Width', 'Height'].map(
+    (side) =>
+      source[`natural${side}`] ?? source[`video${side}`] ?? source[`display${side}`] ?? source[side.toLowerCase()],
+  );
   if (!(width * height) || source.complete === false || source.readyState < 2) {
-    throw new RushlightError('bad-state', `the ${kind} has no pixels: ${source.decode ? 'await its decode() before' : source.play ? 'wait for its event "loadeddata"' : 'it is empty, closed or transferred'}`);
+    throw new RushlightError(
+      'bad-state',
+      `the ${kind} has no pixels: ${source.decode ? 'await its decode() before' : source.play ? 'wait for its event "loadeddata"' : 'it is empty, closed or transferred'}`,
+    );
   }
   try {
-    const context = /** @type {any} */ (new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true }));
+    const context = /** @type {any} */ (
+      new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true })
+    );
     context.drawImage(source, 0, 0, width, height);
     return context.getImageData(0, 0, width, height);
   } catch (cause) {
-    throw badArgument(`the ${kind} cannot be read: ${cause}${/** @type {any} */ (cause).name === 'SecurityError'
-      ? '. Set crossOrigin = "" before its src; its server has to send Access-Control-Allow-Origin' : ''}`, { cause });
+    throw badArgument(
+      `the ${kind} cannot be read: ${cause}${
+        /** @type {any} */ (cause).name === 'SecurityError'
+          ? '. Set crossOrigin = "" before its src; its server has to send Access-Control-Allow-Origin'
+          : ''
+      }`,
+      { cause },
+    );
   }
 }
 
 /**
- * Colours at equal distances, in between linear. Viridis (N. Smith, S. van der Walt, E. Firing) and turbo (A. Mikhailov) are fitted: at matplotlib's
+ * Colours at equal distances, in between linear. Viridis (N. Smith, S. van der Walt, E. Firing) and turbo (A.
+ * Mikhailov) are fitted: at matplotlib's
  * 256 places they differ from it by at most 1 of 255.
  */
 const COLORMAPS = {
   gray: '000000ffffff',
-  viridis: '440154481164481f71482d7c443a834046883b528b355d8d31688e2c728e287c8e24868e21908d1e9a8a20a48627ae8035b77947c06f5dc96374d0548fd744abdc32c7e01fe3e417fee724',
-  turbo: '31123c3a2d7b4247ae465fd54777f0458dff39a5fd29bbed1bd0d517e0be24eda73ff68a62fd6b86ff4fa3fd3bbbf634d1e934e5da38f4c73bfdb437fe9b2efc8022f46516e94c0cdb3a07c92803b21a01990e017a0402',
+  viridis:
+    '440154481164481f71482d7c443a834046883b528b355d8d31688e2c728e287c8e24868e21908d1e9a8a20a48627ae8035b77947c06f5dc96374d0548fd744abdc32c7e01fe3e417fee724',
+  turbo:
+    '31123c3a2d7b4247ae465fd54777f0458dff39a5fd29bbed1bd0d517e0be24eda73ff68a62fd6b86ff4fa3fd3bbbf634d1e934e5da38f4c73bfdb437fe9b2efc8022f46516e94c0cdb3a07c92803b21a01990e017a0402',
 };
 
 /**
@@ -220,39 +357,70 @@ const COLORMAPS = {
  * @property {Layout} [layout] 'nchw'; the first dimension may be missing, of one channel that of the channels, too
  * @property {number | readonly number[]} [mean] that Normalize took away, of all channels or of each; it is added again
  * @property {number | readonly number[]} [std] likewise
- * @property {readonly [number, number] | 'auto'} [range] what becomes black and white, after mean and std: [0, 1] of floats and bool, [0, 255] of integers;
+ * @property {readonly [number, number] | 'auto'} [range] what becomes black and white, after mean and std: [0, 1] of
+ *   floats and bool, [0, 255] of integers;
  *   'auto': the least and the greatest finite value
  * @property {keyof typeof COLORMAPS} [colormap] of one channel: 'gray', 'viridis' or 'turbo'; 'gray'
  */
 
 /**
- * The picture of a tensor of 1, 3 (RGB) or 4 (RGBA) channels; rounded to the nearest as torchvision's save_image. NaN is black.
+ * The picture of a tensor of 1, 3 (RGB) or 4 (RGBA) channels; rounded to the nearest as torchvision's save_image. NaN
+ * is black.
  * @param {Tensor} tensor
  * @param {TensorToImageOptions} [options]
- * @returns {[Global<'ImageData'>] extends [never] ? Pixels : Global<'ImageData'>} in Node an object of the same data, width and height
+ * @returns {[Global<'ImageData'>] extends [never] ? Pixels : Global<'ImageData'>} in Node an object of the same data,
+ *   width and height
  * @throws {RushlightError} `bad-argument`
  */
 export function tensorToImage(tensor, options = {}) {
-  const { layout, colormap, mean = 0, std = 1, range } = choose('tensorToImage', options, { layout: LAYOUTS, colormap: Object.keys(COLORMAPS) }, ['mean', 'std', 'range']);
-  const { data, dtype, shape } = tensorParts('tensorToImage', tensor), planar = /ch/.test(layout);
+  const {
+    layout,
+    colormap,
+    mean = 0,
+    std = 1,
+    range,
+  } = choose('tensorToImage', options, { layout: LAYOUTS, colormap: Object.keys(COLORMAPS) }, ['mean', 'std', 'range']);
+  const { data, dtype, shape } = tensorParts('tensorToImage', tensor),
+    planar = /ch/.test(layout);
   const sizes = shape.length > 2 ? shape.slice(-3) : planar ? [1, ...shape] : [...shape, 1];
-  const [channels = 0, height = 0, width = 0] = planar ? sizes : [sizes[2], sizes[0], sizes[1]], plane = height * width;
-  if (![1, 3, 4].includes(channels) || !(plane > 0) || data.length !== plane * channels) throw badArgument(`a tensor of shape [${shape}] is not one picture ${layout} of 1, 3 or 4 channels`);
-  const means = perChannel('mean', mean, channels), stds = perChannel('std', std, channels);
-  if (range !== undefined && range !== 'auto' && !(Array.isArray(range) && range.length === 2 && range.every(Number.isFinite))) throw badArgument(`range must be 'auto' or [black, white], got ${describeValue(range)}`);
+  const [channels = 0, height = 0, width = 0] = planar ? sizes : [sizes[2], sizes[0], sizes[1]],
+    plane = height * width;
+  if (![1, 3, 4].includes(channels) || !(plane > 0) || data.length !== plane * channels)
+    throw badArgument(`a tensor of shape [${shape}] is not one picture ${layout} of 1, 3 or 4 channels`);
+  const means = perChannel('mean', mean, channels),
+    stds = perChannel('std', std, channels);
+  if (
+    range !== undefined &&
+    range !== 'auto' &&
+    !(Array.isArray(range) && range.length === 2 && range.every(Number.isFinite))
+  )
+    throw badArgument(`range must be 'auto' or [black, white], got ${describeValue(range)}`);
   const values = Float64Array.from(/** @type {ArrayLike<any>} */ (data), (_, i) => {
     const c = i % channels;
-    return Number(data[planar ? c * plane + (i - c) / channels : i]) * /** @type {number} */ (stds[c]) + /** @type {number} */ (means[c]);
+    return (
+      Number(data[planar ? c * plane + (i - c) / channels : i]) * /** @type {number} */ (stds[c]) +
+      /** @type {number} */ (means[c])
+    );
   });
-  const ends = range === 'auto' ? values.filter(Number.isFinite).sort() : range ?? [0, /float|bool/.test(dtype) ? 1 : 255], low = ends[0], high = ends[ends.length - 1];
-  const knots = /** @type {any} */ (COLORMAPS[/** @type {'gray'} */ (channels > 1 ? 'gray' : colormap)].match(/../g)).map((/** @type {string} */ hex) => Number.parseInt(hex, 16)), last = knots.length / 3 - 1;
+  const ends =
+      range === 'auto' ? values.filter(Number.isFinite).sort() : (range ?? [0, /float|bool/.test(dtype) ? 1 : 255]),
+    low = ends[0],
+    high = ends[ends.length - 1];
+  const knots = /** @type {any} */ (
+      COLORMAPS[/** @type {'gray'} */ (channels > 1 ? 'gray' : colormap)].match(/../g)
+    ).map((/** @type {string} */ hex) => Number.parseInt(hex, 16)),
+    last = knots.length / 3 - 1;
   const out = new Uint8ClampedArray(plane * 4).fill(255);
   for (let i = 0; i < plane; i++) {
     for (let c = 0; c < Math.max(channels, 3); c++) {
-      const at = Math.max(0, Math.min(1, (/** @type {number} */ (values[i * channels + c % channels]) - low) / (high - low || 1))) * last;
-      const knot = Math.min(Math.floor(at), last - 1), k = knot * 3 + c % 3;
+      const value = /** @type {number} */ (values[i * channels + (c % channels)]);
+      const at = Math.max(0, Math.min(1, (value - low) / (high - low || 1))) * last;
+      const knot = Math.min(Math.floor(at), last - 1),
+        k = knot * 3 + (c % 3);
       out[i * 4 + c] = Math.floor(knots[k] + (knots[k + 3] - knots[k]) * (at - knot) + 0.5);
     }
   }
-  return /** @type {any} */ (typeof ImageData === 'undefined' ? { data: out, width, height } : new ImageData(out, width, height));
+  return /** @type {any} */ (
+    typeof ImageData === 'undefined' ? { data: out, width, height } : new ImageData(out, width, height)
+  );
 }

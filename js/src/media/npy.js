@@ -12,8 +12,17 @@ import { DTYPES, partsOf } from '../base/types.js';
 
 /** @type {Record<string, DType>} */
 const DTYPE_OF = {
-  '<f4': 'float32', '<f8': 'float64', '<f2': 'float16', '<c8': 'complex64', '<c16': 'complex128', '<i4': 'int32', '<i8': 'int64', '<i2': 'int16', '|i1': 'int8',
-  '|u1': 'uint8', '|b1': 'bool',
+  '<f4': 'float32',
+  '<f8': 'float64',
+  '<f2': 'float16',
+  '<c8': 'complex64',
+  '<c16': 'complex128',
+  '<i4': 'int32',
+  '<i8': 'int64',
+  '<i2': 'int16',
+  '|i1': 'int8',
+  '|u1': 'uint8',
+  '|b1': 'bool',
 };
 
 /** @param {string} message */
@@ -27,22 +36,28 @@ const bad = (message) => new RushlightError('bad-file', message);
  */
 export function readNpy(file) {
   const bytes = fileBytes('readNpy', file);
-  if (bytes.length < 12 || bytes[0] !== 0x93 || String.fromCharCode(...bytes.subarray(1, 6)) !== 'NUMPY') throw bad('this is not a .npy file');
+  if (bytes.length < 12 || bytes[0] !== 0x93 || String.fromCharCode(...bytes.subarray(1, 6)) !== 'NUMPY')
+    throw bad('this is not a .npy file');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const start = bytes[6] === 1 ? 10 : 12;
   const end = start + (bytes[6] === 1 ? view.getUint16(8, true) : view.getUint32(8, true));
   const head = new TextDecoder('latin1').decode(bytes.subarray(start, end));
   const descr = /'descr': *'([^']*)'/.exec(head)?.[1] ?? '';
   const dtype = Object.hasOwn(DTYPE_OF, descr) ? DTYPE_OF[descr] : undefined;
-  if (!dtype) throw bad(`this .npy file has elements of type '${descr}'; known are ${Object.keys(DTYPE_OF).join(', ')}`);
+  if (!dtype)
+    throw bad(`this .npy file has elements of type '${descr}'; known are ${Object.keys(DTYPE_OF).join(', ')}`);
   const sizes = /'shape': *\(([^)]*)\)/.exec(head)?.[1];
   if (sizes === undefined) throw bad('this .npy file says no shape');
-  const shape = sizes.split(',').filter((n) => n.trim()).map(Number);
+  const shape = sizes
+    .split(',')
+    .filter((n) => n.trim())
+    .map(Number);
   if (!shape.every((n) => Number.isSafeInteger(n) && n >= 0)) throw bad(`this .npy file has the shape (${sizes})`);
   const Type = DTYPES[dtype].Array;
   const size = shape.reduce((a, b) => a * b, partsOf(dtype)) * Type.BYTES_PER_ELEMENT;
   if (!(end + size <= bytes.length)) throw bad(`this .npy file is cut off: got ${bytes.length} of ${end + size} bytes`);
-  const data = new Type(new Uint8Array(bytes.subarray(end, end + size)).buffer); // (slice() of a Node Buffer copies nothing)
+  // (slice() of a Node Buffer copies nothing)
+  const data = new Type(new Uint8Array(bytes.subarray(end, end + size)).buffer);
   const tensor = /** @type {Tensor} */ ({ dtype, shape, data });
   return /'fortran_order': *True/.test(head) ? rowMajor(tensor) : tensor;
 }
@@ -50,11 +65,13 @@ export function readNpy(file) {
 /** Elements in column-major order to row-major order. @param {Tensor} tensor @returns {Tensor} */
 function rowMajor({ dtype, shape, data }) {
   const out = /** @type {any} */ (data.slice());
-  const index = shape.map(() => 0), parts = partsOf(dtype);
+  const index = shape.map(() => 0),
+    parts = partsOf(dtype);
   for (let from = 0; from < data.length; from += parts) {
     const to = index.reduce((at, i, d) => at * /** @type {number} */ (shape[d]) + i, 0) * parts;
     for (let k = 0; k < parts; k++) out[to + k] = data[from + k];
-    for (let d = 0; d < shape.length; d++) { // the first index runs fastest
+    for (let d = 0; d < shape.length; d++) {
+      // the first index runs fastest
       index[d] = /** @type {number} */ (index[d]) + 1;
       if (index[d] !== shape[d]) break;
       index[d] = 0;
@@ -63,7 +80,12 @@ function rowMajor({ dtype, shape, data }) {
   return /** @type {Tensor} */ ({ dtype, shape, data: out });
 }
 
-/** Makes a .npy file, format 1. @param {Tensor} tensor @returns {Uint8Array} @throws {RushlightError} `unsupported`: numpy has no bfloat16 */
+/**
+ * Makes a .npy file, format 1.
+ * @param {Tensor} tensor
+ * @returns {Uint8Array}
+ * @throws {RushlightError} `unsupported`: numpy has no bfloat16
+ */
 export function writeNpy(tensor) {
   const { dtype, shape, data } = tensorParts('writeNpy', tensor);
   const descr = Object.keys(DTYPE_OF).find((key) => DTYPE_OF[key] === dtype);

@@ -12,7 +12,17 @@ import { DTYPES, partsOf } from '../base/types.js';
 
 /** @type {Record<string, DType>} */
 const DTYPE_OF = {
-  F32: 'float32', F64: 'float64', F16: 'float16', BF16: 'bfloat16', C64: 'complex64', I32: 'int32', I64: 'int64', I16: 'int16', I8: 'int8', U8: 'uint8', BOOL: 'bool',
+  F32: 'float32',
+  F64: 'float64',
+  F16: 'float16',
+  BF16: 'bfloat16',
+  C64: 'complex64',
+  I32: 'int32',
+  I64: 'int64',
+  I16: 'int16',
+  I8: 'int8',
+  U8: 'uint8',
+  BOOL: 'bool',
 };
 
 /** @param {string} message */
@@ -36,12 +46,16 @@ export function readSafetensors(file) {
     throw bad('its head is not JSON');
   }
   if (!isRecord(head)) throw bad('its head is no JSON object');
-  const entries = Object.entries(head).filter(([name]) => name !== '__metadata__').map(([name, entry]) => readEntry(name, entry));
+  const entries = Object.entries(head)
+    .filter(([name]) => name !== '__metadata__')
+    .map(([name, entry]) => readEntry(name, entry));
   checkRanges(entries, bytes.length - start);
-  return Object.fromEntries(entries.map(({ name, dtype, shape, from, to }) => {
-    const data = new DTYPES[dtype].Array(new Uint8Array(bytes.subarray(start + from, start + to)).buffer);
-    return [name, /** @type {Tensor} */ ({ dtype, shape, data })];
-  }));
+  return Object.fromEntries(
+    entries.map(({ name, dtype, shape, from, to }) => {
+      const data = new DTYPES[dtype].Array(new Uint8Array(bytes.subarray(start + from, start + to)).buffer);
+      return [name, /** @type {Tensor} */ ({ dtype, shape, data })];
+    }),
+  );
 }
 
 /** @param {unknown} v @returns {v is Record<string, any>} */
@@ -51,19 +65,28 @@ const isSize = (/** @type {unknown} */ n) => typeof n === 'number' && Number.isS
 /** @param {string} name @param {unknown} entry */
 function readEntry(name, entry) {
   const { dtype: given, shape, data_offsets: range } = isRecord(entry) ? entry : {};
-  if (typeof given !== 'string' || !Object.hasOwn(DTYPE_OF, given)) throw bad(`"${name}" has dtype ${given}; known are ${Object.keys(DTYPE_OF).join(', ')}`);
+  if (typeof given !== 'string' || !Object.hasOwn(DTYPE_OF, given))
+    throw bad(`"${name}" has dtype ${given}; known are ${Object.keys(DTYPE_OF).join(', ')}`);
   if (!Array.isArray(shape) || !shape.every(isSize)) throw bad(`"${name}" has shape ${JSON.stringify(shape)}`);
-  const dtype = /** @type {DType} */ (DTYPE_OF[given]), size = shape.reduce((a, b) => a * b, partsOf(dtype)) * DTYPES[dtype].Array.BYTES_PER_ELEMENT;
-  if (!Array.isArray(range) || range.length !== 2 || !range.every(isSize) || range[1] - range[0] !== size) throw bad(`the range of "${name}" does not fit`);
+  const dtype = /** @type {DType} */ (DTYPE_OF[given]),
+    size = shape.reduce((a, b) => a * b, partsOf(dtype)) * DTYPES[dtype].Array.BYTES_PER_ELEMENT;
+  if (!Array.isArray(range) || range.length !== 2 || !range.every(isSize) || range[1] - range[0] !== size)
+    throw bad(`the range of "${name}" does not fit`);
   return { name, dtype, shape, from: Number(range[0]), to: Number(range[1]) };
 }
 
-/** Refuses ranges that overlap, or leave out bytes: as the format has it, each byte is of one tensor. @param {ReturnType<typeof readEntry>[]} entries @param {number} length of all elements */
+/**
+ * Refuses ranges that overlap, or leave out bytes: as the format has it, each byte is of one tensor.
+ * @param {ReturnType<typeof readEntry>[]} entries
+ * @param {number} length of all elements
+ */
 function checkRanges(entries, length) {
-  let end = 0, last = 'the beginning';
+  let end = 0,
+    last = 'the beginning';
   for (const { name, from, to } of [...entries].sort((a, b) => a.from - b.from || a.to - b.to)) {
     if (to > length) throw bad(`the range of "${name}" does not fit`);
-    if (from !== end) throw bad(`the range of "${name}" ${from < end ? 'overlaps that of' : 'leaves bytes behind'} ${last}`);
+    if (from !== end)
+      throw bad(`the range of "${name}" ${from < end ? 'overlaps that of' : 'leaves bytes behind'} ${last}`);
     [end, last] = [to, `"${name}"`];
   }
   if (end !== length) throw bad(`${length - end} bytes at its end belong to no tensor`);
@@ -76,16 +99,29 @@ function kindOf(dtype) {
   return name;
 }
 
-/** Makes a file. @param {Record<string, Tensor>} tensors by name @returns {Uint8Array} @throws {RushlightError} `unsupported`: it has no complex128 */
+/**
+ * Makes a file.
+ * @param {Record<string, Tensor>} tensors by name
+ * @returns {Uint8Array}
+ * @throws {RushlightError} `unsupported`: it has no complex128
+ */
 export function writeSafetensors(tensors) {
-  if (!isRecord(tensors)) throw badArgument(`writeSafetensors: the tensors must be an object by name, got ${describeValue(tensors)}`);
+  if (!isRecord(tensors))
+    throw badArgument(`writeSafetensors: the tensors must be an object by name, got ${describeValue(tensors)}`);
   for (const [name, tensor] of Object.entries(tensors)) tensorParts(`writeSafetensors: "${name}"`, tensor);
   let at = 0;
   // Large elements first: then each tensor lies at a multiple of its element's size.
   const entries = Object.entries(tensors).sort((a, b) => b[1].data.BYTES_PER_ELEMENT - a[1].data.BYTES_PER_ELEMENT);
-  const head = Object.fromEntries(entries.map(([name, { dtype, shape, data }]) => [name, {
-    dtype: kindOf(dtype), shape, data_offsets: [at, (at += data.byteLength)],
-  }]));
+  const head = Object.fromEntries(
+    entries.map(([name, { dtype, shape, data }]) => [
+      name,
+      {
+        dtype: kindOf(dtype),
+        shape,
+        data_offsets: [at, (at += data.byteLength)],
+      },
+    ]),
+  );
   let text = JSON.stringify(head);
   const encoder = new TextEncoder();
   text += ' '.repeat(-encoder.encode(text).length & 7);

@@ -1,5 +1,6 @@
-// Where models are kept: bytes by name, each whole or not at all. In Node a folder, else the Cache API, which pages, workers and
-// service workers of all browsers have. (OPFS is written from the page in no Safari before 26, and in no service worker.)
+// Where models are kept: bytes by name, each whole or not at all. In Node a folder, else the Cache API, which pages,
+// workers and service workers of all browsers have. (OPFS is written from the page in no Safari before 26, and in no
+// service worker.)
 
 import { badArgument, describeValue } from '../base/errors.js';
 import { builtin } from '../base/platform.js';
@@ -14,7 +15,8 @@ import { builtin } from '../base/platform.js';
  */
 
 /** What the files are called; others in the folder are not ours. */
-const OURS = /^(url|part|piece)-[0-9a-f]{64}/, WHOLE = /^\w+-[0-9a-f]{64}$/;
+const OURS = /^(url|part|piece)-[0-9a-f]{64}/,
+  WHOLE = /^\w+-[0-9a-f]{64}$/;
 
 /**
  * @param {unknown} cache 'auto' or a name; in Node also the path of a folder
@@ -23,7 +25,10 @@ const OURS = /^(url|part|piece)-[0-9a-f]{64}/, WHOLE = /^\w+-[0-9a-f]{64}$/;
 export async function openStore(cache) {
   const fs = builtin('node:fs');
   if (typeof cache !== 'string' || !(/^\w[\w.-]*$/.test(cache) || (fs && /[\\/]/.test(cache)))) {
-    throw badArgument(`cache must be 'auto', false or a name of letters, digits, "." and "-"${fs ? ', or the path of a folder' : ''}, got ${describeValue(cache)}`, { actual: cache });
+    throw badArgument(
+      `cache must be 'auto', false or a name of letters, digits, "." and "-"${fs ? ', or the path of a folder' : ''}, got ${describeValue(cache)}`,
+      { actual: cache },
+    );
   }
   const name = cache === 'auto' ? 'models' : cache;
   if (fs) return inFolder(fs.promises, /[\\/]/.test(name) ? name : `${defaultFolder()}/${name}`);

@@ -1,4 +1,5 @@
-// A source that is kept: from the store what is there, from the network the rest, which is put into the store on the way.
+// A source that is kept: from the store what is there, from the network the rest, which is put into the store on the
+// way.
 
 import { RushlightError } from '../base/errors.js';
 import { Check } from './integrity.js';
@@ -11,14 +12,16 @@ import { asResponse } from './streams.js';
 /**
  * @typedef {import('./source.js').Source} Source
  * @typedef {import('./cache-store.js').Store} Store
- * @typedef {import('./download.js').DownloadOptions & { cache?: 'auto' | (string & {}) | false, integrity?: string }} Options
+ * @typedef {import('./download.js').DownloadOptions & { cache?: 'auto' | (string & {}) | false, integrity?: string }}
+ *   Options
  *
  * @typedef {object} Kept a file of which the pieces are in the store
  * @property {string} url
  * @property {string} etag
  * @property {string} modified
  * @property {number} bytes of the whole
- * @property {string[]} pieces their SHA-256, under which they are kept; the whole file's, or those from its beginning that have come
+ * @property {string[]} pieces their SHA-256, under which they are kept; the whole file's, or those from its beginning
+ *   that have come
  * @property {string[]} integrity digests that the whole was found to have
  */
 
@@ -26,9 +29,12 @@ import { asResponse } from './streams.js';
 export const PIECE = 4 << 20;
 
 const hex = async (/** @type {Uint8Array} */ bytes) =>
-  Array.from(new Uint8Array(await crypto.subtle.digest('SHA-256', /** @type {any} */ (bytes))), (b) => b.toString(16).padStart(2, '0')).join('');
+  Array.from(new Uint8Array(await crypto.subtle.digest('SHA-256', /** @type {any} */ (bytes))), (b) =>
+    b.toString(16).padStart(2, '0'),
+  ).join('');
 
-const text = new TextDecoder(), encoder = new TextEncoder();
+const text = new TextDecoder(),
+  encoder = new TextEncoder();
 
 /** @param {Store} store @param {string} name @returns {Promise<Kept | undefined>} */
 async function readRecord(store, name) {
@@ -56,15 +62,22 @@ export async function removeCached(store, url) {
   await sweep(store);
 }
 
-/** Removes pieces that belong to no file. A piece is written after the record that names it, so those that are on their way stay. @param {Store} store */
+/**
+ * Removes pieces that belong to no file. A piece is written after the record that names it, so those that are on their
+ * way stay.
+ * @param {Store} store
+ */
 async function sweep(store) {
-  const names = await store.names(), used = new Set();
+  const names = await store.names(),
+    used = new Set();
   for (const name of (await store.names()).filter((name) => !name.startsWith('piece'))) {
     const record = await readRecord(store, name);
     if (!record) return; // somebody is at work; the next sweep sees what became of it
     for (const piece of record.pieces) used.add(`piece-${piece}`);
   }
-  await Promise.all(names.filter((name) => name.startsWith('piece') && !used.has(name)).map((name) => store.remove(name)));
+  await Promise.all(
+    names.filter((name) => name.startsWith('piece') && !used.has(name)).map((name) => store.remove(name)),
+  );
 }
 
 /** The address of what can be kept. @param {unknown} source */
@@ -81,7 +94,8 @@ function addressOf(source) {
 }
 
 /**
- * The source as it is kept, or is to be kept; and where `integrity` is given, one that fails at its end where the bytes are others.
+ * The source as it is kept, or is to be kept; and where `integrity` is given, one that fails at its end where the bytes
+ * are others.
  * @param {Source} source @param {Options} options
  * @returns {Promise<Source>}
  */
@@ -92,10 +106,12 @@ export async function cachedSource(source, { cache, integrity, ...options }) {
   if (url === undefined) {
     if (!check) return source;
     const opened = await open(source, options);
-    const name = opened.name === 'the bytes' ? 'the given bytes' : opened.name; // not to be taken for a stream without a name
+    // Not to be taken for a stream without a name
+    const name = opened.name === 'the bytes' ? 'the given bytes' : opened.name;
     return asResponse(checked(opened.chunks, check, name), name);
   }
-  const control = new AbortController(), { signal } = options;
+  const control = new AbortController(),
+    { signal } = options;
   const stop = () => control.abort(signal?.reason);
   if (signal?.aborted) stop();
   signal?.addEventListener('abort', stop);
@@ -128,7 +144,12 @@ class Job {
   #buffer = new Uint8Array(0);
   #filled = 0;
 
-  /** @param {string} url @param {import('./download.js').DownloadOptions} options @param {Check | undefined} check @param {Store | undefined} store */
+  /**
+   * @param {string} url
+   * @param {import('./download.js').DownloadOptions} options
+   * @param {Check | undefined} check
+   * @param {Store | undefined} store
+   */
   constructor(url, options, check, store) {
     this.url = url;
     this.check = check;
@@ -145,13 +166,20 @@ class Job {
     } else if (response) {
       checkResponse(response, this.url, 'a .rush file');
       this.download.begin(response);
-      if (response.status === 206) throw new RushlightError('network', `${this.url} gives a part (HTTP 206) where the whole was asked for`, { source: this.url, actual: 206 });
+      if (response.status === 206)
+        throw new RushlightError('network', `${this.url} gives a part (HTTP 206) where the whole was asked for`, {
+          source: this.url,
+          actual: 206,
+        });
       if (/no-store/.test(response.headers.get('cache-control') ?? '')) this.store = undefined;
     }
     return response;
   }
 
-  /** Asks the server where something is to be asked. @returns {Promise<Response | undefined>} what is not in the store, or all */
+  /**
+   * Asks the server where something is to be asked.
+   * @returns {Promise<Response | undefined>} what is not in the store, or all
+   */
   async begin() {
     const { check, download } = this;
     const { whole, part } = await this.#found().catch(() => this.#withoutStore());
@@ -163,7 +191,12 @@ class Job {
       } catch (e) {
         if (!isBroken(e)) throw e;
       }
-      if (!response || response.status === 304 || passes(response.status) || (response.ok && sameVersion(versionOf(response), whole))) {
+      if (
+        !response ||
+        response.status === 304 ||
+        passes(response.status) ||
+        (response.ok && sameVersion(versionOf(response), whole))
+      ) {
         drop(response);
         return this.#use(undefined, whole);
       }
@@ -192,14 +225,18 @@ class Job {
     const { store, check } = this;
     if (!store) return this.#withoutStore();
     this.#id = await hex(encoder.encode(this.url));
-    const [whole, part] = await Promise.all([readRecord(store, `url-${this.#id}`), readRecord(store, `part-${this.#id}`)]);
+    const [whole, part] = await Promise.all([
+      readRecord(store, `url-${this.#id}`),
+      readRecord(store, `part-${this.#id}`),
+    ]);
     if (!check || (whole && check.accepts(whole.integrity))) return { whole, part };
     return { whole: (await records(store)).find((other) => check.accepts(other.integrity)) ?? whole, part };
   }
 
   /** @param {Response} [response] */
   async *bytes(response) {
-    const { check, download } = this, known = this.#known;
+    const { check, download } = this,
+      known = this.#known;
     for (const piece of known?.pieces ?? []) {
       const bytes = await this.#read(piece);
       if (!bytes) break;
@@ -254,7 +291,10 @@ class Job {
 
   /** @param {string[]} [integrity] @returns {Kept} */
   #record(integrity = []) {
-    const { size = 0, version: { etag, modified } } = this.download;
+    const {
+      size = 0,
+      version: { etag, modified },
+    } = this.download;
     return { url: this.url, etag, modified, bytes: size, pieces: this.#pieces, integrity };
   }
 
@@ -271,7 +311,10 @@ class Job {
     });
   }
 
-  /** Where the store is full, an older version of the file makes room; where that is not enough, the file is not kept. @param {(store: Store) => Promise<unknown>} write */
+  /**
+   * Where the store is full, an older version of the file makes room; where that is not enough, the file is not kept.
+   * @param {(store: Store) => Promise<unknown>} write
+   */
   async #put(write) {
     const { store } = this;
     if (!store) return;

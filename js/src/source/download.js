@@ -1,4 +1,5 @@
-// The bytes of a URL, whatever breaks on the way: what is missing is asked for by Range, as long as it is the same file.
+// The bytes of a URL, whatever breaks on the way: what is missing is asked for by Range, as long as it is the same
+// file.
 
 import { RushlightError, badArgument, callbackFailed, messageOf, throwIfAborted } from '../base/errors.js';
 import { builtin } from '../base/platform.js';
@@ -13,18 +14,26 @@ import { checkResponse, fetchSource, open } from './source.js';
  * @property {import('./source.js').FetchOptions | undefined} [request] for fetch(): headers, credentials and so on
  * @property {AbortSignal} [signal] stops the download
  * @property {number} [retries] how often in a row without a new byte it is tried again (5)
- * @property {(ms: number) => Promise<unknown>} [wait] how it waits before; by default with a timer: 0.5 s, 1 s, 2 s and so on
+ * @property {(ms: number) => Promise<unknown>} [wait] how it waits before; by default with a timer: 0.5 s, 1 s, 2 s and
+ *   so on
  */
 
 /** @param {Response} response @returns {Version} */
-export const versionOf = ({ headers }) => ({ etag: headers.get('etag') ?? '', modified: headers.get('last-modified') ?? '' });
+export const versionOf = ({ headers }) => ({
+  etag: headers.get('etag') ?? '',
+  modified: headers.get('last-modified') ?? '',
+});
 
 /** Whether two answers are certainly of one version. @param {Version} a @param {Version} b */
 export const sameVersion = (a, b) =>
-  (a.etag && b.etag ? a.etag.replace('W/', '') === b.etag.replace('W/', '') : a.modified !== '' && a.modified === b.modified);
+  a.etag && b.etag
+    ? a.etag.replace('W/', '') === b.etag.replace('W/', '')
+    : a.modified !== '' && a.modified === b.modified;
 
 /** Whether their bytes are the same: what is weak promises less. @param {Version} a @param {Version} b */
-const sameBytes = (a, b) => sameVersion(a, b) && (strong(a) === strong(b) && strong(a) !== '' || a.modified !== '' && a.modified === b.modified);
+const sameBytes = (a, b) =>
+  sameVersion(a, b) &&
+  ((strong(a) === strong(b) && strong(a) !== '') || (a.modified !== '' && a.modified === b.modified));
 
 /** @param {Version} version */
 const strong = ({ etag }) => (etag.startsWith('W/') ? '' : etag);
@@ -39,15 +48,16 @@ export const drop = (response) => void response?.body?.cancel().catch(() => {});
 export const isBroken = (e) => e instanceof RushlightError && e.code === 'network' && e.actual === undefined;
 
 /** @param {number} ms @param {AbortSignal} [signal] @returns {Promise<void>} */
-const pause = (ms, signal) => new Promise((resolve) => {
-  const done = () => {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', done);
-    resolve();
-  };
-  const timer = setTimeout(done, ms);
-  signal?.addEventListener('abort', done);
-});
+const pause = (ms, signal) =>
+  new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done);
+  });
 
 /** The headers of a request, which may be none. @param {any} request @returns {Headers} */
 export function headersOf(request) {
@@ -59,7 +69,9 @@ export function headersOf(request) {
 }
 
 const FIRST_WAIT_MS = 500;
-const MAGIC = '137,82,85,83,72,13,10,26', HEADER = 48, FILE_BYTES = 40;
+const MAGIC = '137,82,85,83,72,13,10,26',
+  HEADER = 48,
+  FILE_BYTES = 40;
 
 export class Download {
   /** How many bytes have come. */
@@ -69,10 +81,17 @@ export class Download {
   /** @type {number | undefined} what the server says */ #length;
   #head = new Uint8Array(HEADER);
   #ranges = true;
-  /** A page that asks another origin: of its answer it sees few headers, and more than a simple request that server may not allow. */
+  /**
+   * A page that asks another origin: of its answer it sees few headers, and more than a simple request that server may
+   * not allow.
+   */
   #foreign;
 
-  /** @param {string} url @param {DownloadOptions} options @param {boolean} checked whether a digest of the whole will tell wrong bytes */
+  /**
+   * @param {string} url
+   * @param {DownloadOptions} options
+   * @param {boolean} checked whether a digest of the whole will tell wrong bytes
+   */
   constructor(url, options, checked) {
     this.url = url;
     this.options = options;
@@ -93,7 +112,10 @@ export class Download {
 
   /** Asks whether there is another version. @param {Version} known */
   askIfChanged({ etag, modified }) {
-    return this.ask({ ...(etag && { 'if-none-match': etag }), ...(modified && { 'if-modified-since': modified }) }, { cache: 'no-cache' });
+    return this.ask(
+      { ...(etag && { 'if-none-match': etag }), ...(modified && { 'if-modified-since': modified }) },
+      { cache: 'no-cache' },
+    );
   }
 
   /** What comes behind a place, of the same version only. */
@@ -103,28 +125,37 @@ export class Download {
   }
 
   /** Whether the rest of a version can be told from that of another. @param {Version} version */
-  mayGoOn(version) { return this.checked || strong(version) !== '' || version.modified !== ''; }
+  mayGoOn(version) {
+    return this.checked || strong(version) !== '' || version.modified !== '';
+  }
 
   /** Takes an answer with the whole file for what is downloaded. @param {Response} response */
   begin(response) {
     const { headers, status } = response;
     this.version = versionOf(response);
     this.#ranges = !headers.get('content-encoding');
-    if (status === 200 && this.#ranges && headers.has('content-length')) this.#length = Number(headers.get('content-length'));
+    if (status === 200 && this.#ranges && headers.has('content-length'))
+      this.#length = Number(headers.get('content-length'));
   }
 
   /** Whether an answer to askRest() is the rest. @param {Response} response */
   isRest(response) {
-    const { headers, status } = response, total = this.#length ?? this.size;
+    const { headers, status } = response,
+      total = this.#length ?? this.size;
     if (status !== 206 || headers.get('content-encoding')) return false;
-    const version = versionOf(response), none = !version.etag && !version.modified;
+    const version = versionOf(response),
+      none = !version.etag && !version.modified;
     if (!sameBytes(version, this.version) && !this.checked && (this.#foreign || !none)) return false;
     const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get('content-range') ?? '');
-    if (range) return Number(range[1]) === this.at && (range[2] === '*' || total === undefined || Number(range[2]) === total);
+    if (range)
+      return Number(range[1]) === this.at && (range[2] === '*' || total === undefined || Number(range[2]) === total);
     return this.#foreign && total !== undefined && Number(headers.get('content-length')) === total - this.at;
   }
 
-  /** @param {Response} [response] an answer that gives the bytes from `at` on, or all of them @returns {AsyncGenerator<Uint8Array, void>} */
+  /**
+   * @param {Response} [response] an answer that gives the bytes from `at` on, or all of them
+   * @returns {AsyncGenerator<Uint8Array, void>}
+   */
   async *chunks(response) {
     const { signal, retries = 5, wait = (/** @type {number} */ ms) => pause(ms, signal) } = this.options;
     /** @type {unknown} */ let broken;
@@ -143,7 +174,11 @@ export class Download {
           yield chunk;
         }
         if (this.at === this.size || !(this.at < (this.#length ?? 0))) return;
-        broken = new RushlightError('network', `cannot read ${this.url}: the connection ended at ${this.at} of ${this.#length} bytes`, { source: this.url });
+        broken = new RushlightError(
+          'network',
+          `cannot read ${this.url}: the connection ended at ${this.at} of ${this.#length} bytes`,
+          { source: this.url },
+        );
       } catch (e) {
         if (!isBroken(e)) throw e;
         broken = e;
@@ -167,11 +202,16 @@ export class Download {
       if (this.at === 0) this.begin(response);
       if (this.at === 0 || this.checked || sameBytes(versionOf(response), this.version)) return response;
       drop(response);
-      throw new RushlightError('network', `${this.url} broke off at ${this.at} bytes, and what the server has now is not certainly the same file (by ETag and Last-Modified): load it again`, { source: this.url, expected: this.version, actual: versionOf(response) });
+      throw new RushlightError(
+        'network',
+        `${this.url} broke off at ${this.at} bytes, and what the server has now is not certainly the same file (by ETag and Last-Modified): load it again`,
+        { source: this.url, expected: this.version, actual: versionOf(response) },
+      );
     }
     if (this.at > 0 && this.isRest(response)) return response;
     drop(response);
-    if (status === 206 || status === 304 || status === 416) this.#ranges = false; // it has another file, or does not know how
+    // It has another file, or does not know how
+    if (status === 206 || status === 304 || status === 416) this.#ranges = false;
     else if (!passes(status)) checkResponse(response, this.url, 'a .rush file');
     throw new RushlightError('network', `cannot read ${this.url}: HTTP ${status}`, { source: this.url });
   }

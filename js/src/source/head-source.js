@@ -1,4 +1,5 @@
-// The head of a file alone: where a server gives parts, no more than the first is asked for. What is imported where plan() reads from a URL.
+// The head of a file alone: where a server gives parts, no more than the first is asked for. What is imported where
+// plan() reads from a URL.
 
 import { asPath, isAddress } from '../base/platform.js';
 import { PIECE, checkResponse, chunksOf, fetchSource } from './source.js';
@@ -6,7 +7,13 @@ import { asResponse } from './streams.js';
 
 /** @typedef {import('./source.js').Source} Source */
 
-/** A file's first piece, and only when that is not enough, what comes after it. @param {AsyncIterable<Uint8Array>} first @param {() => Promise<Response>} askRest @param {string} name @param {AbortSignal} [signal] */
+/**
+ * A file's first piece, and only when that is not enough, what comes after it.
+ * @param {AsyncIterable<Uint8Array>} first
+ * @param {() => Promise<Response>} askRest
+ * @param {string} name
+ * @param {AbortSignal} [signal]
+ */
 async function* parts(first, askRest, name, signal) {
   let given = 0;
   for await (const chunk of first) {
@@ -25,7 +32,8 @@ async function* parts(first, askRest, name, signal) {
 
 /**
  * A source of which only the head will be read.
- * @param {Source} source @param {{ signal?: AbortSignal, request?: import('./source.js').FetchOptions | undefined }} options
+ * @param {Source} source
+ * @param {{ signal?: AbortSignal, request?: import('./source.js').FetchOptions | undefined }} options
  * @returns {Promise<Source>}
  */
 export async function headSource(source, { signal, request }) {
@@ -40,5 +48,8 @@ export async function headSource(source, { signal, request }) {
   if (!part?.ok) return source;
   if (part.status !== 206 || !part.body) return part;
   const name = part.url || String(source);
-  return asResponse(parts(chunksOf(part.body, signal), () => /** @type {Promise<Response>} */ (ask(`${PIECE}-`)), name, signal), name);
+  return asResponse(
+    parts(chunksOf(part.body, signal), () => /** @type {Promise<Response>} */ (ask(`${PIECE}-`)), name, signal),
+    name,
+  );
 }

@@ -17,36 +17,56 @@ export class Check {
 
   /** @param {unknown} integrity */
   constructor(integrity) {
-    if (typeof integrity !== 'string') throw badArgument(`integrity must be a string: sha256-, sha384- or sha512- and a digest in base64, got ${describeValue(integrity)}`, { actual: integrity });
+    if (typeof integrity !== 'string')
+      throw badArgument(
+        `integrity must be a string: sha256-, sha384- or sha512- and a digest in base64, got ${describeValue(integrity)}`,
+        { actual: integrity },
+      );
     for (const text of integrity.split(/\s+/).filter(Boolean)) {
       const [, kind, digest = ''] = /^sha(256|384|512)-([\w+/-]+)=*(?:\?.*)?$/.exec(text) ?? [];
       const bits = /** @type {Bits} */ (Number(kind));
-      if (digest.length !== LENGTHS[bits]) throw badArgument(`integrity: "${text}" is not sha256-, sha384- or sha512- and a digest in base64`, { actual: integrity });
+      if (digest.length !== LENGTHS[bits])
+        throw badArgument(`integrity: "${text}" is not sha256-, sha384- or sha512- and a digest in base64`, {
+          actual: integrity,
+        });
       if (bits > this.#bits) this.accepted = [];
       if (bits >= this.#bits) {
         this.#bits = bits;
         this.accepted.push(`sha${bits}-${digest.replaceAll('-', '+').replaceAll('_', '/')}`);
       }
     }
-    if (!this.accepted.length) throw badArgument('integrity must be sha256-, sha384- or sha512- and a digest in base64, got ""', { actual: integrity });
+    if (!this.accepted.length)
+      throw badArgument('integrity must be sha256-, sha384- or sha512- and a digest in base64, got ""', {
+        actual: integrity,
+      });
     /** @type {{ update(bytes: Uint8Array): unknown, digest(): Uint8Array }} */
     this.#hash = builtin('node:crypto')?.createHash(`sha${this.#bits}`) ?? new Sha2(this.#bits);
   }
 
   /** Whether bytes of which these digests are known pass. @param {readonly string[]} known */
-  accepts(known) { return known.some((digest) => this.accepted.includes(digest)); }
+  accepts(known) {
+    return known.some((digest) => this.accepted.includes(digest));
+  }
 
   /** Whether they cannot. @param {readonly string[]} known */
-  refuses(known) { return !this.accepts(known) && known.some((digest) => digest.startsWith(`sha${this.#bits}-`)); }
+  refuses(known) {
+    return !this.accepts(known) && known.some((digest) => digest.startsWith(`sha${this.#bits}-`));
+  }
 
   /** @param {Uint8Array} bytes */
-  update(bytes) { this.#hash.update(bytes); }
+  update(bytes) {
+    this.#hash.update(bytes);
+  }
 
   /** The digest of all bytes, one that is accepted. @param {string} name of the source */
   end(name) {
     const actual = `sha${this.#bits}-${btoa(String.fromCharCode(...this.#hash.digest())).replace(/=+$/, '')}`;
     if (this.accepts([actual])) return actual;
     const expected = this.accepted.join(' ');
-    throw new RushlightError('bad-file', `${name} is another file than integrity says: ${actual} came, ${expected} was wanted`, { source: name, expected, actual });
+    throw new RushlightError(
+      'bad-file',
+      `${name} is another file than integrity says: ${actual} came, ${expected} was wanted`,
+      { source: name, expected, actual },
+    );
   }
 }

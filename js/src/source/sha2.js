@@ -23,10 +23,13 @@ function constants() {
   if (made) return made;
   /** @type {number[]} */ const primes = [];
   for (let n = 2; primes.length < 80; n++) if (primes.every((p) => n % p)) primes.push(n);
-  const words = (/** @type {bigint} */ k, /** @type {number} */ n) => Int32Array.from(primes.slice(0, n).flatMap((p) => {
-    const bits = root(BigInt(p) << (64n * k), k);
-    return [Number(BigInt.asIntN(32, bits >> 32n)), Number(BigInt.asIntN(32, bits))];
-  }));
+  const words = (/** @type {bigint} */ k, /** @type {number} */ n) =>
+    Int32Array.from(
+      primes.slice(0, n).flatMap((p) => {
+        const bits = root(BigInt(p) << (64n * k), k);
+        return [Number(BigInt.asIntN(32, bits >> 32n)), Number(BigInt.asIntN(32, bits))];
+      }),
+    );
   return (made = { roots: words(2n, 16), rounds: words(3n, 80) });
 }
 
@@ -46,7 +49,8 @@ export class Sha2 {
   /** @param {Bits} bits of the digest */
   constructor(bits) {
     this.bits = bits;
-    const [word, block, rounds] = KINDS[bits], { roots, rounds: all } = constants();
+    const [word, block, rounds] = KINDS[bits],
+      { roots, rounds: all } = constants();
     const first = bits === 384 ? roots.slice(16) : roots.slice(0, 16);
     this.#state = word === 32 ? highs(first) : first;
     this.#rounds = word === 32 ? highs(all).slice(0, rounds) : all;
@@ -75,7 +79,8 @@ export class Sha2 {
 
   /** The digest; after it nothing can be added. @returns {Uint8Array} */
   digest() {
-    const { length } = this.#block, bits = BigInt(this.#total) * 8n;
+    const { length } = this.#block,
+      bits = BigInt(this.#total) * 8n;
     const tail = new Uint8Array((this.#filled < length - length / 8 ? length : 2 * length) - this.#filled);
     tail[0] = 0x80;
     new DataView(tail.buffer).setBigUint64(tail.length - 8, bits);
@@ -87,29 +92,57 @@ export class Sha2 {
 
   /** @param {DataView} view @param {number} at where a block lies in it */
   #take(view, at) {
-    const w = this.#words, n = this.#block.length / 4;
+    const w = this.#words,
+      n = this.#block.length / 4;
     for (let i = 0; i < n; i++) w[i] = view.getInt32(at + 4 * i);
     (this.bits === 256 ? block256 : block512)(this.#state, w, this.#rounds);
   }
 }
 
-/** One block into the state. @param {any} state 8 words @param {any} w 64 words, the block in the first 16 @param {any} k */
+/**
+ * One block into the state.
+ * @param {any} state 8 words
+ * @param {any} w 64 words, the block in the first 16
+ * @param {any} k
+ */
 function block256(state, w, k) {
   for (let i = 16; i < 64; i++) {
-    const x = w[i - 15], y = w[i - 2];
-    const s0 = (x >>> 7 | x << 25) ^ (x >>> 18 | x << 14) ^ x >>> 3;
-    const s1 = (y >>> 17 | y << 15) ^ (y >>> 19 | y << 13) ^ y >>> 10;
-    w[i] = w[i - 16] + s0 + w[i - 7] + s1 | 0;
+    const x = w[i - 15],
+      y = w[i - 2];
+    const s0 = ((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3);
+    const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10);
+    w[i] = (w[i - 16] + s0 + w[i - 7] + s1) | 0;
   }
-  let a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6], h = state[7];
+  let a = state[0],
+    b = state[1],
+    c = state[2],
+    d = state[3],
+    e = state[4],
+    f = state[5],
+    g = state[6],
+    h = state[7];
   for (let i = 0; i < 64; i++) {
-    const s1 = (e >>> 6 | e << 26) ^ (e >>> 11 | e << 21) ^ (e >>> 25 | e << 7);
-    const t1 = h + s1 + (e & f ^ ~e & g) + k[i] + w[i] | 0;
-    const s0 = (a >>> 2 | a << 30) ^ (a >>> 13 | a << 19) ^ (a >>> 22 | a << 10);
-    const t2 = s0 + (a & b ^ a & c ^ b & c) | 0;
-    h = g; g = f; f = e; e = d + t1 | 0; d = c; c = b; b = a; a = t1 + t2 | 0;
+    const s1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
+    const t1 = (h + s1 + ((e & f) ^ (~e & g)) + k[i] + w[i]) | 0;
+    const s0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10));
+    const t2 = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+    h = g;
+    g = f;
+    f = e;
+    e = (d + t1) | 0;
+    d = c;
+    c = b;
+    b = a;
+    a = (t1 + t2) | 0;
   }
-  state[0] += a; state[1] += b; state[2] += c; state[3] += d; state[4] += e; state[5] += f; state[6] += g; state[7] += h;
+  state[0] += a;
+  state[1] += b;
+  state[2] += c;
+  state[3] += d;
+  state[4] += e;
+  state[5] += f;
+  state[6] += g;
+  state[7] += h;
 }
 
 const TWO32 = 2 ** 32;
@@ -120,37 +153,68 @@ const TWO32 = 2 ** 32;
  */
 function block512(state, w, k) {
   for (let i = 32; i < 160; i += 2) {
-    const xh = w[i - 30], xl = w[i - 29], yh = w[i - 4], yl = w[i - 3];
-    const s0h = (xh >>> 1 | xl << 31) ^ (xh >>> 8 | xl << 24) ^ xh >>> 7;
-    const s0l = (xl >>> 1 | xh << 31) ^ (xl >>> 8 | xh << 24) ^ (xl >>> 7 | xh << 25);
-    const s1h = (yh >>> 19 | yl << 13) ^ (yl >>> 29 | yh << 3) ^ yh >>> 6;
-    const s1l = (yl >>> 19 | yh << 13) ^ (yh >>> 29 | yl << 3) ^ (yl >>> 6 | yh << 26);
+    const xh = w[i - 30],
+      xl = w[i - 29],
+      yh = w[i - 4],
+      yl = w[i - 3];
+    const s0h = ((xh >>> 1) | (xl << 31)) ^ ((xh >>> 8) | (xl << 24)) ^ (xh >>> 7);
+    const s0l = ((xl >>> 1) | (xh << 31)) ^ ((xl >>> 8) | (xh << 24)) ^ ((xl >>> 7) | (xh << 25));
+    const s1h = ((yh >>> 19) | (yl << 13)) ^ ((yl >>> 29) | (yh << 3)) ^ (yh >>> 6);
+    const s1l = ((yl >>> 19) | (yh << 13)) ^ ((yh >>> 29) | (yl << 3)) ^ ((yl >>> 6) | (yh << 26));
     const low = (w[i - 31] >>> 0) + (s0l >>> 0) + (w[i - 13] >>> 0) + (s1l >>> 0);
-    w[i] = w[i - 32] + s0h + w[i - 14] + s1h + (low / TWO32 | 0) | 0;
+    w[i] = (w[i - 32] + s0h + w[i - 14] + s1h + ((low / TWO32) | 0)) | 0;
     w[i + 1] = low | 0;
   }
-  let ah = state[0], al = state[1], bh = state[2], bl = state[3], ch = state[4], cl = state[5], dh = state[6], dl = state[7];
-  let eh = state[8], el = state[9], fh = state[10], fl = state[11], gh = state[12], gl = state[13], hh = state[14], hl = state[15];
+  let ah = state[0],
+    al = state[1],
+    bh = state[2],
+    bl = state[3],
+    ch = state[4],
+    cl = state[5],
+    dh = state[6],
+    dl = state[7];
+  let eh = state[8],
+    el = state[9],
+    fh = state[10],
+    fl = state[11],
+    gh = state[12],
+    gl = state[13],
+    hh = state[14],
+    hl = state[15];
   for (let i = 0; i < 160; i += 2) {
-    const s1h = (eh >>> 14 | el << 18) ^ (eh >>> 18 | el << 14) ^ (el >>> 9 | eh << 23);
-    const s1l = (el >>> 14 | eh << 18) ^ (el >>> 18 | eh << 14) ^ (eh >>> 9 | el << 23);
-    const low1 = (hl >>> 0) + (s1l >>> 0) + ((el & fl ^ ~el & gl) >>> 0) + (k[i + 1] >>> 0) + (w[i + 1] >>> 0);
-    const t1h = hh + s1h + (eh & fh ^ ~eh & gh) + k[i] + w[i] + (low1 / TWO32 | 0) | 0, t1l = low1 | 0;
-    const s0h = (ah >>> 28 | al << 4) ^ (al >>> 2 | ah << 30) ^ (al >>> 7 | ah << 25);
-    const s0l = (al >>> 28 | ah << 4) ^ (ah >>> 2 | al << 30) ^ (ah >>> 7 | al << 25);
-    const low2 = (s0l >>> 0) + ((al & bl ^ al & cl ^ bl & cl) >>> 0);
-    const t2h = s0h + (ah & bh ^ ah & ch ^ bh & ch) + (low2 / TWO32 | 0) | 0, t2l = low2 | 0;
-    hh = gh; hl = gl; gh = fh; gl = fl; fh = eh; fl = el;
+    const s1h = ((eh >>> 14) | (el << 18)) ^ ((eh >>> 18) | (el << 14)) ^ ((el >>> 9) | (eh << 23));
+    const s1l = ((el >>> 14) | (eh << 18)) ^ ((el >>> 18) | (eh << 14)) ^ ((eh >>> 9) | (el << 23));
+    const low1 = (hl >>> 0) + (s1l >>> 0) + (((el & fl) ^ (~el & gl)) >>> 0) + (k[i + 1] >>> 0) + (w[i + 1] >>> 0);
+    const t1h = (hh + s1h + ((eh & fh) ^ (~eh & gh)) + k[i] + w[i] + ((low1 / TWO32) | 0)) | 0,
+      t1l = low1 | 0;
+    const s0h = ((ah >>> 28) | (al << 4)) ^ ((al >>> 2) | (ah << 30)) ^ ((al >>> 7) | (ah << 25));
+    const s0l = ((al >>> 28) | (ah << 4)) ^ ((ah >>> 2) | (al << 30)) ^ ((ah >>> 7) | (al << 25));
+    const low2 = (s0l >>> 0) + (((al & bl) ^ (al & cl) ^ (bl & cl)) >>> 0);
+    const t2h = (s0h + ((ah & bh) ^ (ah & ch) ^ (bh & ch)) + ((low2 / TWO32) | 0)) | 0,
+      t2l = low2 | 0;
+    hh = gh;
+    hl = gl;
+    gh = fh;
+    gl = fl;
+    fh = eh;
+    fl = el;
     const lowE = (dl >>> 0) + (t1l >>> 0);
-    eh = dh + t1h + (lowE / TWO32 | 0) | 0; el = lowE | 0;
-    dh = ch; dl = cl; ch = bh; cl = bl; bh = ah; bl = al;
+    eh = (dh + t1h + ((lowE / TWO32) | 0)) | 0;
+    el = lowE | 0;
+    dh = ch;
+    dl = cl;
+    ch = bh;
+    cl = bl;
+    bh = ah;
+    bl = al;
     const lowA = (t1l >>> 0) + (t2l >>> 0);
-    ah = t1h + t2h + (lowA / TWO32 | 0) | 0; al = lowA | 0;
+    ah = (t1h + t2h + ((lowA / TWO32) | 0)) | 0;
+    al = lowA | 0;
   }
   const sums = [ah, al, bh, bl, ch, cl, dh, dl, eh, el, fh, fl, gh, gl, hh, hl];
   for (let i = 0; i < 16; i += 2) {
     const low = (state[i + 1] >>> 0) + (sums[i + 1] >>> 0);
-    state[i] += sums[i] + (low / TWO32 | 0);
+    state[i] += sums[i] + ((low / TWO32) | 0);
     state[i + 1] = low;
   }
 }

@@ -1,13 +1,21 @@
 // Where a model comes from: whatever it is becomes chunks of bytes, in order, never put together.
 
-import { RushlightError, badArgument, describeValue, messageOf, throwIfAborted, unreadableFile } from '../base/errors.js';
+import {
+  RushlightError,
+  badArgument,
+  describeValue,
+  messageOf,
+  throwIfAborted,
+  unreadableFile,
+} from '../base/errors.js';
 import { asPath, builtin, bytesOf, isAddress, tagOf } from '../base/platform.js';
 
 /**
  * @typedef {string | URL | Response | Blob | ReadableStream<Uint8Array> | ArrayBuffer | ArrayBufferView} Source
  *   a URL (in Node also a path), or what holds the bytes
  *
- * @typedef {typeof globalThis extends Record<'fetch', (url: any, init?: infer Init) => any> ? NonNullable<Init> : object} FetchOptions
+ * @typedef {typeof globalThis extends Record<'fetch', (url: any, init?: infer Init) => any> ? NonNullable<Init> :
+ *   object} FetchOptions
  *   RequestInit, where the project's types have it
  *
  * @typedef {object} Opened
@@ -24,12 +32,17 @@ async function* pieces(bytes) {
 }
 
 /**
- * The chunks of a stream; Safari's streams are not iterable. It is read by this from now on: Node ends that of a Response that nobody has any more.
+ * The chunks of a stream; Safari's streams are not iterable. It is read by this from now on: Node ends that of a
+ * Response that nobody has any more.
  * @param {ReadableStream<Uint8Array>} stream @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array, void>}
  */
 export const chunksOf = (stream, signal) => chunksFrom(stream.getReader(), signal);
 
-/** @param {ReadableStreamDefaultReader<Uint8Array>} reader @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array, void>} */
+/**
+ * @param {ReadableStreamDefaultReader<Uint8Array>} reader
+ * @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<Uint8Array, void>}
+ */
 async function* chunksFrom(reader, signal) {
   const stop = () => void reader.cancel(signal?.reason).catch(() => {});
   signal?.addEventListener('abort', stop);
@@ -37,7 +50,8 @@ async function* chunksFrom(reader, signal) {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      if (tagOf(value) !== 'Uint8Array') throw badArgument(`a stream must give Uint8Arrays, got ${describeValue(value)}`);
+      if (tagOf(value) !== 'Uint8Array')
+        throw badArgument(`a stream must give Uint8Arrays, got ${describeValue(value)}`);
       yield value;
     }
   } finally {
@@ -48,7 +62,10 @@ async function* chunksFrom(reader, signal) {
 
 /** @param {string} name @param {unknown} cause */
 export const unreachable = (name, cause) =>
-  new RushlightError('network', `cannot read ${name}: ${cause instanceof Error ? describe(cause) : messageOf(cause)}`, { source: name, cause });
+  new RushlightError('network', `cannot read ${name}: ${cause instanceof Error ? describe(cause) : messageOf(cause)}`, {
+    source: name,
+    cause,
+  });
 
 /** fetch() says "fetch failed" and why in its cause. @param {Error} e */
 const describe = (e) => (e.cause instanceof Error ? `${e.message} (${e.cause.message})` : e.message);
@@ -62,15 +79,29 @@ export function checkResponse(response, name, wanted) {
     const actual = `${response.status} ${response.statusText}`.trim();
     throw new RushlightError('network', `HTTP ${actual} for ${name}`, { source: name, actual: response.status });
   }
-  if (/^text\/html/i.test(response.headers.get('content-type') ?? '')) throw unexpectedFile(name, wanted, 'HTML', 'check the address');
+  if (/^text\/html/i.test(response.headers.get('content-type') ?? ''))
+    throw unexpectedFile(name, wanted, 'HTML', 'check the address');
 }
 
 /** @param {string} name @param {string} wanted @param {string} actual @param {string} help */
 export const unexpectedFile = (name, wanted, actual, help) =>
-  new RushlightError('bad-file', `got ${actual} from ${name} where ${wanted} was expected: ${help}`, { source: name, expected: wanted, actual });
+  new RushlightError('bad-file', `got ${actual} from ${name} where ${wanted} was expected: ${help}`, {
+    source: name,
+    expected: wanted,
+    actual,
+  });
 
-/** Leaves error-hints.js the first bytes, which may be those of another kind of file. @template {Error} E @param {E} e @param {string} name @param {string} wanted @param {Uint8Array} bytes @returns {E} */
-export const withFirstBytes = (e, name, wanted, bytes) => Object.assign(e, { other: { name, wanted, start: bytes.slice(0, 64) } });
+/**
+ * Leaves error-hints.js the first bytes, which may be those of another kind of file.
+ * @template {Error} E
+ * @param {E} e
+ * @param {string} name
+ * @param {string} wanted
+ * @param {Uint8Array} bytes
+ * @returns {E}
+ */
+export const withFirstBytes = (e, name, wanted, bytes) =>
+  Object.assign(e, { other: { name, wanted, start: bytes.slice(0, 64) } });
 
 /** @param {string | URL} url @param {FetchOptions} [init] @param {AbortSignal} [signal] */
 export async function fetchSource(url, init, signal) {
@@ -94,7 +125,10 @@ export async function open(source, { signal, request }) {
     const path = asPath(source);
     if (path !== undefined) {
       const fs = /** @type {typeof import('node:fs')} */ (builtin('node:fs'));
-      return { name: path, chunks: named(() => fs.createReadStream(path, { highWaterMark: PIECE, signal }), path, signal, unreadableFile) };
+      return {
+        name: path,
+        chunks: named(() => fs.createReadStream(path, { highWaterMark: PIECE, signal }), path, signal, unreadableFile),
+      };
     }
     name = String(source);
     source = await fetchSource(source, request, signal);
@@ -117,7 +151,13 @@ export async function open(source, { signal, request }) {
   return { name, chunks: pieces(modelBytes(source)) };
 }
 
-/** The bytes that were given, of whatever realm. @param {any} source @param {string} what is wanted @param {string} others what else it comes from @returns {Uint8Array} */
+/**
+ * The bytes that were given, of whatever realm.
+ * @param {any} source
+ * @param {string} what is wanted
+ * @param {string} others what else it comes from
+ * @returns {Uint8Array}
+ */
 export function bytesFrom(source, what, others) {
   try {
     if (ArrayBuffer.isView(source) || tagOf(source) === 'ArrayBuffer') return bytesOf(source);
@@ -130,7 +170,13 @@ export function bytesFrom(source, what, others) {
 /** A Source that is neither an address nor read by and by. @param {unknown} source @returns {Uint8Array} */
 export const modelBytes = (source) => bytesFrom(source, 'a model', 'Blob, ReadableStream');
 
-/** Names the source of a broken stream. @param {() => AsyncIterable<Uint8Array>} begin @param {string} name @param {AbortSignal} [signal] @param {(name: string, cause: unknown) => Error} [failure] */
+/**
+ * Names the source of a broken stream.
+ * @param {() => AsyncIterable<Uint8Array>} begin
+ * @param {string} name
+ * @param {AbortSignal} [signal]
+ * @param {(name: string, cause: unknown) => Error} [failure]
+ */
 async function* named(begin, name, signal, failure = unreachable) {
   try {
     yield* begin();

@@ -1,17 +1,30 @@
 // Chunks as what load() takes.
 
-/** What load() takes, with these chunks. @param {AsyncGenerator<Uint8Array>} chunks @param {string} name for messages @param {() => void} [stop] */
+/**
+ * What load() takes, with these chunks.
+ * @param {AsyncGenerator<Uint8Array>} chunks
+ * @param {string} name for messages
+ * @param {() => void} [stop]
+ */
 export function asResponse(chunks, name, stop) {
-  const response = new Response(new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await chunks.next();
-      if (done) controller.close();
-      else controller.enqueue(/** @type {any} */ (value));
-    },
-    cancel() {
-      stop?.();
-      return chunks.return(undefined).then(() => {}, () => {});
-    },
-  }, { highWaterMark: 0 }));
+  const response = new Response(
+    new ReadableStream(
+      {
+        async pull(controller) {
+          const { done, value } = await chunks.next();
+          if (done) controller.close();
+          else controller.enqueue(/** @type {any} */ (value));
+        },
+        cancel() {
+          stop?.();
+          return chunks.return(undefined).then(
+            () => {},
+            () => {},
+          );
+        },
+      },
+      { highWaterMark: 0 },
+    ),
+  );
   return Object.defineProperty(response, 'url', { value: name });
 }

@@ -5,27 +5,37 @@ import { builtin, packageFile } from '../base/platform.js';
 import { checkResponse, fetchSource } from '../source/source.js';
 
 /**
- * Where a worker's script lies if no bundler has taken the package apart, and whether this file is a copy, as Vite 5 to 7 serve it
+ * Where a worker's script lies if no bundler has taken the package apart, and whether this file is a copy, as Vite 5 to
+ * 7 serve it
  * from node_modules/.vite.
  * @param {'worker' | 'thread'} name of the script
  */
 export function scriptAddress(name) {
-  const url = new URL('../../wasm/rushlight-simd.wasm', import.meta.url), wasm = packageFile(url); // no more than a path, as Turbopack makes it
-  return { script: new URL(`../src/worker/${name}.js`, new URL(wasm, globalThis.location?.href)), copied: wasm !== url.href };
+  // No more than a path, as Turbopack makes it
+  const url = new URL('../../wasm/rushlight-simd.wasm', import.meta.url),
+    wasm = packageFile(url);
+  return {
+    script: new URL(`../src/worker/${name}.js`, new URL(wasm, globalThis.location?.href)),
+    copied: wasm !== url.href,
+  };
 }
 
 /**
  * A worker of Node, or of a page.
  * @param {'worker' | 'thread'} name of the script
- * @param {() => Worker} bundled makes it by the literal `new Worker(new URL(..., import.meta.url), { type: 'module' })`, which bundlers look for
+ * @param {() => Worker} bundled makes it by the literal `new Worker(new URL(..., import.meta.url), { type: 'module'
+ *   })`, which bundlers look for
  * @returns {any}
  */
 export function startWorker(name, bundled) {
-  const node = builtin('node:worker_threads'), type = 'module', { script, copied } = scriptAddress(name);
+  const node = builtin('node:worker_threads'),
+    type = 'module',
+    { script, copied } = scriptAddress(name);
   if (node) return new node.Worker(script, { execArgv: [] });
   const begin = () => (copied ? new Worker(script, { type }) : bundled());
   // One of another origin than the page, as no worker may be; what one imports may be.
-  const imported = () => new Worker(URL.createObjectURL(new Blob([`import "${script}"`], { type: 'text/javascript' })), { type });
+  const imported = () =>
+    new Worker(URL.createObjectURL(new Blob([`import "${script}"`], { type: 'text/javascript' })), { type });
   try {
     return trusted(begin);
   } catch (e) {
@@ -34,7 +44,10 @@ export function startWorker(name, bundled) {
   }
 }
 
-/** The policy that lets scripts of this package be workers where a page wants Trusted Types. @type {{ createScriptURL(url: string): any } | undefined} */
+/**
+ * The policy that lets scripts of this package be workers where a page wants Trusted Types.
+ * @type {{ createScriptURL(url: string): any } | undefined}
+ */
 let policy;
 
 /**
@@ -51,21 +64,30 @@ function trusted(make) {
 }
 
 /**
- * The address is only seen by `Worker`: bundlers look for that name and put their own address there. So, for this one call, the name is of a
+ * The address is only seen by `Worker`: bundlers look for that name and put their own address there. So, for this one
+ * call, the name is of a
  * class that has the address trusted.
  * @param {() => Worker} make
  */
 function withPolicy(make) {
   const { Worker, trustedTypes } = /** @type {any} */ (globalThis);
   try {
-    policy ??= /** @type {NonNullable<typeof policy>} */ (trustedTypes.createPolicy('rushlight', { createScriptURL: String }));
+    policy ??= /** @type {NonNullable<typeof policy>} */ (
+      trustedTypes.createPolicy('rushlight', { createScriptURL: String })
+    );
   } catch (cause) {
-    throw new RushlightError('unsupported', `this page wants Trusted Types: its Content-Security-Policy has to allow the policy, trusted-types rushlight (${messageOf(cause)})`, { cause });
+    throw new RushlightError(
+      'unsupported',
+      `this page wants Trusted Types: its Content-Security-Policy has to allow the policy, trusted-types rushlight (${messageOf(cause)})`,
+      { cause },
+    );
   }
   const trust = policy;
   /** @type {any} */ (globalThis).Worker = class extends Worker {
     /** @param {string | URL} url @param {WorkerOptions} options */
-    constructor(url, options) { super(trust.createScriptURL(String(url)), options); }
+    constructor(url, options) {
+      super(trust.createScriptURL(String(url)), options);
+    }
   };
   try {
     return make();
@@ -76,7 +98,10 @@ function withPolicy(make) {
 
 /**
  * Listens to a worker of a page, or of Node.
- * @param {any} worker @param {(message: any) => void} take @param {(e: Error) => void} fail @param {() => void} lose a message that came cannot be read
+ * @param {any} worker
+ * @param {(message: any) => void} take
+ * @param {(e: Error) => void} fail
+ * @param {() => void} lose a message that came cannot be read
  * @returns {any} the worker
  */
 export function listen(worker, take, fail, lose) {
@@ -102,8 +127,16 @@ export function listen(worker, take, fail, lose) {
  * @returns {Promise<Error>}
  */
 export async function startFailure(name, cause) {
-  const { script: { href }, copied } = scriptAddress(name);
+  const {
+    script: { href },
+    copied,
+  } = scriptAddress(name);
   // Of what a bundler made the address is not known.
   if (!copied && !/^http.*\/start-worker\.js/.test(String(import.meta.url))) return cause;
-  return fetchSource(href).then((r) => checkResponse(r, href, 'a script')).then(() => cause, (e) => e);
+  return fetchSource(href)
+    .then((r) => checkResponse(r, href, 'a script'))
+    .then(
+      () => cause,
+      (e) => e,
+    );
 }

@@ -1,6 +1,13 @@
 // The host of a model that lives in a worker. Each call is a message, whose reply has the same id.
 
-import { RushlightError, badArgument, callbackFailed, messageOf, throwIfAborted, rejectOnAbort } from '../base/errors.js';
+import {
+  RushlightError,
+  badArgument,
+  callbackFailed,
+  messageOf,
+  throwIfAborted,
+  rejectOnAbort,
+} from '../base/errors.js';
 import { headersOf } from '../source/download.js';
 import { addHint, cloneError } from '../engine/error-hints.js';
 import { buffersIn } from './transferables.js';
@@ -17,17 +24,22 @@ import { listen, startWorker, scriptAddress, startFailure } from './start-worker
  * @typedef {import('../engine/host.js').Form} Form
  * @typedef {import('../base/types.js').InputValue} InputValue
  *
- * @typedef {{ backend: import('../engine/runtime.js').Backend, description: import('../engine/engine.js').Description, text: string, graph: string }} Loaded
- * @typedef {{ code: string, message: string, op?: string, input?: string, expected?: unknown, actual?: unknown, source?: string, cause?: unknown, thrown?: number }} Failure
+ * @typedef {{ backend: import('../engine/runtime.js').Backend, description: import('../engine/engine.js').Description,
+ *   text: string, graph: string }} Loaded
+ * @typedef {{ code: string, message: string, op?: string, input?: string, expected?: unknown, actual?: unknown,
+ *   source?: string, cause?: unknown, thrown?: number }} Failure
  *   thrown: the call of a function of `ops` whose error is the cause
  */
 
-/** How long a run may go on after its abort before its worker is ended; ten times that where it hears of it in any case. */
+/**
+ * How long a run may go on after its abort before its worker is ended; ten times that where it hears of it in any case.
+ */
 const GRACE_MS = 1000;
 
 /** A worker of Node, or of a page. */
 function start() {
-  if (!builtin('node:worker_threads') && typeof Worker === 'undefined') throw new RushlightError('unsupported', 'there are no workers here: leave out the option `worker`');
+  if (!builtin('node:worker_threads') && typeof Worker === 'undefined')
+    throw new RushlightError('unsupported', 'there are no workers here: leave out the option `worker`');
   try {
     return startWorker('worker', () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }));
   } catch (cause) {
@@ -35,16 +47,34 @@ function start() {
   }
 }
 
-const HELP = 'It is src/worker/worker.js of this package, with the files that it imports: see "With a bundler" in README.md there; a model also loads without `worker`';
+const HELP =
+  'It is src/worker/worker.js of this package, with the files that it imports: see "With a bundler" in README.md there; a model also loads without `worker`';
 
-/** The error of a worker that did not start. @param {Error} cause @param {string} [directive] of the page's policy that was violated meanwhile */
+/**
+ * The error of a worker that did not start.
+ * @param {Error} cause
+ * @param {string} [directive] of the page's policy that was violated meanwhile
+ */
 async function notStarted(cause, directive) {
   if (directive) {
-    return new RushlightError('unsupported', `the worker did not start: the page's Content-Security-Policy forbids it (${directive}). Allow worker-src 'self', and blob: where this package comes from another origin; or load without \`worker\``, { cause });
+    return new RushlightError(
+      'unsupported',
+      `the worker did not start: the page's Content-Security-Policy forbids it (${directive}). Allow worker-src 'self', and blob: where this package comes from another origin; or load without \`worker\``,
+      { cause },
+    );
   }
-  const found = addHint(await startFailure('worker', cause)), { message } = found;
-  const code = found instanceof RushlightError ? found.code : cause.message.startsWith('Cannot find module') ? 'unreadable' : 'internal';
-  return new RushlightError(code, `the worker did not start: ${message}. ${HELP}`, { source: scriptAddress('worker').script.href, cause });
+  const found = addHint(await startFailure('worker', cause)),
+    { message } = found;
+  const code =
+    found instanceof RushlightError
+      ? found.code
+      : cause.message.startsWith('Cannot find module')
+        ? 'unreadable'
+        : 'internal';
+  return new RushlightError(code, `the worker did not start: ${message}. ${HELP}`, {
+    source: scriptAddress('worker').script.href,
+    cause,
+  });
 }
 
 /** @implements {Host} */
@@ -66,40 +96,97 @@ class WorkerClient {
     this.onProgress = options.onProgress;
     const worker = start();
     /** @type {string | undefined} */ let directive;
-    /** @type {any} */ (globalThis.document ?? globalThis).addEventListener?.('securitypolicyviolation', (/** @type {SecurityPolicyViolationEvent} */ e) => { directive ??= e.effectiveDirective; }, { signal: this.#started.signal });
-    this.#worker = listen(worker, (m) => {
-      this.#started.abort();
-      this.#take(m);
-    }, async (e) => {
-      const { aborted } = this.#started.signal;
-      this.#fail(aborted ? new RushlightError('internal', `the worker failed: ${e.message}`, { cause: e }) : await notStarted(e, directive));
-    }, () => {
-      this.#worker.postMessage({ lost: true });
-      this.#lose();
-    });
+    /** @type {any} */ (globalThis.document ?? globalThis).addEventListener?.(
+      'securitypolicyviolation',
+      (/** @type {SecurityPolicyViolationEvent} */ e) => {
+        directive ??= e.effectiveDirective;
+      },
+      { signal: this.#started.signal },
+    );
+    this.#worker = listen(
+      worker,
+      (m) => {
+        this.#started.abort();
+        this.#take(m);
+      },
+      async (e) => {
+        const { aborted } = this.#started.signal;
+        this.#fail(
+          aborted
+            ? new RushlightError('internal', `the worker failed: ${e.message}`, { cause: e })
+            : await notStarted(e, directive),
+        );
+      },
+      () => {
+        this.#worker.postMessage({ lost: true });
+        this.#lose();
+      },
+    );
   }
 
-  get alive() { return !this.#end; }
-  get flag() { return this.#flag; }
-  get backend() { return this.loaded.backend; }
-  get description() { return this.loaded.description; }
-  describeText() { return this.loaded.text; }
-  graphText() { return this.loaded.graph; }
+  get alive() {
+    return !this.#end;
+  }
+  get flag() {
+    return this.#flag;
+  }
+  get backend() {
+    return this.loaded.backend;
+  }
+  get description() {
+    return this.loaded.description;
+  }
+  describeText() {
+    return this.loaded.text;
+  }
+  graphText() {
+    return this.loaded.graph;
+  }
 
-  /** @param {number} index @param {readonly InputValue[]} args @param {Form} form @param {boolean} yields @param {AbortSignal} [signal] @param {boolean} [transferred] */
-  run(index, args, form, yields, signal, transferred) { return this.ask('run', [index, args, form, yields], signal, transferred ? [...buffersIn(args)] : []); }
-  memory() { return this.ask('memory'); }
-  reset() { return this.ask('reset'); }
+  /**
+   * @param {number} index
+   * @param {readonly InputValue[]} args
+   * @param {Form} form
+   * @param {boolean} yields
+   * @param {AbortSignal} [signal]
+   * @param {boolean} [transferred]
+   */
+  run(index, args, form, yields, signal, transferred) {
+    return this.ask('run', [index, args, form, yields], signal, transferred ? [...buffersIn(args)] : []);
+  }
+  memory() {
+    return this.ask('memory');
+  }
+  reset() {
+    return this.ask('reset');
+  }
   /** @param {bigint} seed */
-  manualSeed(seed) { return this.ask('manualSeed', [seed]); }
-  state() { return this.ask('state'); }
+  manualSeed(seed) {
+    return this.ask('manualSeed', [seed]);
+  }
+  state() {
+    return this.ask('state');
+  }
   /** @param {Record<string, unknown>} values */
-  setState(values) { return this.ask('setState', [values]); }
+  setState(values) {
+    return this.ask('setState', [values]);
+  }
   /** @param {number} index @param {readonly InputValue[]} args */
-  begin(index, args) { return this.ask('begin', [index, args]); }
-  async diagnostics() { return new WorkerDiagnostics(this); }
+  begin(index, args) {
+    return this.ask('begin', [index, args]);
+  }
+  async diagnostics() {
+    return new WorkerDiagnostics(this);
+  }
 
-  /** Sends a call and awaits its reply. @param {string} name @param {unknown[]} [args] @param {AbortSignal} [signal] @param {ArrayBuffer[]} [transfer] @returns {Promise<any>} */
+  /**
+   * Sends a call and awaits its reply.
+   * @param {string} name
+   * @param {unknown[]} [args]
+   * @param {AbortSignal} [signal]
+   * @param {ArrayBuffer[]} [transfer]
+   * @returns {Promise<any>}
+   */
   async ask(name, args = [], signal, transfer = []) {
     if (this.#end) throw new RushlightError('disposed', this.#end.message, { cause: this.#end });
     throwIfAborted(signal, name);
@@ -107,15 +194,30 @@ class WorkerClient {
     if (this.#flag) Atomics.store(this.#flag, 0, 0);
     /** @type {any} */ let timer;
     const end = () => {
-      this.#waiting.get(id)?.reject(new RushlightError('aborted', 'the run was aborted and did not stop: its worker was ended, and the model is gone. Load it again', { cause: signal?.reason }));
-      this.#fail(new RushlightError('disposed', 'the model is gone: its worker was ended, since a run did not stop after its abort. Load it again'));
+      this.#waiting
+        .get(id)
+        ?.reject(
+          new RushlightError(
+            'aborted',
+            'the run was aborted and did not stop: its worker was ended, and the model is gone. Load it again',
+            { cause: signal?.reason },
+          ),
+        );
+      this.#fail(
+        new RushlightError(
+          'disposed',
+          'the model is gone: its worker was ended, since a run did not stop after its abort. Load it again',
+        ),
+      );
     };
     const stop = () => {
       if (this.#flag) Atomics.store(this.#flag, 0, 1);
       this.#worker.postMessage({ abort: id });
       // Twice half the time: a page that was busy itself gets the answer that waits.
       const half = GRACE_MS * (this.#flag ? 5 : 0.5);
-      timer = setTimeout(() => { timer = setTimeout(end, half); }, half);
+      timer = setTimeout(() => {
+        timer = setTimeout(end, half);
+      }, half);
     };
     try {
       return await new Promise((resolve, reject) => {
@@ -129,7 +231,10 @@ class WorkerClient {
         signal?.addEventListener('abort', stop);
       });
     } catch (e) {
-      if (signal?.aborted && e instanceof RushlightError && /^(aborted|interrupted)$/.test(e.code)) throw new RushlightError('aborted', e.code === 'aborted' ? e.message : 'the run was aborted', { cause: signal.reason });
+      if (signal?.aborted && e instanceof RushlightError && /^(aborted|interrupted)$/.test(e.code))
+        throw new RushlightError('aborted', e.code === 'aborted' ? e.message : 'the run was aborted', {
+          cause: signal.reason,
+        });
       throw e;
     } finally {
       signal?.removeEventListener('abort', stop);
@@ -144,8 +249,14 @@ class WorkerClient {
 
   /** Why arguments cannot be sent: of a method those that have names. @param {unknown} cause @param {unknown[]} args */
   #unsent(cause, args) {
-    const at = args.findIndex(Array.isArray), method = this.loaded?.description.methods[/** @type {any} */ (args[at - 1])];
-    if (method) return cloneError(cause, method.inputs.map((p) => p.name), /** @type {any} */ (args[at]));
+    const at = args.findIndex(Array.isArray),
+      method = this.loaded?.description.methods[/** @type {any} */ (args[at - 1])];
+    if (method)
+      return cloneError(
+        cause,
+        method.inputs.map((p) => p.name),
+        /** @type {any} */ (args[at]),
+      );
     return badArgument(`a value cannot be sent to the worker: ${messageOf(cause)}`, { cause });
   }
 
@@ -157,9 +268,14 @@ class WorkerClient {
     return this;
   }
 
-  /** Tells `onProgress`, once it has done with what it was told before. @param {import('../api/load.js').Progress} progress */
+  /**
+   * Tells `onProgress`, once it has done with what it was told before.
+   * @param {import('../api/load.js').Progress} progress
+   */
   #tell(progress) {
-    this.#told = this.#told.then(() => this.alive && this.onProgress?.(progress)).catch((e) => this.#fail(callbackFailed('onProgress', e)));
+    this.#told = this.#told
+      .then(() => this.alive && this.onProgress?.(progress))
+      .catch((e) => this.#fail(callbackFailed('onProgress', e)));
   }
 
   /** @param {any} m */
@@ -177,10 +293,16 @@ class WorkerClient {
 
   /** A message could not be read on its way: nobody will answer. */
   #lose() {
-    for (const { reject } of this.#waiting.values()) reject(badArgument('a value was lost between the page and its worker: it is nested too deeply, or cannot be shared'));
+    for (const { reject } of this.#waiting.values())
+      reject(
+        badArgument('a value was lost between the page and its worker: it is nested too deeply, or cannot be shared'),
+      );
   }
 
-  /** Runs a function of `ops` here, where the user wrote it. @param {{ op: string, call: number, args: unknown[] }} m */
+  /**
+   * Runs a function of `ops` here, where the user wrote it.
+   * @param {{ op: string, call: number, args: unknown[] }} m
+   */
   async #compute({ op, call, args }) {
     try {
       const value = await this.ops.call(op, args);
@@ -196,11 +318,14 @@ class WorkerClient {
   #fail(e) {
     this.#end ??= e;
     this.#started.abort();
-    for (const { reject } of this.#waiting.values()) reject(new RushlightError(e.code, e.message, e)); // one for each caller
+    // One for each caller
+    for (const { reject } of this.#waiting.values()) reject(new RushlightError(e.code, e.message, e));
     void this.#worker.terminate();
   }
 
-  destroy() { if (this.alive) this.#fail(new RushlightError('disposed', 'the model was disposed during a call')); }
+  destroy() {
+    if (this.alive) this.#fail(new RushlightError('disposed', 'the model was disposed during a call'));
+  }
 }
 
 /** @implements {Diagnostics} */
@@ -208,20 +333,38 @@ class WorkerDiagnostics {
   #client;
 
   /** @param {WorkerClient} client */
-  constructor(client) { this.#client = client; }
+  constructor(client) {
+    this.#client = client;
+  }
 
-  verify() { return this.#client.ask('verify'); }
+  verify() {
+    return this.#client.ask('verify');
+  }
   /** @param {number} test */
-  diff(test) { return this.#client.ask('diff', [test]); }
+  diff(test) {
+    return this.#client.ask('diff', [test]);
+  }
   /** @param {number} index @param {readonly InputValue[]} args @param {number} runs @param {AbortSignal} [signal] */
-  profile(index, args, runs, signal) { return this.#client.ask('profile', [index, args, runs], signal); }
+  profile(index, args, runs, signal) {
+    return this.#client.ask('profile', [index, args, runs], signal);
+  }
   /** @param {boolean} withArgs */
-  next(withArgs) { return this.#client.ask('next', [withArgs]); }
-  step() { return this.#client.ask('step'); }
+  next(withArgs) {
+    return this.#client.ask('next', [withArgs]);
+  }
+  step() {
+    return this.#client.ask('step');
+  }
   /** @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types */
-  put(how, values, types) { return this.#client.ask('put', [how, values, types]); }
-  result() { return this.#client.ask('result'); }
-  end() { return this.#client.ask('end'); }
+  put(how, values, types) {
+    return this.#client.ask('put', [how, values, types]);
+  }
+  result() {
+    return this.#client.ask('result');
+  }
+  end() {
+    return this.#client.ask('end');
+  }
 }
 
 /** An address that means the same in the worker. @param {string | URL} url */
@@ -234,7 +377,11 @@ function absolute(url) {
   }
 }
 
-/** What can be sent in place of a source, and what messages call it where that does not say. @param {any} source @returns {Promise<{ sent: unknown, name?: string }>} */
+/**
+ * What can be sent in place of a source, and what messages call it where that does not say.
+ * @param {any} source
+ * @returns {Promise<{ sent: unknown, name?: string }>}
+ */
 async function portable(source) {
   if (isAddress(source)) return { sent: absolute(source) };
   const tag = tagOf(source) ?? '';
@@ -254,13 +401,17 @@ async function portable(source) {
 async function portableBinary(wasm) {
   if (isAddress(wasm)) return absolute(wasm);
   if (tagOf(wasm) !== 'Response') return wasm;
-  return wasm.arrayBuffer().catch((/** @type {unknown} */ cause) => { throw badArgument(`load: wasm: ${messageOf(cause)}`, { cause }); });
+  return wasm.arrayBuffer().catch((/** @type {unknown} */ cause) => {
+    throw badArgument(`load: wasm: ${messageOf(cause)}`, { cause });
+  });
 }
 
 /** @param {any} wasm @returns {Promise<unknown>} */
 async function portableWasm(wasm) {
   if (wasm?.constructor !== Object) return portableBinary(wasm);
-  return Object.fromEntries(await Promise.all(Object.entries(wasm).map(async ([name, one]) => [name, await portableBinary(one)])));
+  return Object.fromEntries(
+    await Promise.all(Object.entries(wasm).map(async ([name, one]) => [name, await portableBinary(one)])),
+  );
 }
 
 /**
@@ -274,7 +425,12 @@ export async function loadInWorker(source, options) {
   const client = new WorkerClient(options);
   const loaded = async () => {
     const plain = {
-      backend, threads: options.threads, cache: options.cache, integrity: options.integrity, limits: options.limits, wasm: await portableWasm(options.wasm),
+      backend,
+      threads: options.threads,
+      cache: options.cache,
+      integrity: options.integrity,
+      limits: options.limits,
+      wasm: await portableWasm(options.wasm),
       request: request && { ...request, signal: undefined, headers: [...headersOf(request)] },
     };
     const ops = [...client.ops].map(([name, { schema }]) => [name, schema]);

@@ -1,6 +1,7 @@
 // The script of the worker that holds a model. worker-client.js starts it and sends it calls.
 
-// It imports nothing that leads back to it, and nothing at run time: bundlers make one file of it, and one of the threads' script.
+// It imports nothing that leads back to it, and nothing at run time: bundlers make one file of it, and one of the
+// threads' script.
 
 import { RushlightError, badArgument, describeValue, messageOf } from '../base/errors.js';
 import { addHint } from '../engine/error-hints.js';
@@ -27,9 +28,20 @@ let last = 0;
 
 /** An error, to be sent. @param {any} e @returns {import('./worker-client.js').Failure} */
 function pack(e) {
-  const { code, message, op, input, expected, actual, source, cause } = e instanceof RushlightError ? e : /** @type {any} */ ({ code: 'internal', message: messageOf(e), cause: e });
+  const { code, message, op, input, expected, actual, source, cause } =
+    e instanceof RushlightError ? e : /** @type {any} */ ({ code: 'internal', message: messageOf(e), cause: e });
   const thrown = /** @type {any} */ (cause)?.thrown;
-  return { code, message, op, input, expected, actual, source, thrown, cause: thrown === undefined && cause instanceof Error ? cause : undefined };
+  return {
+    code,
+    message,
+    op,
+    input,
+    expected,
+    actual,
+    source,
+    thrown,
+    cause: thrown === undefined && cause instanceof Error ? cause : undefined,
+  };
 }
 
 /** Sends an error; without what belongs to it where that cannot be cloned. @param {number} id @param {unknown} e */
@@ -43,33 +55,52 @@ function fail(id, e) {
 }
 
 /** Fails what waits for an answer that could not be read. */
-const lose = () => { for (const take of [...calls.values()]) take({ thrown: 'its result was lost on the way to the worker' }); };
+const lose = () => {
+  for (const take of [...calls.values()]) take({ thrown: 'its result was lost on the way to the worker' });
+};
 
 /** @param {any} message @param {unknown} given what it gives away */
 const send = (message, given) => port.postMessage(message, [...buffersIn(given)]);
 
 /** A function that lets the other side compute an operator. @param {string} op */
-const ask = (op) => (/** @type {any[]} */ ...args) => new Promise((resolve, reject) => {
-  const call = ++last;
-  calls.set(call, (reply) => {
-    calls.delete(call);
-    if (reply.thrown !== undefined) return reject(Object.assign(new Error(reply.thrown), { thrown: call }));
-    // The engine looks at its own arguments for what was written into them.
-    args.forEach((arg, i) => { if (arg?.data) arg.data = reply.args?.[i]?.data; });
-    resolve(reply.value);
-  });
-  send({ op, call, args }, args);
-});
+const ask =
+  (op) =>
+  (/** @type {any[]} */ ...args) =>
+    new Promise((resolve, reject) => {
+      const call = ++last;
+      calls.set(call, (reply) => {
+        calls.delete(call);
+        if (reply.thrown !== undefined) return reject(Object.assign(new Error(reply.thrown), { thrown: call }));
+        // The engine looks at its own arguments for what was written into them.
+        args.forEach((arg, i) => {
+          if (arg?.data) arg.data = reply.args?.[i]?.data;
+        });
+        resolve(reply.value);
+      });
+      send({ op, call, args }, args);
+    });
 
-/** @param {any} source @param {any} options @param {[string, string][]} schemas @param {boolean} progress @param {Int32Array} [flag] what the page sets while a call shall end @returns {Promise<import('./worker-client.js').Loaded>} */
+/**
+ * @param {any} source
+ * @param {any} options
+ * @param {[string, string][]} schemas
+ * @param {boolean} progress
+ * @param {Int32Array} [flag] what the page sets while a call shall end
+ * @returns {Promise<import('./worker-client.js').Loaded>}
+ */
 async function load(source, options, schemas, progress, flag) {
   if (options.name) Object.defineProperty(source, 'name', { value: options.name });
   try {
-    host = await loadLocal(await cachedSource(source, options), {
-      ...options, interrupted: flag && (() => Atomics.load(flag, 0)),
-      ops: Object.fromEntries(schemas.map(([name, schema]) => [name, { schema, run: ask(name) }])),
-      onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,
-    }, { diagnostics: async () => diagnostics, ops: async () => ops, threads: async () => threads });
+    host = await loadLocal(
+      await cachedSource(source, options),
+      {
+        ...options,
+        interrupted: flag && (() => Atomics.load(flag, 0)),
+        ops: Object.fromEntries(schemas.map(([name, schema]) => [name, { schema, run: ask(name) }])),
+        onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,
+      },
+      { diagnostics: async () => diagnostics, ops: async () => ops, threads: async () => threads },
+    );
   } catch (e) {
     throw addHint(e, options.wasm);
   }
@@ -82,7 +113,8 @@ async function answer(call, args) {
   const diagnostic = DIAGNOSTIC_CALLS.includes(call);
   if (!diagnostic && !HOST_CALLS.includes(call)) throw badArgument(`the worker has no call ${describeValue(call)}`);
   // The first number goes to C as it is, and the engine is destroyed where the wasm throws.
-  if (call !== 'manualSeed' && typeof args[0] === 'bigint') throw badArgument('the index of a method or test must be a number, got a BigInt');
+  if (call !== 'manualSeed' && typeof args[0] === 'bigint')
+    throw badArgument('the index of a method or test must be a number, got a BigInt');
   return (diagnostic ? await host.diagnostics() : host)[call](...args);
 }
 

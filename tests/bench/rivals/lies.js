@@ -1,6 +1,9 @@
 // Inputs as graph.py's graphs take them: pictures NHWC, integers of 32 bits.
 
-/** @param {{ name: string, shape: number[], dtype: string, image: boolean }[]} wanted @param {Record<string, any>} inputs */
+/**
+ * @param {{ name: string, shape: number[], dtype: string, image: boolean }[]} wanted
+ * @param {Record<string, any>} inputs
+ */
 export function lying(wanted, inputs) {
   return wanted.map(({ name, shape, dtype, image }) => {
     const { data, shape: given } = inputs[name];

@@ -11,11 +11,17 @@ export async function open({ threads }) {
   return {
     /** @param {Uint8Array} bytes @param {any} about @param {Record<string, any>} inputs */
     async load(bytes, about, inputs) {
-      await loadLiteRt(new URL('./node_modules/@litertjs/core/wasm/', import.meta.url).pathname, { threads: threads > 1 });
+      await loadLiteRt(new URL('./node_modules/@litertjs/core/wasm/', import.meta.url).pathname, {
+        threads: threads > 1,
+      });
       const model = await loadAndCompile(bytes, { accelerator: 'wasm', cpuOptions: { numThreads: threads } });
       const given = lying(about.graph.inputs, inputs);
-      const order = model.getInputDetails().map((/** @type {any} */ one) => given.find(({ name }) => name === one.name));
-      const answer = model.getOutputDetails().findIndex((/** @type {any} */ one) => one.name === about.graph.outputs[0]);
+      const order = model
+        .getInputDetails()
+        .map((/** @type {any} */ one) => given.find(({ name }) => name === one.name));
+      const answer = model
+        .getOutputDetails()
+        .findIndex((/** @type {any} */ one) => one.name === about.graph.outputs[0]);
       return {
         run: async () => {
           const tensors = order.map((one) => new Tensor(one.data, one.shape));

@@ -12,7 +12,9 @@ export async function open({ threads }) {
       const session = await InferenceSession.create(bytes, { executionProviders: ['wasm'] });
       return {
         run: async () => {
-          const feeds = Object.fromEntries(Object.entries(inputs).map(([name, { dtype, data, shape }]) => [name, new Tensor(dtype, data, shape)]));
+          const feeds = Object.fromEntries(
+            Object.entries(inputs).map(([name, { dtype, data, shape }]) => [name, new Tensor(dtype, data, shape)]),
+          );
           return (await session.run(feeds, [about.output]))[about.output].data;
         },
       };

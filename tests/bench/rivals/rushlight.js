@@ -17,7 +17,8 @@ export async function open({ threads, backend }) {
           const least = new Map();
           for (let i = 0; i < 3; i++) {
             for (const row of await model.profile(inputs, { runs: 5 })) {
-              const key = `${row.method} ${row.instr}`, ms = row.ms / 5;
+              const key = `${row.method} ${row.instr}`,
+                ms = row.ms / 5;
               if (!(least.get(key)?.ms <= ms)) least.set(key, { ...row, calls: row.calls / 5, ms });
             }
           }

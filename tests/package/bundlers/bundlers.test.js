@@ -1,4 +1,5 @@
-// The package in more of the tools that people have: each builds a project, and its page runs the model, in a worker too.
+// The package in more of the tools that people have: each builds a project, and its page runs the model, in a worker
+// too.
 
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,8 +27,17 @@ after(async () => {
 
 /** Checks the page of a folder. @param {string} dir */
 const folder = (dir) => checkFolder(chrome, dir, `${models.url}/digits.rush`);
-/** What a server answers that checks the model itself, without a worker and with one. @param {string} url @param {string} [more] of the query */
-const asked = (url, more = '') => Promise.all(['', '&worker=1'].map(async (worker) => (await fetch(`${url}?model=${models.url}/digits.rush${worker}${more}`)).json()));
+/**
+ * What a server answers that checks the model itself, without a worker and with one.
+ * @param {string} url
+ * @param {string} [more] of the query
+ */
+const asked = (url, more = '') =>
+  Promise.all(
+    ['', '&worker=1'].map(async (worker) =>
+      (await fetch(`${url}?model=${models.url}/digits.rush${worker}${more}`)).json(),
+    ),
+  );
 
 /** Checks the page that a server serves. @param {string} dir @param {string[]} command @param {number} [threads] */
 async function checkServer(dir, command, threads) {
@@ -43,7 +53,8 @@ for (const vite of ['vite5', 'vite6', 'vite']) {
   });
   const serves = [...bin(`${vite}/bin/vite.js`), '--port', '0'];
   test(`${vite}: the page that it serves`, () => checkServer(shop.project(`${vite}-dev`), serves));
-  test(`${vite}: the page that it serves with the headers for threads`, () => checkServer(shop.project(`${vite}-threads`, 'vite'), serves, 2));
+  test(`${vite}: the page that it serves with the headers for threads`, () =>
+    checkServer(shop.project(`${vite}-threads`, 'vite'), serves, 2));
 }
 
 test('rspack', async () => {
@@ -59,7 +70,8 @@ test('parcel', async () => {
 });
 
 test('rollup with the plugin takes the wasm and the worker along', async () => {
-  const dir = shop.project('rollup'), page = join(dir, 'index.html');
+  const dir = shop.project('rollup'),
+    page = join(dir, 'index.html');
   run(dir, [...bin('rollup/dist/bin/rollup'), '--config']);
   rmSync(join(dir, 'node_modules'), { recursive: true });
   writeFileSync(page, readFileSync(page, 'utf8').replace('./page.js', './dist/page.js'));
@@ -67,14 +79,16 @@ test('rollup with the plugin takes the wasm and the worker along', async () => {
 });
 
 test('rollup, which leaves the package whole', async () => {
-  const dir = shop.project('rollup-external', 'importmap'), page = join(dir, 'index.html');
+  const dir = shop.project('rollup-external', 'importmap'),
+    page = join(dir, 'index.html');
   run(dir, [...bin('rollup/dist/bin/rollup'), 'page.js', '--format', 'es', '--external', 'rushlight', '--dir', 'dist']);
   writeFileSync(page, readFileSync(page, 'utf8').replace('./page.js', './dist/page.js'));
   await folder(dir);
 });
 
 test('next: a page, a worker of its own, a route handler', async () => {
-  const dir = shop.project('next'), next = bin('next/dist/bin/next');
+  const dir = shop.project('next'),
+    next = bin('next/dist/bin/next');
   run(dir, [...next, 'build'], { NEXT_TELEMETRY_DISABLED: '1' });
   const { url, close } = await begin(dir, [...next, 'start', '-p', '0']);
   try {
@@ -88,7 +102,11 @@ test('next: a page, a worker of its own, a route handler', async () => {
 });
 
 test('workerd, by wrangler', async () => {
-  const { url, close } = await begin(shop.project('wrangler'), [...bin('wrangler/bin/wrangler.js'), 'dev', '--port', '0', '--ip', '127.0.0.1'], { CI: 'true', WRANGLER_SEND_METRICS: 'false' });
+  const { url, close } = await begin(
+    shop.project('wrangler'),
+    [...bin('wrangler/bin/wrangler.js'), 'dev', '--port', '0', '--ip', '127.0.0.1'],
+    { CI: 'true', WRANGLER_SEND_METRICS: 'false' },
+  );
   try {
     const [here, inWorker] = await asked(url);
     answers([here, here]);
@@ -99,5 +117,10 @@ test('workerd, by wrangler', async () => {
 });
 
 for (const environment of ['node', 'jsdom']) {
-  test(`vitest, ${environment}`, () => run(shop.project(`vitest-${environment}`, 'vitest'), [...bin('vitest/vitest.mjs'), 'run', '--environment', environment, '--testTimeout', '300000'], { MODEL: shop.model, CI: 'true' }));
+  test(`vitest, ${environment}`, () =>
+    run(
+      shop.project(`vitest-${environment}`, 'vitest'),
+      [...bin('vitest/vitest.mjs'), 'run', '--environment', environment, '--testTimeout', '300000'],
+      { MODEL: shop.model, CI: 'true' },
+    ));
 }

@@ -2,15 +2,41 @@
 import { fileURLToPath } from 'node:url';
 
 const pages = {
-  'Get started': [['Start', '/'], ['Export a model', '/export'], ['Run a model', '/run'], ['A complete page', '/page'], ['TypeScript', '/typescript']],
-  'In a page': [['Pictures and sound', '/media'], ['Worker', '/worker'], ['Threads', '/threads'], ['Download once', '/cache'], ['Bundlers', '/bundlers'], ['Memory', '/memory'], ['A smaller wasm', '/slim'], ['Errors', '/errors']],
-  'More of PyTorch': [['Sizes', '/sizes'], ['Text, token by token', '/generate'], ['Custom operators', '/operators'], ['Check the answers', '/right'], ['Values', '/values'], ['Look inside', '/inspect']],
-  Migration: [['onnxruntime-web', '/from-onnxruntime-web'], ['transformers.js', '/from-transformers-js'], ['Questions', '/questions']],
+  'Get started': [
+    ['Start', '/'],
+    ['Export a model', '/export'],
+    ['Run a model', '/run'],
+    ['A complete page', '/page'],
+    ['TypeScript', '/typescript'],
+  ],
+  'In a page': [
+    ['Pictures and sound', '/media'],
+    ['Worker', '/worker'],
+    ['Threads', '/threads'],
+    ['Download once', '/cache'],
+    ['Bundlers', '/bundlers'],
+    ['Memory', '/memory'],
+    ['A smaller wasm', '/slim'],
+    ['Errors', '/errors'],
+  ],
+  'More of PyTorch': [
+    ['Sizes', '/sizes'],
+    ['Text, token by token', '/generate'],
+    ['Custom operators', '/operators'],
+    ['Check the answers', '/right'],
+    ['Values', '/values'],
+    ['Look inside', '/inspect'],
+  ],
+  Migration: [
+    ['onnxruntime-web', '/from-onnxruntime-web'],
+    ['transformers.js', '/from-transformers-js'],
+    ['Questions', '/questions'],
+  ],
 };
 
 export default {
   title: 'Rushlight',
-  description: 'PyTorch models in the browser and in Node, with PyTorch\'s semantics.',
+  description: "PyTorch models in the browser and in Node, with PyTorch's semantics.",
   base: '/build/docs/guide/', // its place in ./dev serve
   outDir: fileURLToPath(new URL('../../../build/docs/guide', import.meta.url)),
   cacheDir: fileURLToPath(new URL('../../../build/guide-cache', import.meta.url)),
@@ -18,8 +44,14 @@ export default {
   ignoreDeadLinks: [/^https?:\/\/localhost/],
   markdown: { theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } },
   themeConfig: {
-    sidebar: Object.entries(pages).map(([text, items]) => ({ text, items: items.map(([name, link]) => ({ text: name, link })) })),
-    nav: [{ text: 'Reference', link: '../', target: '_self', noIcon: true }, { text: 'Demos', link: '../../../demo/', target: '_self', noIcon: true }],
+    sidebar: Object.entries(pages).map(([text, items]) => ({
+      text,
+      items: items.map(([name, link]) => ({ text: name, link })),
+    })),
+    nav: [
+      { text: 'Reference', link: '../', target: '_self', noIcon: true },
+      { text: 'Demos', link: '../../../demo/', target: '_self', noIcon: true },
+    ],
     search: { provider: 'local' },
     outline: false,
     aside: false,

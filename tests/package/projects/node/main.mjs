@@ -1,7 +1,9 @@
 import { check } from './check.js';
 
 let workers = 0;
-process.on('worker', () => { workers++; });
+process.on('worker', () => {
+  workers++;
+});
 const reports = [await check(process.argv[2], false), await check(process.argv[2], true)];
 const began = workers;
 const threads = [await check(process.argv[2], false, 2), await check(process.argv[2], true, 2)];

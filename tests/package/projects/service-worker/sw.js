@@ -5,7 +5,10 @@ addEventListener('install', () => skipWaiting());
 addEventListener('activate', (event) => event.waitUntil(clients.claim()));
 addEventListener('message', async ({ data: { model, worker }, ports: [port] }) => {
   try {
-    const scale = await load(model, { worker, ops: { 'my_ops::scale': (x, by) => ({ ...x, data: x.data.map((v) => v * by) }) } });
+    const scale = await load(model, {
+      worker,
+      ops: { 'my_ops::scale': (x, by) => ({ ...x, data: x.data.map((v) => v * by) }) },
+    });
     port.postMessage([...(await scale.run({ x: new Float32Array([1, 2, 3]) })).y.data]);
   } catch (e) {
     port.postMessage(`${e.code}: ${e.message}`);

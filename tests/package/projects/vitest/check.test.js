@@ -8,7 +8,13 @@ test.each([false, true])('a model runs, in a worker: %s', async (worker) => {
 });
 
 test.each([false, true])('a model runs on two threads, in a worker: %s', async (worker) => {
-  expect(await check(process.env.MODEL, worker, 2)).toEqual({ passed: true, compared: 20, shape: '3,10', threads: 2, reason: '2 threads: asked for' });
+  expect(await check(process.env.MODEL, worker, 2)).toEqual({
+    passed: true,
+    compared: 20,
+    shape: '3,10',
+    threads: 2,
+    reason: '2 threads: asked for',
+  });
 });
 
 test('bytes of this realm are taken', async () => {
