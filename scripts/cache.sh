@@ -13,6 +13,7 @@
 #   $RUSH_CACHE/plot-KEY       Matplotlib                        (tests/bench/requirements.txt)
 #   $RUSH_CACHE/coverage-KEY   coverage.py                       (tests/coverage/requirements.txt)
 #   $RUSH_CACHE/ruff-KEY       ruff                              (tests/lint/requirements.txt)
+#   $RUSH_CACHE/lint-KEY       Prettier and ESLint               (tests/lint/package-lock.json)
 #   $RUSH_CACHE/tidy-KEY       clang-tidy                        (tests/analysis/requirements.txt)
 #   $RUSH_CACHE/analysis       what clang-tidy found nothing in  (tests/analysis/run.py has the keys)
 #   $RUSH_CACHE/zoo-KEY        timm and transformers             (tests/zoo/requirements.txt)
@@ -206,6 +207,10 @@ install_pypi() { # REQUIREMENTS DIR.part
   python3 -m pip install --target "$2" --no-deps --no-compile --only-binary=:all: --require-hashes -r "$TOP/$1"
 }
 ensure_coverage() { ensure_pypi coverage tests/coverage/requirements.txt "installing coverage.py"; }
+# Prettier and ESLint, for JavaScript.
+ensure_js_lint() {
+  ensure_packages "$RUSH_CACHE/lint-$(key_of <"$TOP/tests/lint/package-lock.json")" tests/lint
+}
 # Sets RUSH_RUFF, which looks at Python.
 ensure_ruff() {
   local PYPI

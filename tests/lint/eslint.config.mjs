@@ -1,0 +1,34 @@
+// What `./dev test lint` asks of JavaScript. TypeScript finds undefined names and types that do not fit (tests/types).
+import js from '@eslint/js';
+import jsdoc from 'eslint-plugin-jsdoc';
+
+export default [
+  { ignores: ['build', 'js/cjs', 'js/types', '**/node_modules'] },
+  { languageOptions: { parserOptions: { ecmaFeatures: { jsx: true } } } },
+  {
+    ...js.configs.recommended,
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      ...js.configs.recommended.rules,
+      'no-undef': 'off',
+      'no-control-regex': 'off', // terminals and file formats have control characters
+      'no-empty': ['error', { allowEmptyCatch: true }],
+      'no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrors: 'none', ignoreRestSiblings: true },
+      ],
+      'max-len': [
+        'error',
+        { code: 120, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true, ignoreUrls: true },
+      ],
+      'no-var': 'error',
+      'prefer-const': ['error', { destructuring: 'all' }],
+    },
+  },
+  {
+    files: ['js/src/**/*.js', 'js/bin/**/*.js'],
+    plugins: { jsdoc },
+    // `any` in a JSDoc comment. eslint-suppressions.json has the number that each file may have, which only falls.
+    rules: { 'jsdoc/reject-any-type': 'error' },
+  },
+];
