@@ -42,8 +42,8 @@ static rush_status check_images(rush_call *c, const rush_tensor *rois, int64_t i
 
 /* Sets *rois to the contiguous regions, and allocates the results [K, channels, height, width].
  * Result 0 has the input's dtype; an optional result 1 has dtype int32. */
-static rush_status open(rush_call *c, rush_rois *r, rush_tensor **rois, rush_tensor **out,
-                        rush_tensor **second) {
+static rush_status read_operands(rush_call *c, rush_rois *r, rush_tensor **rois, rush_tensor **out,
+                                 rush_tensor **second) {
   const rush_tensor *x = arg_tensor(c, 0);
   *r = (rush_rois){.ctx = c->ctx,
                    .by_place = rush_kind_of(c) == RUSH_ROI_BY_PLACE,
@@ -80,7 +80,7 @@ static void put_channels(const rush_rois *r, rush_tensor *to) {
 RUSH_OP(roi_align) {
   rush_rois r;
   rush_tensor *rois, *out, *channels;
-  RUSH_TRY(open(c, &r, &rois, &out, &channels));
+  RUSH_TRY(read_operands(c, &r, &rois, &out, &channels));
   const rush_tensor *x = arg_tensor(c, 0);
   r.sampling = arg_int(c, 5);
   r.aligned = !r.by_place && arg_bool(c, 6);
@@ -96,7 +96,7 @@ RUSH_OP(roi_align) {
 RUSH_OP(roi_pool) {
   rush_rois r;
   rush_tensor *rois, *out, *from;
-  RUSH_TRY(open(c, &r, &rois, &out, &from));
+  RUSH_TRY(read_operands(c, &r, &rois, &out, &from));
   const rush_tensor *x = arg_tensor(c, 0);
   if (r.by_place) put_channels(&r, from);
   if (out->numel == 0) return RUSH_OK;
