@@ -1,5 +1,5 @@
-# Gives the target `cmocka`: the machine's library, or for wasm, and where all that runs has to be compiled for
-# MemorySanitizer, its one source file compiled here.
+# Defines the target `cmocka`: the machine's library. For wasm and for MemorySanitizer, which needs all code to be
+# instrumented, it compiles cmocka's one source file.
 if(EMSCRIPTEN OR RUSH_MEMORY_SANITIZER)
   set(RUSH_CMOCKA_SOURCE "" CACHE PATH "cmocka's source, for C tests as wasm")
   if(NOT EXISTS "${RUSH_CMOCKA_SOURCE}/src/cmocka.c")

@@ -1,5 +1,5 @@
 # `cmake --install BUILD --prefix DIR`: the runtime as a CMake package, with the tool and the TorchScript class.
-# RushlightConfig.cmake.in says what find_package(Rushlight) gives. A wasm build is a package of its own.
+# RushlightConfig.cmake.in documents find_package(Rushlight). A wasm build is a package of its own.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

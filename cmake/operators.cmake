@@ -1,6 +1,6 @@
-# rushlight_add_operators(TARGET FILE.c...): a build of the runtime that has operators of your own (rushlight/op.h), which one
-# of the files names in RUSH_LINK_OPS. Natively TARGET is a program or library of yours; with Emscripten it is a wasm
-# module that is made here, TARGET.wasm, for load(url, { wasm }).
+# rushlight_add_operators(TARGET FILE.c...) builds a runtime with operators of your own (rushlight/op.h). One of the
+# files names them in RUSH_LINK_OPS. Natively, TARGET is your program or library. With Emscripten, the function makes the wasm
+# module TARGET.wasm for load(url, { wasm }).
 function(rushlight_add_operators target)
   if(EMSCRIPTEN AND NOT TARGET ${target})
     rushlight_wasm_module(${target})

@@ -1,7 +1,7 @@
-# rushlight_c_test(NAME SOURCE... [KERNELS] [TIMEOUT seconds]): a cmocka program that ctest runs,
-# natively and (in Node) as wasm. It may include the runtime's internal headers as "base/base.h";
-# with KERNELS XNNPACK's too. Files are found through RUSH_TEST_DIR (the source's folder) and
-# RUSH_BUILD_DIR.
+# rushlight_c_test(NAME SOURCE... [KERNELS] [TIMEOUT seconds]) defines a cmocka program that ctest
+# runs natively or, as wasm, in Node. It may include the runtime's internal headers as "base/base.h",
+# and with KERNELS also those of XNNPACK. RUSH_TEST_DIR is the folder of the source, and
+# RUSH_BUILD_DIR is the build folder.
 include(cmocka)
 function(rushlight_c_test name)
   cmake_parse_arguments(arg "KERNELS" "TIMEOUT" "" ${ARGN})
@@ -17,7 +17,7 @@ function(rushlight_c_test name)
   endif()
   target_compile_definitions(${name} PRIVATE RUSH_TEST_DIR="${CMAKE_CURRENT_SOURCE_DIR}"
                              RUSH_BUILD_DIR="${CMAKE_BINARY_DIR}")
-  # assert() is the test's business in every build.
+  # Tests use assert() in every build.
   target_compile_options(${name} PRIVATE -UNDEBUG)
   rushlight_warnings(${name})
   if(EMSCRIPTEN)

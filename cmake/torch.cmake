@@ -1,8 +1,8 @@
-# Gives the target `rush_torch`: libtorch with its headers and flags, as find_package(Torch) finds it. Sets
-# TORCH_INSTALL_PREFIX, TORCH_CXX_FLAGS, RUSH_TORCH_VERSION, and the C++ standard that its headers want.
+# Defines the target `rush_torch`: libtorch with its headers and flags, as find_package(Torch) finds it. Sets
+# TORCH_INSTALL_PREFIX, TORCH_CXX_FLAGS, RUSH_TORCH_VERSION, and the C++ standard that its headers need.
 #
-# find_package(Torch) stops where a torch with CUDA was installed by pip and there is no CUDA toolkit,
-# though nothing of ours needs one. Then headers and libraries are named here by hand.
+# find_package(Torch) fails if pip installed a torch with CUDA and there is no CUDA toolkit, although
+# Rushlight needs none. This file then names headers and libraries by hand.
 set(RUSH_TORCH_ROOT "" CACHE PATH "the folder of a pip-installed torch; found from CMAKE_PREFIX_PATH")
 set(pip_torch ${RUSH_TORCH_ROOT})
 foreach(prefix ${CMAKE_PREFIX_PATH})
@@ -27,7 +27,7 @@ if(by_hand)
   target_include_directories(rush_torch SYSTEM INTERFACE ${torch_includes})
   target_link_libraries(rush_torch INTERFACE -Wl,--no-as-needed ${pip_torch}/lib/libtorch.so
     ${pip_torch}/lib/libtorch_cpu.so ${pip_torch}/lib/libc10.so -Wl,--as-needed)
-  # CUDA's own libraries stand in other packages, where torch finds them when it is loaded.
+  # CUDA's own libraries are in other packages. Torch finds them when it is loaded.
   target_link_options(rush_torch INTERFACE -Wl,--allow-shlib-undefined)
   set(TORCH_CXX_FLAGS "")
   if(EXISTS ${pip_torch}/share/cmake/Torch/TorchConfig.cmake)

@@ -1,9 +1,9 @@
-# Emscripten's flags for everything here, and rushlight_wasm_test(TARGET): those of a program that Node runs as a test.
+# Sets Emscripten's flags for all targets. rushlight_wasm_test(TARGET) sets those of a program that Node runs as a test.
 if(NOT EMSCRIPTEN)
   return()
 endif()
 
-# memcpy and memset are instructions; without this they are JavaScript calls from 512 bytes up.
+# This makes memcpy and memset instructions. Otherwise they are JavaScript calls from 512 bytes up.
 set(RUSH_WASM_FLAGS -msimd128 -mbulk-memory)
 if(RUSH_SIMD STREQUAL "relaxed")
   list(APPEND RUSH_WASM_FLAGS -mrelaxed-simd)

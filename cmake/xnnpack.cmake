@@ -1,6 +1,6 @@
-# Gives the target `xnnpack`: the archive, and its public and internal headers. Only
+# Defines the target `xnnpack`: the archive, and its public and internal headers. Only
 # wasm/src/kernels may link it.
-# Where neither is given: what ./dev compiled or unpacked last.
+# The default is the XNNPACK that ./dev compiled or unpacked last.
 if(NOT RUSH_XNNPACK_DIR AND NOT RUSH_XNNPACK_SOURCE)
   set(cache "$ENV{RUSH_CACHE}")
   if(NOT cache AND DEFINED ENV{XDG_CACHE_HOME})
@@ -53,7 +53,7 @@ else()
     "XNNPACK is not found: use ./dev build, or give -DRUSH_XNNPACK_SOURCE=DIR (cmake/xnnpack/README.md)")
 endif()
 
-# What xnn_config.c may name: elsewhere than on x86-64, and for sanitizers, kernels are plain C.
+# xnn_config.c may name these kernels. Sanitizers, and processors other than x86-64, use plain C.
 if(NOT EMSCRIPTEN AND NOT RUSH_SANITIZE AND NOT RUSH_MEMORY_SANITIZER AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   target_compile_definitions(xnnpack INTERFACE RUSH_XNN_X86)
 endif()

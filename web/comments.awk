@@ -1,4 +1,4 @@
-# Rushlight's comments are plain ones. This shows them to Doxygen, whose input filter it is, as its own.
+# Doxygen's input filter: turns Rushlight's plain comments into Doxygen's form.
 
 FNR == 1 { print "/** @file"; sub(/^\/\* /, " * ") }
 

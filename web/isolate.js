@@ -2,9 +2,8 @@
 //
 //   <script src="isolate.js"></script>
 //
-// In the page it installs itself as a service worker, and loads the page once more; as the service worker it adds the
-// headers to everything that comes through it. What comes from other origins needs CORS or Cross-Origin-Resource-Policy
-// then.
+// In the page, the script installs itself as a service worker and reloads the page. As a service worker, it adds the
+// headers to every response. Resources from other origins then need CORS or Cross-Origin-Resource-Policy.
 
 (() => {
   const HEADERS = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };

@@ -155,7 +155,8 @@ static rush_status write_back(widening *w, const rush_schema *schema, const rush
   return RUSH_OK;
 }
 
-/* dtype= of an in-place form is the dtype of what it writes. The operator compares the wide ones. */
+/* dtype= of an in-place form must be the dtype of the written tensor. The operator compares the
+ * wide ones. */
 static rush_status check_dtype(const rush_call *c, const rush_value *dtype) {
   RUSH_CHECK(
       c->ctx,
