@@ -1,6 +1,6 @@
 /**
- * PyTorch models in the browser and in Node. Importing this does nothing yet; `load()` does. Everything else comes from
- * the `Model` that it gives.
+ * Runs PyTorch models in browsers and in Node. `load()` returns a `Model`, whose methods run it. Importing this module
+ * has no side effects.
  * @module rushlight
  */
 

@@ -1,7 +1,7 @@
 /**
- * Models that are kept on this machine: in a page the browser's storage for this site, in Node a folder. `load(url, {
- * cache: 'auto' })`
- * uses it; this module says what is there, and is for service workers, which cannot import what load() would.
+ * The models that are stored on this device: in a page the browser's storage for this site, in Node a folder.
+ * `load(url, { cache: 'auto' })` stores them. This module lists and removes them. A service worker, which cannot import
+ * modules at run time, uses cached().
  * @module rushlight/cache
  */
 
@@ -21,40 +21,36 @@ import { openStore } from '../source/cache-store.js';
 import { isPlainObject } from '../engine/values.js';
 
 /**
- * @typedef {object} CachedOptions what cached() may be told
- * @property {'auto' | (string & {}) | false} [cache] the name of a cache; 'auto', the default, is the one called
- *   "models". In Node also
- *   the path of a folder
- * @property {string} [integrity] digests of which the bytes must have one: "sha256-BASE64", sha384 or sha512, several
- *   with spaces
- *   between; of different kinds the strongest counts
- * @property {import('../source/source.js').FetchOptions | undefined} [request] for fetch(): headers, credentials and so
- *   on
+ * @typedef {object} CachedOptions options of cached()
+ * @property {'auto' | (string & {}) | false} [cache] the name of a cache, or in Node the path of a folder. The default
+ *   'auto' is the cache "models"
+ * @property {string} [integrity] digests "sha256-BASE64", sha384 or sha512, separated by spaces. The bytes must have
+ *   one of the strongest kind
+ * @property {import('../source/source.js').FetchOptions | undefined} [request] options of fetch(), such as headers and
+ *   credentials
  * @property {AbortSignal} [signal] stops the download
- * @property {number} [retries] how often in a row without a new byte a broken download is tried again (5)
- * @property {(ms: number) => Promise<unknown>} [wait] how it waits before that; by default with a timer: 0.5 s, 1 s, 2
- *   s and so on
+ * @property {number} [retries] the number of attempts in a row without a new byte; 5 by default
+ * @property {(ms: number) => Promise<unknown>} [wait] waits before the next attempt; by default a timer of 0.5 s, 1 s,
+ *   2 s and so on
  *
- * @typedef {object} CacheOptions which cache
+ * @typedef {object} CacheOptions the choice of a cache
  * @property {'auto' | (string & {})} [cache] the name of the cache, as for load()
  *
- * @typedef {object} CachedModel a model that is kept, or the part of it that has come
- * @property {string} url where it came from
- * @property {number} bytes of the file
- * @property {number} kept bytes that are here: all of them, or what came of a download that broke off, and goes on from
- *   there
- * @property {string} etag the server's name for this version; "" where it gave none
- * @property {string[]} integrity digests that it was found to have
+ * @typedef {object} CachedModel a stored model, or the stored part of it
+ * @property {string} url its address
+ * @property {number} bytes the size of the file
+ * @property {number} kept the bytes that are stored. After an interrupted download there are fewer than `bytes`
+ * @property {string} etag the server's name for this version; "" if the server sent none
+ * @property {string[]} integrity digests that the bytes have
  */
 
 /**
- * A source for load() and plan() that keeps what it gives, as load()'s options `cache` and `integrity` do:
+ * Returns a source for load() and plan() that stores the model, as load()'s options `cache` and `integrity` do:
  * `load(await cached(url))`.
  * @param {import('../source/source.js').Source} source a URL; anything else is only checked for `integrity`
  * @param {CachedOptions} [options]
  * @returns {Promise<import('../source/source.js').Source>} to be used once
- * @throws {RushlightError} as load() for what does not arrive; `bad-file` comes at the end of bytes whose digest is
- *   another
+ * @throws {RushlightError} as load(). If the digest differs, the source ends with `bad-file`
  */
 export function cached(source, options = {}) {
   return withCallerStack(async () => {
@@ -94,9 +90,9 @@ const inStore = (options, otherwise, use) =>
 const every = async (store) => [...(await records(store)), ...(await records(store, 'part'))];
 
 /**
- * What is kept. Of a model of which a new version is on its way both are listed.
+ * Lists the stored models. While a new version of a model arrives, the list has both versions.
  * @param {CacheOptions} [options]
- * @returns {Promise<CachedModel[]>} empty where nothing can be kept
+ * @returns {Promise<CachedModel[]>} empty if this place has no storage
  */
 export function list(options = {}) {
   const of = (/** @type {import('../source/cached-source.js').Kept} */ { url, bytes, pieces, etag, integrity }) => ({
@@ -112,7 +108,7 @@ export function list(options = {}) {
 }
 
 /**
- * How many bytes are kept. What files have in common counts once.
+ * Returns the number of stored bytes. Pieces that files share count once.
  * @param {CacheOptions} [options]
  * @returns {Promise<number>}
  */

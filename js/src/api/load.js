@@ -16,34 +16,28 @@ import { isPlainObject } from '../engine/values.js';
  * @typedef {import('../source/source.js').Source} Source
  * @typedef {import('../engine/engine.js').Description} Description
  *
- * @typedef {object} LoadOptions what load() and plan() may be told
- * @property {AbortSignal} [signal] stops loading at any moment and frees what it took
- * @property {(progress: Progress) => unknown} [onProgress] called after each chunk that has arrived; a promise that it
- *   returns is awaited, and what it
- *   throws ends the load, with the code `callback`
- * @property {import('../engine/runtime.js').WasmOption} [wasm] the wasm binary, where it does not lie beside this
- *   package
- * @property {'auto' | import('../engine/runtime.js').BackendName} [backend] which binary; by default relaxed where the
- *   engine has it
- * @property {'auto' | number} [threads] how many compute, of as many as the machine has where it is 'auto'; a page has
- *   to be cross-origin isolated. By default one
- * @property {import('../engine/ops.js').Ops} [ops] operators of the model that JavaScript computes, by name
- * @property {boolean} [worker] the model lives in a worker of its own, so that runs do not stop the page
- * @property {Limits} [limits] what the model may use
- * @property {'auto' | (string & {}) | false} [cache] keeps the model on this machine, in the cache of that name ('auto'
- *   is one): see rushlight/cache
- * @property {string} [integrity] digests of which the bytes must have one, as for scripts: "sha256-BASE64", sha384 or
- *   sha512
- * @property {import('../source/source.js').FetchOptions | undefined} [request] for fetch(): headers, credentials and so
- *   on
+ * @typedef {object} LoadOptions options of load() and plan()
+ * @property {AbortSignal} [signal] stops loading at any moment and frees the memory
+ * @property {(progress: Progress) => unknown} [onProgress] is called after each chunk. A returned promise is awaited.
+ *   If the function throws, the load fails with the code `callback`
+ * @property {import('../engine/runtime.js').WasmOption} [wasm] the wasm binary, if it is not beside this package
+ * @property {'auto' | import('../engine/runtime.js').BackendName} [backend] the binary; the default is the best one
+ *   that the engine supports
+ * @property {'auto' | number} [threads] the number of threads; one by default. A page must be cross-origin isolated
+ * @property {import('../engine/ops.js').Ops} [ops] functions that compute operators of the model, by name
+ * @property {boolean} [worker] runs the model in a worker of its own, so that runs do not block the page
+ * @property {Limits} [limits] limits of memory and steps
+ * @property {'auto' | (string & {}) | false} [cache] stores the model on this device, in the cache of this name; see
+ *   rushlight/cache
+ * @property {string} [integrity] digests as for scripts: "sha256-BASE64", sha384 or sha512. The bytes must have one
+ * @property {import('../source/source.js').FetchOptions | undefined} [request] options of fetch(), such as headers and
+ *   credentials
  *
- * @typedef {object} Limits what a model may use; without them as much memory as wasm has, 4 GiB, and any number of
- *   steps
- * @property {number} [bytes] of memory; what needs more fails with the code "out-of-memory"
- * @property {number} [steps] instructions of one run; more of them, a loop that does not end, and it fails with the
- *   code "interrupted"
+ * @typedef {object} Limits limits of a model. By default it may use all 4 GiB of wasm memory and any number of steps
+ * @property {number} [bytes] bytes of memory. A model that needs more fails with the code "out-of-memory"
+ * @property {number} [steps] instructions of one run. A longer run fails with the code "interrupted"
  *
- * @typedef {object} Progress of a download
+ * @typedef {object} Progress the progress of a download
  * @property {number} loaded bytes that have arrived
  * @property {number | null} total bytes of the file; null until its header has arrived
  */
@@ -100,7 +94,7 @@ async function throwWithHint(cause, { wasm }) {
  *   methods, as `npx rushlight types` writes them
  * @param {Source} source a URL (in Node also a path), Response, Blob, ReadableStream or bytes
  * @param {LoadOptions} [options]
- * @returns {Promise<Model<M>>} yours to dispose()
+ * @returns {Promise<Model<M>>} a model; call dispose() to free its memory
  * @throws {RushlightError} `network`, `truncated`, `bad-file`, `unsupported` (all missing operators are named),
  *   `out-of-memory`, `aborted` or `bad-argument`
  */
@@ -126,9 +120,8 @@ export function load(source, options = {}) {
 }
 
 /**
- * Reads only a file's head: what the model takes and gives, its operators, those that this runtime
- * lacks, and how large it is. The download stops there; of a URL only the first MiB is asked for, where the server
- * gives parts.
+ * Reads only the head of a file: inputs, outputs, operators, the operators that this runtime lacks, and sizes. The
+ * download then stops. If the server supports ranges, only the first MiB is requested.
  * @param {Source} source as for load()
  * @param {LoadOptions} [options] without `threads`, `ops`, `worker`, `cache` and `integrity`
  * @returns {Promise<Description>}

@@ -23,80 +23,73 @@ import { isPlainObject, isTensorObject, throwMismatch } from '../engine/values.j
  * @typedef {import('../base/types.js').Port} Port
  * @typedef {import('../base/types.js').Value} Value
  *
- * @typedef {object} RunOptions of a run
- * @property {string} [method] "forward" if the model has it, else its first one
- * @property {AbortSignal} [signal] stops the run; the model stays usable, but where it lives in a worker and the run
- *   does not stop within
- *   a second: then the worker is ended and the model gone
- * @property {boolean} [yield] whether the event loop gets a turn meanwhile, at least every 16 ms, as scheduler.yield()
- *   gives it; by default
- *   it does: within an operator where the engine has JavaScript Promise Integration (`'Suspending' in WebAssembly`),
- *   else between two
- *   operators. With false a run keeps its thread to the end, and no signal is heard
- * @property {ArrayBuffer[]} [transfer] buffers of the inputs that are handed over, as postMessage() does it: nothing is
- *   copied to keep
- *   them, and they are empty afterwards
+ * @typedef {object} RunOptions options of one run
+ * @property {string} [method] the method to run; the default is "forward", or the first method
+ * @property {AbortSignal} [signal] stops the run. The model stays usable, unless it runs in a worker and does not stop
+ *   within a second: then the worker is ended and the model is disposed
+ * @property {boolean} [yield] whether the run yields to the event loop at least every 16 ms; true by default. It yields
+ *   within an operator if the engine has JavaScript Promise Integration (`'Suspending' in WebAssembly`), and otherwise
+ *   between two operators. With false, the run keeps its thread and sees no signal
+ * @property {ArrayBuffer[]} [transfer] buffers of the inputs to move instead of copying, as postMessage() does. They
+ *   are empty afterwards
  *
- * @typedef {object} TorchTexts PyTorch's own texts about a module, as its `.graph`, `.code` and print() give them
- * @property {string} [graph] what `.graph` gives
- * @property {string} [code] what `.code` gives
- * @property {string} [tree] what print(module) gives
+ * @typedef {object} TorchTexts PyTorch's own texts about a module
+ * @property {string} [graph] the text of `.graph`
+ * @property {string} [code] the text of `.code`
+ * @property {string} [tree] the output of print(module)
  *
- * @typedef {object} VerifyTest what came of one test vector
- * @property {number} index which one
- * @property {boolean} passed whether the answer is close to PyTorch's as torch.allclose means it, NaN equal to NaN, or
- *   as near as PyTorch's to what the program
- *   gives in float64, as far as the file knows that
- * @property {string} [code] why not: an ErrorCode
- * @property {string} [message] where they differ, or what failed
- * @property {number} maxAbs greatest difference to PyTorch's answer
- * @property {number} maxRel the same relative to PyTorch's answer, of numbers above a thousandth of the greatest of
- *   their tensor
- * @property {number} compared how many numbers were compared
- * @property {Distances} [float64] of the tensor or number that is furthest from what the program gives in float64;
- *   where the file knows that
+ * @typedef {object} VerifyTest the result of one test vector
+ * @property {number} index its number, from 0
+ * @property {boolean} passed whether the answer is close to PyTorch's by torch.allclose with equal_nan, or as near to
+ *   float64's answer as PyTorch's answer is, if the file has float64's
+ * @property {string} [code] the reason of a failure: an ErrorCode
+ * @property {string} [message] the first difference, or the error
+ * @property {number} maxAbs the greatest difference from PyTorch's answer
+ * @property {number} maxRel the greatest relative difference, over elements that are larger than a thousandth of the
+ *   greatest element of their tensor
+ * @property {number} compared the number of compared elements
+ * @property {Distances} [float64] the distances of the tensor that is furthest from float64's answer, if the file has
+ *   float64's
  *
- * @typedef {object} Distances how far answers are from what the program gives in float64, and from each other
+ * @typedef {object} Distances distances between PyTorch's answer, this answer and float64's answer
  * @property {Distance} pytorch from PyTorch's answer to float64's
- * @property {Distance} rushlight from this one to float64's
- * @property {Distance} difference from this one to PyTorch's
+ * @property {Distance} rushlight from this answer to float64's
+ * @property {Distance} difference from this answer to PyTorch's
  *
- * @typedef {object} Distance between two answers
- * @property {number} max the greatest difference of elements, in units of the greatest element
- * @property {number} l2 the root of the sum of squares of the differences, in units of that of the elements
+ * @typedef {object} Distance the distance between two answers
+ * @property {number} max the greatest difference, in units of the greatest element
+ * @property {number} l2 the L2 norm of the difference, in units of the L2 norm of the answer
  *
  * @typedef {object} Divergence the first value that differs from PyTorch's
- * @property {import('./graph.js').Node} node whose value it is
- * @property {number} iteration of the innermost loop, counted from 0
- * @property {string} message where it is and how it differs
- * @property {string} source the Python file and line, "" where unknown
+ * @property {import('./graph.js').Node} node the node of this value
+ * @property {number} iteration the iteration of the innermost loop, from 0
+ * @property {string} message the place and the difference
+ * @property {string} source the Python file and line; "" if it is unknown
  *
- * @typedef {object} DiffReport what came of a comparison with PyTorch's run, operator by operator
+ * @typedef {object} DiffReport the result of a comparison with PyTorch's run, operator by operator
  * @property {boolean} agrees whether all values agree
- * @property {number} compared how many runs of operators, and of whole branches and loops, agree, up to the first that
- *   does not
- * @property {number} unpaired how many have no counterpart in PyTorch's graph
- * @property {number} maxAbs greatest difference in what agrees
- * @property {number} maxRel the same relative to PyTorch's values, as in VerifyTest
- * @property {Divergence | null} first where the two runs diverge
+ * @property {number} compared the number of operators, whole branches and loops that agree, up to the first difference
+ * @property {number} unpaired the number of operators without a counterpart in PyTorch's graph
+ * @property {number} maxAbs the greatest difference among the values that agree
+ * @property {number} maxRel the greatest relative difference among them, as in VerifyTest
+ * @property {Divergence | null} first the first difference
  *
- * @typedef {object} Memory in bytes
- * @property {number} live what the runtime holds now
- * @property {number} peak the most it ever held
+ * @typedef {object} Memory numbers of bytes
+ * @property {number} live bytes that the runtime holds now
+ * @property {number} peak the most bytes that it ever held
  * @property {number} heap the size of its wasm memory
  *
- * @typedef {object} VerifyReport what came of the file's test vectors
- * @property {boolean} passed whether there are test vectors and all of them gave PyTorch's answer
- * @property {VerifyTest[]} tests one for each vector
+ * @typedef {object} VerifyReport the results of the file's test vectors
+ * @property {boolean} passed whether there are test vectors and all of them passed
+ * @property {VerifyTest[]} tests one result for each vector
  */
 
 /** The number of models that were not disposed. */
 export let liveModels = 0;
 
 /**
- * A loaded model: the program, its weights, and the attributes that it changes. Made by `load()`. Calls are promises,
- * done one
- * after the other; what they throw is a RushlightError.
+ * A loaded model: the program, its weights, and the attributes that it changes. `load()` makes it. Calls return
+ * promises and run one after the other. They reject with a RushlightError.
  * @template {import('../base/types.js').ModelTypes} [M=import('../base/types.js').AnyModel]
  * @hideconstructor
  */
@@ -115,7 +108,7 @@ export class Model {
     this.#lazy = lazy;
     this.#description = host.description;
     liveModels++;
-    /** Which wasm binary runs the model, and why that one. */
+    /** The wasm binary that runs the model, and the reason for this choice. */
     this.backend = host.backend;
   }
 
@@ -132,12 +125,12 @@ export class Model {
     return this.#method(undefined).method.outputs;
   }
 
-  /** What the file says about itself, as plain data. @returns {Description} */
+  /** The contents of the file as plain data. @returns {Description} */
   describe() {
     return structuredClone(this.#description);
   }
 
-  /** The same for people. */
+  /** The contents of the file as text. */
   describeText() {
     return this.#alive().describeText();
   }
@@ -147,7 +140,7 @@ export class Model {
     return (this.#json ??= JSON.parse(this.#alive().graphText()));
   }
 
-  /** The program that runs, by method: to walk, or to print with String(). @returns {Record<string, Graph>} */
+  /** The program of each method, by name. String() prints it. @returns {Record<string, Graph>} */
   get graphs() {
     const json = this.#program();
     return (this.#graphs ??= Object.fromEntries(
@@ -158,13 +151,13 @@ export class Model {
     ));
   }
 
-  /** That of `forward`, or of the first method. @returns {Graph} */
+  /** The program of `forward`, or of the first method. @returns {Graph} */
   get graph() {
     return /** @type {Graph} */ (this.graphs[this.#method(undefined).method.name]);
   }
 
   /**
-   * PyTorch's own texts, by the path of the submodule ("" is the whole). Empty where the file was exported without.
+   * PyTorch's own texts, by the path of the submodule ("" is the whole model). Empty if the file has none.
    * @returns {Record<string, TorchTexts>}
    */
   get torch() {
@@ -175,7 +168,7 @@ export class Model {
     return Object.fromEntries(modules); // (a module may be called __proto__)
   }
 
-  /** PyTorch's `.code` of the whole model; "" where the file was exported without. */
+  /** PyTorch's `.code` of the whole model; "" if the file has none. */
   get code() {
     return this.torch['']?.code ?? '';
   }
@@ -254,14 +247,13 @@ export class Model {
   }
 
   /**
-   * Runs a method on named inputs. They are taken as they are when this is called, and never written to; the results
-   * belong to the caller.
+   * Runs a method on named inputs. It copies the inputs before it returns and never writes to them. The results belong
+   * to the caller.
    * @template {Extract<keyof M, string>} [K=import('../base/types.js').DefaultMethod<M>]
    * @template {keyof M[K]['outputs']} [O=keyof M[K]['outputs']]
    * @param {M[K]['inputs']} inputs
-   * @param {RunOptions & { method?: K, outputs?: readonly O[] }} [options] outputs: names of those that are wanted; the
-   *   others are not
-   *   copied out of the model's memory
+   * @param {RunOptions & { method?: K, outputs?: readonly O[] }} [options] outputs: the names of the outputs to
+   *   return; the others are not copied out of the model's memory
    * @returns {Promise<Pick<M[K]['outputs'], O>>} a Tensor (or other value) for each output
    * @throws {RushlightError} `bad-argument`, `model-raised`, `unsupported`, `operator`, `out-of-memory`, `aborted` or
    *   `disposed`
@@ -285,7 +277,7 @@ export class Model {
   }
 
   /**
-   * Calls a method as in PyTorch: positional arguments, and the result in its own structure.
+   * Calls a method as in PyTorch, with positional arguments. The result has PyTorch's structure.
    * @template {Extract<keyof M, string>} K
    * @param {K} method @param {M[K]['args']} args
    * @returns {Promise<M[K]['result']>} a Tensor, number, boolean, string, null; an array for a list or tuple; a Map for
@@ -300,9 +292,8 @@ export class Model {
   }
 
   /**
-   * Begins a run that goes on instruction by instruction, for tools; `rushlight/fx` is built on it. Other calls of the
-   * model wait
-   * until its end().
+   * Begins a run that executes instruction by instruction, for tools such as `rushlight/fx`. Other calls of the model
+   * wait until its end().
    * @template {Extract<keyof M, string>} [K=import('../base/types.js').DefaultMethod<M>]
    * @param {M[K]['inputs']} inputs
    * @param {{ method?: K }} [options]
@@ -339,11 +330,10 @@ export class Model {
   }
 
   /**
-   * Runs a test vector and compares what each operator gives with the trace of PyTorch's own run that the file holds
-   * (`rushlight export --trace`): paired by debug handle, loops iteration by iteration; what was folded or fused is
-   * compared where its value
-   * comes out.
-   * @param {number} [test] which test vector; a file has a trace of the first one, if any
+   * Runs a test vector, and compares the result of each operator with the trace of PyTorch's run in the file
+   * (`rushlight export --trace`). Debug handles pair the operators, also in each iteration of a loop. Folded and fused
+   * operators are compared at their output.
+   * @param {number} [test] the test vector; only the first one can have a trace
    * @returns {Promise<DiffReport>}
    */
   diff(test = 0) {
@@ -356,7 +346,7 @@ export class Model {
   }
 
   /**
-   * Runs once and tells the time of each instruction, the longest first.
+   * Runs a method and returns the time of each instruction, the longest first.
    * @template {Extract<keyof M, string>} [K=import('../base/types.js').DefaultMethod<M>]
    * @param {M[K]['inputs']} inputs @param {RunOptions & { method?: K, runs?: number }} [options]
    * @returns {Promise<ProfileRow[]>}
@@ -376,7 +366,7 @@ export class Model {
     });
   }
 
-  /** Bytes that the runtime holds now, held at most, and the size of its wasm memory. @returns {Promise<Memory>} */
+  /** Returns the memory that the runtime uses, in bytes. @returns {Promise<Memory>} */
   memory() {
     return withCallerStack(() => this.#enqueue((host) => host.memory()));
   }

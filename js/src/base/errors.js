@@ -30,27 +30,27 @@ export const JS_CODES = /** @type {const} */ ([
 
 /**
  * @typedef {Exclude<(typeof STATUS)[number], 'ok' | 'pending'> | (typeof JS_CODES)[number]} ErrorCode
- *   what went wrong:
+ *   the kind of failure:
  *   - `out-of-memory`: wasm memory cannot grow
  *   - `bad-file`: the bytes are not a valid .rush file (or .npy, .safetensors)
- *   - `unsupported`: the file is valid, and this runtime lacks something it needs
- *   - `bad-argument`: what the caller or the program passed does not fit
- *   - `bad-state`: called at the wrong time
+ *   - `unsupported`: the file is valid, but this runtime lacks a part that it needs
+ *   - `bad-argument`: an argument of the caller or of the program is invalid
+ *   - `bad-state`: the function was called at the wrong time
  *   - `model-raised`: the program ran `raise` or `assert`
- *   - `mismatch`: a test vector gave another answer
- *   - `interrupted`: the run took more steps than the option `limits` gives it
+ *   - `mismatch`: the answer to a test vector differs
+ *   - `interrupted`: the run exceeded the steps of the option `limits`
  *   - `network`: a URL could not be fetched, or answered with an error
  *   - `unreadable`: a local file could not be read
  *   - `truncated`: the bytes ended before the file did
- *   - `aborted`: by an AbortSignal; `cause` is its reason
- *   - `operator`: a function of the option `ops` failed, or gave what does not fit; `cause` is its error
- *   - `callback`: another function of the caller failed, `onProgress` say; `cause` is its error
+ *   - `aborted`: an AbortSignal stopped the call; `cause` is its reason
+ *   - `operator`: a function of the option `ops` failed or returned an invalid result; `cause` is its error
+ *   - `callback`: another function of the caller failed, such as `onProgress`; `cause` is its error
  *   - `disposed`: the model was used after dispose()
- *   - `internal`: a fault of Rushlight itself
+ *   - `internal`: Rushlight itself has a fault
  *
  * @typedef {object} ErrorDetails
  * @property {string} [op] the operator that failed, e.g. "aten::add.Tensor"
- * @property {string} [input] the input that does not fit
+ * @property {string} [input] the name of the refused input
  * @property {unknown} [expected]
  * @property {unknown} [actual]
  * @property {string} [source] the Python line, or the URL or path
@@ -58,25 +58,25 @@ export const JS_CODES = /** @type {const} */ ([
  */
 
 /**
- * Everything that this package throws. Branch on `code`; the message is for people, and the stack is that of the call
- * that failed.
+ * The only error that this package throws. Programs should test its `code`; the message is for people. The stack begins
+ * at the call that failed.
  * @hideconstructor
  */
 export class RushlightError extends Error {
   /** @param {ErrorCode} code @param {string} message @param {ErrorDetails} [details] */
   constructor(code, message, details = {}) {
     super(message, details); // which takes its cause
-    /** "RushlightError"; "AbortError", as of all that a signal stops, where the code is `aborted`. */
+    /** "RushlightError", or "AbortError" if the code is `aborted`. */
     this.name = code === 'aborted' ? 'AbortError' : 'RushlightError';
-    /** What went wrong, for programs. */
+    /** The kind of failure. */
     this.code = code;
     /** The operator that failed, e.g. "aten::add.Tensor". */
     this.op = details.op;
-    /** The input that does not fit. */
+    /** The name of the refused input. */
     this.input = details.input;
-    /** What was wanted: known names, a shape, a size in bytes. */
+    /** The expected value: known names, a shape, a size in bytes. */
     this.expected = details.expected;
-    /** What was found in its place. */
+    /** The actual value. */
     this.actual = details.actual;
     /** The Python line, or the URL or path. */
     this.source = details.source;
