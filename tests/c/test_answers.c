@@ -17,8 +17,7 @@ static void answers_are_those_known(void **state) {
     rig_open(r);
     const char *said = call_text(r, rows[k].op, rows[k].args);
     if (strcmp(said, rows[k].answer) != 0) {
-      print_error("%s %s: %s was wanted, %s came\n", rows[k].op, rows[k].args, rows[k].answer,
-                  said);
+      print_error("%s %s: expected %s, got %s\n", rows[k].op, rows[k].args, rows[k].answer, said);
       wrong++;
     }
     rig_close(r);

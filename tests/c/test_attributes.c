@@ -134,7 +134,7 @@ static void the_host_reads_and_sets_attributes(void **unused) {
   assert_contains("get", rush_ctx_error(r->ctx), "attribute 4 does not exist, the model has 4");
   OK(rush_str_create(r->session, "x", 1, &text));
   assert_int_equal(rush_session_set_attribute(r->session, 2, &text), RUSH_ERR_BAD_ARGUMENT);
-  assert_contains("set", rush_ctx_error(r->ctx), "attribute 'count' cannot be this str");
+  assert_contains("set", rush_ctx_error(r->ctx), "attribute 'count' cannot be str");
   rush_value_release(r->session, &text);
   rush_value_release(r->session, &x);
   rig_close(r);

@@ -112,7 +112,7 @@ static void nothing_and_too_much_are_no_special_cases(void **state) {
   assert_null(p);
   r->counter.fail_at = r->counter.calls + 1;
   assert_int_equal(rush_alloc(r->ctx, 77, &p), RUSH_ERR_NO_MEMORY);
-  assert_contains("alloc", rush_ctx_error(r->ctx), "77 bytes were wanted");
+  assert_contains("alloc", rush_ctx_error(r->ctx), "tried to allocate 77 bytes");
   r->counter.fail_at = 0;
   OK(rush_alloc(r->ctx, 10, &p));
   void *before = p;

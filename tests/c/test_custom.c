@@ -86,7 +86,7 @@ static void a_schema_of_the_files_has_an_end(void **state) {
   OK(rush_ctx_add_op(r->ctx, &op));
   assert_int_equal(rig_try_load(r, b), RUSH_ERR_BAD_FILE);
   assert_contains("schema", rush_ctx_error(r->ctx),
-                  "a schema of 32767 bytes, at most 16384 may be");
+                  "a schema must have at most 16384 bytes, got 32767");
   rig_close(r);
 }
 
@@ -267,14 +267,13 @@ static void operators_that_do_wrong_are_named(void **state) {
       {fails, "0 (my_ops::f): the moon is in the wrong quarter"},
       {nothing, "0 (my_ops::f): the operator gave None as result 0, which its schema does not"},
       {an_int, "0 (my_ops::f): the operator gave int as result 0, which its schema does not"},
-      {too_many, "0 (my_ops::f): the operator sets result 1 of 1"},
+      {too_many, "0 (my_ops::f): result 1 does not exist, the number of results is 1"},
       {reserved, "0 (my_ops::f): this runtime does not have dtype qint8"},
       {bad_shape, "0 (my_ops::f): "},
-      {wants_ints,
-       "0 (my_ops::f): argument 0 is to be int64 with 1 dimensions, not float32 with 1"},
+      {wants_ints, "0 (my_ops::f): argument 0 must be int64 with 1 dimensions, got float32 with 1"},
       {wants_rows,
-       "0 (my_ops::f): argument 0 is to be float32 with 2 dimensions, not float32 with 1"},
-      {wants_another, "0 (my_ops::f): argument 1 was to be a Tensor, this is None"},
+       "0 (my_ops::f): argument 0 must be float32 with 2 dimensions, got float32 with 1"},
+      {wants_another, "0 (my_ops::f): argument 1 must be a Tensor, got None"},
       {says_nothing,
        "0 (my_ops::f): the operator failed without a message, with status 1 (out-of-memory)"},
       {no_status, "0 (my_ops::f): the operator failed without a message, with status 99 (unknown)"},

@@ -122,8 +122,8 @@ static void the_json_is_json_and_says_shapes(void **state) {
   (void)state;
   /* clang-format off */
   static const char *const parts[] = {
-      "\"inputs\":[{\"name\":\"input0\",\"type\":\"Tensor\",\"dtype\":\"float32\","
-      "\"shape\":[null,3]",
+      ("\"inputs\":[{\"name\":\"input0\",\"type\":\"Tensor\",\"dtype\":\"float32\","
+       "\"shape\":[null,3]"),
       "\"shape\":null,\"optional\":true",
       "{\"name\":\"aten::t\",\"count\":1}",
       "\"missing\":[]",

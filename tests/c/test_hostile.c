@@ -102,7 +102,8 @@ static rush_value complex_of(rig *r) {
   R(embedding_offsets, "rush::embedding_rows",                                                     \
       "Expect the lengths data to be less than indices size: bag 0",                               \
     U8(2, 12), full(r, RUSH_INT64, 1, SIZES(2)),                                                   \
-    rig_tensor(r, RUSH_INT64, 1, SIZES(2), ((const int64_t[]){INT64_MAX, INT64_MIN})), NONE, NONE, \
+    rig_tensor(r, RUSH_INT64, 1, SIZES(2), ((const int64_t[]){INT64_MAX, INT64_MIN})), NONE,       \
+    NONE,                                                                                          \
     I(8), NO)
 /* clang-format on */
 

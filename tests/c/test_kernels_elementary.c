@@ -95,7 +95,7 @@ static void check(size_t row, const float *in, const float *out, size_t n) {
     const double want = rows[row].reference((double)in[i]);
     if (fabs((double)out[i] - want) <= rows[row].tiny) continue;
     if (distance(out[i], want) <= rows[row].ulp) continue;
-    fail_msg("%s(%.9g): %.9g was wanted, %.9g came", rows[row].name, (double)in[i], want,
+    fail_msg("%s(%.9g): expected %.9g, got %.9g", rows[row].name, (double)in[i], want,
              (double)out[i]);
   }
 }
@@ -233,7 +233,7 @@ static void atan2_is_that_of_c(void **state) {
     for (int i = 0; i < N * N; i++) {
       const double want = atan2((double)y[i], (double)x[i]);
       if (distance(out[i], want) > 3 || (want == 0 && !signbit(out[i]) != !signbit(want)))
-        fail_msg("atan2(%g, %g): %.9g was wanted, %.9g came", (double)y[i], (double)x[i], want,
+        fail_msg("atan2(%g, %g): expected %.9g, got %.9g", (double)y[i], (double)x[i], want,
                  (double)out[i]);
     }
   }

@@ -52,8 +52,8 @@ static void a_loop_without_end_is_ended(void **state) {
   rush_session_set_step_limit(r->session, 1000);
   assert_contains(
       "steps", run(r, 0, NO_ARGS),
-      "interrupted: forward, instruction 1 (control flow): the run takes more than 1000 "
-      "instructions, its limit");
+      "interrupted: forward, instruction 1 (control flow): the run exceeds its limit of 1000 "
+      "instructions");
   /* The limit is of the run, however it is stepped. */
   OK(rush_session_begin(r->session, 0, NULL, 0));
   for (int k = 0; k < 3; k++) assert_int_equal(rush_session_step(r->session, 300), RUSH_PENDING);
@@ -273,7 +273,7 @@ static void constants_are_not_written(void **state) {
       rig_start(r, b);
       for (int again = 0; again < 2; again++)
         assert_contains(ops[k], run(r, 0, NO_ARGS),
-                        "argument 'self' would be written, and it is a constant of the model");
+                        "argument 'self' must not be written: it is a constant of the model");
       rig_close(r);
     }
   }

@@ -315,8 +315,8 @@ static const struct {
     {"line ends changed", 5, 1, 0x0a, RUSH_ERR_BAD_FILE, "not a .rush file"},
     {"version 0", 8, 4, 0, RUSH_ERR_UNSUPPORTED, "format version 0, this runtime reads version 1"},
     {"version 2", 8, 4, 2, RUSH_ERR_UNSUPPORTED, "format version 2, this runtime reads version 1"},
-    {"no sections", 12, 4, 0, RUSH_ERR_BAD_FILE, "header: 0 sections"},
-    {"65 sections", 12, 4, 65, RUSH_ERR_BAD_FILE, "header: 65 sections, 1 to 64 may be"},
+    {"no sections", 12, 4, 0, RUSH_ERR_BAD_FILE, "1 to 64 sections, got 0"},
+    {"65 sections", 12, 4, 65, RUSH_ERR_BAD_FILE, "a file must have 1 to 64 sections, got 65"},
     {"more sections than there are", 12, 4, 60, RUSH_ERR_BAD_FILE, "section table"},
     {"an unknown feature", 16, 8, 4, RUSH_ERR_UNSUPPORTED, "needs features 0x4"},
     {"no head", 24, 8, 0, RUSH_ERR_BAD_FILE, "a head of 0 bytes"},
@@ -326,7 +326,7 @@ static const struct {
     {"a head of 2^63", 24, 8, (uint64_t)1 << 63, RUSH_ERR_BAD_FILE,
          "a head of 9223372036854775808 bytes"},
     {"weights not aligned", 32, 8, 65, RUSH_ERR_BAD_FILE,
-         "65 bytes of weights, not a multiple of 64"},
+         "65 bytes of weights, which must be a multiple of 64"},
     {"weights too large", 32, 8, (uint64_t)1 << 60, RUSH_ERR_BAD_FILE, "bytes of weights"},
     {"another file size", 40, 8, 64, RUSH_ERR_BAD_FILE, "a file of 64 bytes is not its head of"},
     {"reserved, first", 48, 8, 1, RUSH_ERR_BAD_FILE, "reserved bytes 48 to 63"},
@@ -434,7 +434,7 @@ static double zero = 0.0;
   R(string_beyond, BAD_FILE, "is not UTF-8", memcpy(build_at(b, RUSH_SEC_STRING_BYTES, 0),         \
       "\xF4\x90\x80\x80", 4))                                                                      \
   R(type_kind, BAD_FILE, "types[1] at byte", REC(type, TYPES, 1)->kind = 19)                       \
-  R(type_reserved, BAD_FILE, "reserved bytes are not zero", REC(type, TYPES, 1)->reserved = 1)     \
+  R(type_reserved, BAD_FILE, "reserved bytes must be zero", REC(type, TYPES, 1)->reserved = 1)     \
   R(type_arity, BAD_FILE, "2 children do not fit kind 7", REC(type, TYPES, T_LIST)->n = 2)         \
   R(type_name, BAD_FILE, "name 999 is not a string", REC(type, TYPES, T_NAMED)->name = 999)        \
   R(type_list, BAD_FILE, "its list lies outside the lists", REC(type, TYPES,                       \
@@ -457,13 +457,13 @@ static double zero = 0.0;
   R(dtype_reserved, UNSUPPORTED,                                                                   \
       "tensor 1 has dtype qint8 (12), which this runtime does not have", DTYPE = 12)               \
   R(dtype_unknown, UNSUPPORTED, "tensor 1 has dtype ? (77)", DTYPE = 77)                           \
-  R(tensor_rank, BAD_FILE, "rank 9, at most 8 may be", REC(tensor, TENSORS, 1)->rank = 9)          \
+  R(tensor_rank, BAD_FILE, "rank must be at most 8, got 9", REC(tensor, TENSORS, 1)->rank = 9)     \
   R(tensor_reserved, BAD_FILE, "reserved bytes", REC(tensor, TENSORS, 1)->reserved1 = 1)           \
   R(tensor_name, BAD_FILE, "name 999 is not a string", REC(tensor, TENSORS, 1)->name = 999)        \
   R(tensor_storage, BAD_FILE, "storage 77 does not exist", REC(tensor, TENSORS, 1)->storage = 77)  \
-  R(tensor_negative, BAD_FILE, "a size or stride is negative", REC(tensor, TENSORS,                \
+  R(tensor_negative, BAD_FILE, "sizes and strides must not be negative", REC(tensor, TENSORS,      \
       1)->sizes[0] = -1)                                                                           \
-  R(tensor_stride, BAD_FILE, "a size or stride is negative", REC(tensor, TENSORS,                  \
+  R(tensor_stride, BAD_FILE, "sizes and strides must not be negative", REC(tensor, TENSORS,        \
       1)->strides[0] = -1)                                                                         \
   R(tensor_beyond_rank, BAD_FILE, "beyond the rank", REC(tensor, TENSORS, 1)->strides[7] = 1)      \
   R(tensor_extent, BAD_FILE, "its extent overflows", REC(tensor, TENSORS,                          \
@@ -484,9 +484,9 @@ static double zero = 0.0;
     REC(tensor, TENSORS, 1)->offset = (uint64_t)1 << 60)                                           \
   R(constant_kind, BAD_FILE, "kind 14 is not known", REC(constant, CONSTANTS, C_INT)->kind = 14)   \
   R(constant_none, BAD_FILE, "None has a payload", REC(constant, CONSTANTS, C_NONE)->p0 = 1)       \
-  R(constant_bool, BAD_FILE, "a bool is 0 or 1", REC(constant, CONSTANTS, C_TRUE)->p0 = 2)         \
-  R(constant_int, BAD_FILE, "unused fields are not zero", REC(constant, CONSTANTS, C_INT)->a = 1)  \
-  R(constant_complex, BAD_FILE, "unused fields are not zero", REC(constant, CONSTANTS,             \
+  R(constant_bool, BAD_FILE, "a bool must be 0 or 1", REC(constant, CONSTANTS, C_TRUE)->p0 = 2)    \
+  R(constant_int, BAD_FILE, "unused fields must be zero", REC(constant, CONSTANTS, C_INT)->a = 1)  \
+  R(constant_complex, BAD_FILE, "unused fields must be zero", REC(constant, CONSTANTS,             \
       C_COMPLEX)->a = 1)                                                                           \
   R(constant_tensor, BAD_FILE, "tensor 99 does not exist", REC(constant, CONSTANTS, C_W)->a = 99)  \
   R(constant_tensor_payload, BAD_FILE, "unused fields", REC(constant, CONSTANTS, C_W)->p1 = 1)     \
@@ -502,15 +502,16 @@ static double zero = 0.0;
       C_LIST)->p1 = T_TENSOR)                                                                      \
   R(constant_type_huge, BAD_FILE, "type 18446744073709551615 does not fit", REC(constant,          \
       CONSTANTS, C_LIST)->p1 = (uint64_t)-1)                                                       \
-  R(constant_dict, BAD_FILE, "a dict with a key and no value", REC(constant, CONSTANTS,            \
+  R(constant_dict, BAD_FILE, "a dict must have a value for each key", REC(constant, CONSTANTS,     \
       C_DICT)->p0 = 1)                                                                             \
   R(constant_tuple, BAD_FILE, "0 items do not fit its type", REC(constant, CONSTANTS,              \
       C_TUPLE)->p0 = 0)                                                                            \
   R(constant_object, BAD_FILE, "1 items do not fit its type", REC(constant, CONSTANTS,             \
       C_OBJECT)->p0 = 1)                                                                           \
-  R(constant_enum, BAD_FILE, "an enum is its name and its value", REC(constant, CONSTANTS,         \
+  R(constant_enum, BAD_FILE, "an enum must have a name and a value", REC(constant, CONSTANTS,      \
       C_ENUM)->p0 = 1)                                                                             \
-  R(constant_enum_name, BAD_FILE, "an enum is its name", WORD(LISTS, REC(constant, CONSTANTS,      \
+  R(constant_enum_name, BAD_FILE, "an enum must have a name", WORD(LISTS, REC(constant,            \
+      CONSTANTS,                                                                                   \
       C_ENUM)->a) = C_INT)                                                                         \
   R(constant_cycle, BAD_FILE, "item 7 does not come before it", WORD(LISTS, REC(constant,          \
       CONSTANTS, C_LIST)->a) = C_LIST)                                                             \
@@ -521,7 +522,7 @@ static double zero = 0.0;
       0)->initial = 99)                                                                            \
   R(attribute_reserved, BAD_FILE, "attributes[0] at byte", REC(attribute, ATTRIBUTES,              \
       0)->reserved = 1)                                                                            \
-  R(hint_rank, BAD_FILE, "rank 9, at most 8 may be", REC(hint, HINTS, 0)->rank = 9)                \
+  R(hint_rank, BAD_FILE, "rank must be at most 8, got 9", REC(hint, HINTS, 0)->rank = 9)           \
   R(hint_size, BAD_FILE, "size 1 is out of range", REC(hint, HINTS, 0)->sizes[1] = -2)             \
   R(hint_beyond, BAD_FILE, "size 3 is out of range", REC(hint, HINTS, 0)->sizes[3] = 1)            \
   R(hint_reserved, BAD_FILE, "reserved bytes", REC(hint, HINTS, 0)->reserved1 = 1)                 \
@@ -560,11 +561,11 @@ static double zero = 0.0;
   R(constant_doubled, BAD_FILE, "has more than", double_constants(b, 40))                          \
   R(constant_wide, BAD_FILE, "constants have too many parts in all", widen_constants(b))           \
   R(attributes_wide, BAD_FILE, "constants have too many parts in all", repeat_attributes(b))       \
-  R(many_ops, BAD_FILE, "the file has 16385 operators, at most 16384 may be", add_ops(b, 16385))   \
+  R(many_ops, BAD_FILE, "at most 16384 operators, got 16385", add_ops(b, 16385))                   \
   R(variadic_results, BAD_FILE, "prim::ListConstruct has 1 results, 0 are taken",                  \
       INSTR(I_T)->n_out = 0;                                                                       \
     rename_op_to(b, 0, "prim::ListConstruct"))                                                     \
-  R(variadic_arguments, BAD_FILE, "prim::isinstance needs 2 arguments, 1 are given",               \
+  R(variadic_arguments, BAD_FILE, "prim::isinstance needs 2 arguments, got 1",                     \
     rename_op_to(b, 0, "prim::isinstance"))                                                        \
   R(operands_shared, BAD_FILE, "shares operands with an instruction before it",                    \
     INSTR(I_ALIAS)->operands = INSTR(I_T)->operands)                                               \
@@ -581,33 +582,35 @@ static double zero = 0.0;
       1)->least = -1)                                                                              \
   R(constraint_most, BAD_FILE, "no size is in its range", REC(constraint, CONSTRAINTS,             \
       1)->most = 1)                                                                                \
-  R(constraint_order, BAD_FILE, "ports and dimensions do not rise", REC(constraint, CONSTRAINTS,   \
+  R(constraint_order, BAD_FILE, "ports and dimensions must be sorted", REC(constraint,             \
+      CONSTRAINTS,                                                                                 \
       1)->dim = 0)                                                                                 \
   R(test_method, BAD_FILE, "its method or a constant does not exist", REC(test, TESTS,             \
       0)->method = 1)                                                                              \
-  R(test_inputs, BAD_FILE, "inputs are not a tuple of 3", REC(test, TESTS, 0)->inputs = C_TUPLE)   \
-  R(test_tolerance, BAD_FILE, "a tolerance is negative", REC(test, TESTS, 0)->rtol = -1)           \
-  R(test_tolerance_nan, BAD_FILE, "a tolerance is negative", REC(test, TESTS,                      \
+  R(test_inputs, BAD_FILE, "inputs must be a tuple of 3", REC(test, TESTS, 0)->inputs = C_TUPLE)   \
+  R(test_tolerance, BAD_FILE, "tolerances must not be negative", REC(test, TESTS, 0)->rtol = -1)   \
+  R(test_tolerance_nan, BAD_FILE, "tolerances must not be negative", REC(test, TESTS,              \
       0)->atol = (float)(0.0 / zero))                                                              \
   R(meta_string, BAD_FILE, "meta[0] at byte", REC(meta, META, 0)->value = 999)                     \
   R(text_reserved, BAD_FILE, "texts[0] at byte", REC(text, TEXTS, 0)->reserved = 1)                \
   R(traced_test, BAD_FILE, "traced[0] at byte", REC(traced, TRACED, 0)->test = 1)                  \
-  R(traced_results, BAD_FILE, "its results are not a tuple", REC(traced, TRACED,                   \
+  R(traced_results, BAD_FILE, "its results must be a tuple", REC(traced, TRACED,                   \
       0)->results = C_TRUE)                                                                        \
   R(traced_handle, BAD_FILE, "it has no handle", REC(traced, TRACED, 0)->handle = 0)               \
   R(measure_test, BAD_FILE, "measures[0] at byte", REC(measure, MEASURES, 0)->test = 1)            \
   R(measure_exact, BAD_FILE, "its constant does not exist", REC(measure, MEASURES,                 \
       0)->exact = 999)                                                                             \
-  R(measure_tolerance, BAD_FILE, "a tolerance is negative", REC(measure, MEASURES, 0)->atol = -1)  \
+  R(measure_tolerance, BAD_FILE, "tolerances must not be negative", REC(measure, MEASURES,         \
+      0)->atol = -1)                                                                               \
   R(exact_traced, BAD_FILE, "its traced node does not exist", REC(exact, EXACT, 0)->traced = 1)    \
-  R(exact_results, BAD_FILE, "its results are not a tuple", REC(exact, EXACT,                      \
+  R(exact_results, BAD_FILE, "its results must be a tuple", REC(exact, EXACT,                      \
       0)->results = C_TRUE)                                                                        \
   R(opcode, BAD_FILE, "opcode 7 is not known", INSTR(I_T)->opcode = 7)                             \
   R(instr_reserved, BAD_FILE, "instructions[1] at byte", INSTR(I_T)->reserved = 1)                 \
   R(instr_operands, BAD_FILE, "its operands lie outside", INSTR(I_T)->operands = 0xFFFFFFFF)       \
   R(instr_source, BAD_FILE, "source 9 does not exist", INSTR(I_T)->source = 9)                     \
-  R(instr_target, BAD_FILE, "a target where none belongs", INSTR(I_T)->target = 3)                 \
-  R(instr_op, BAD_FILE, "an operator where none belongs", INSTR(I_IF)->op = 0)                     \
+  R(instr_target, BAD_FILE, "this instruction must not have a target", INSTR(I_T)->target = 3)     \
+  R(instr_op, BAD_FILE, "this instruction must not have an operator", INSTR(I_IF)->op = 0)         \
   R(no_return, BAD_FILE, "the method does not end with RETURN",                                    \
       INSTR(I_RETURN)->opcode = RUSH_OPCODE_OP)                                                    \
   R(return_twice, BAD_FILE, "RETURN before the end of the method",                                 \
@@ -616,7 +619,7 @@ static double zero = 0.0;
   R(return_values, BAD_FILE, "RETURN takes 1 value", INSTR(I_RETURN)->n_in = 0)                    \
   R(return_in_block, BAD_FILE, "END_LOOP gives 0 values", INSTR(I_END_LOOP)->n_in = 0)             \
   R(op_unknown, BAD_FILE, "operator 99 does not exist", INSTR(I_T)->op = 99)                       \
-  R(op_arguments, BAD_FILE, "aten::view_as needs 2 arguments, 1 are given",                        \
+  R(op_arguments, BAD_FILE, "aten::view_as needs 2 arguments, got 1",                              \
       INSTR(I_VIEW_AS)->n_in = 1;                                                                  \
     OPERAND(I_VIEW_AS, 1) = SHAPED)                                                                \
   R(op_too_many, UNSUPPORTED, "gives aten::t 2 arguments, this runtime knows it with 1",           \
@@ -630,20 +633,20 @@ static double zero = 0.0;
   R(ops_missing, UNSUPPORTED,                                                                      \
       "needs 2 operators that this runtime lacks: aten::no_such, aten::no_such",                   \
     (rename_op(b, 0), rename_op(b, 1)))                                                            \
-  R(read_unset, BAD_FILE, "register 10 is read where it has no value", OPERAND(I_T, 0) = SHAPED)   \
-  R(read_other_branch, BAD_FILE, "register 4 is read where it has no value", OPERAND(I_END_IF,     \
+  R(read_unset, BAD_FILE, "register 10 is read before it has a value", OPERAND(I_T, 0) = SHAPED)   \
+  R(read_other_branch, BAD_FILE, "register 4 is read before it has a value", OPERAND(I_END_IF,     \
       0) = THEN)                                                                                   \
-  R(read_after_block, BAD_FILE, "register 9 is read where it has no value", OPERAND(I_VIEW_AS,     \
+  R(read_after_block, BAD_FILE, "register 9 is read before it has a value", OPERAND(I_VIEW_AS,     \
       0) = TURNED)                                                                                 \
-  R(read_before, BAD_FILE, "register 6 is read where it has no value", OPERAND(I_BODY,             \
+  R(read_before, BAD_FILE, "register 6 is read before it has a value", OPERAND(I_BODY,             \
       0) = LOOPED)                                                                                 \
-  R(read_outside, BAD_FILE, "register 77 is read where it has no value", OPERAND(I_T, 0) = 77)     \
+  R(read_outside, BAD_FILE, "register 77 is read before it has a value", OPERAND(I_T, 0) = 77)     \
   R(read_constant, BAD_FILE, "constant 99 does not exist", OPERAND(I_T, 0) = K(99))                \
   R(write_outside, BAD_FILE, "register 77 does not exist", OPERAND(I_T, 1) = 77)                   \
   R(write_input, BAD_FILE, "register 0 is written a second time", OPERAND(I_T, 1) = X)             \
   R(write_twice, BAD_FILE, "register 4 is written a second time", OPERAND(I_ALIAS, 1) = THEN)      \
   R(write_constant, BAD_FILE, "does not exist", OPERAND(I_T, 1) = K(C_INT))                        \
-  R(if_inputs, BAD_FILE, "IF takes 1 value, 2 are given", INSTR(I_IF)->n_in = 2;                   \
+  R(if_inputs, BAD_FILE, "IF takes 1 value, got 2", INSTR(I_IF)->n_in = 2;                         \
       INSTR(I_IF)->n_out = 0;                                                                      \
     INSTR(I_IF)->operands = INSTR(I_VIEW_AS)->operands; OPERAND(I_VIEW_AS, 0) = X)                 \
   R(if_target, BAD_FILE, "target 3 is not an ELSE", INSTR(I_IF)->target = I_ALIAS)                 \

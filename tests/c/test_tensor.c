@@ -162,7 +162,7 @@ static void a_shape_that_cannot_be_is_refused(void **state) {
   assert_contains("negative", rush_ctx_error(r->ctx), "negative dimension -1: [2, -1]");
   assert_int_equal(rush_tensor_new(&r->heap, RUSH_FLOAT32, 9, SIZES(1, 1, 1, 1, 1, 1, 1, 1, 1), &t),
                    RUSH_ERR_UNSUPPORTED);
-  assert_contains("rank", rush_ctx_error(r->ctx), "9 dimensions");
+  assert_contains("rank", rush_ctx_error(r->ctx), "at most 8 dimensions, got 9");
   static const int64_t too_many[][2] = {{INT64_MAX, 2},
                                         {INT64_MAX / 4, 1},
                                         {(int64_t)1 << 32, (int64_t)1 << 31},

@@ -102,7 +102,7 @@ static void test_numbers_of_threads(void **state) {
   assert_null(rush_ctx_pool(ctx));
   assert_int_equal(rush_ctx_set_threads(ctx, 0), RUSH_ERR_BAD_ARGUMENT);
   assert_int_equal(rush_ctx_set_threads(ctx, RUSH_MAX_THREADS + 1), RUSH_ERR_BAD_ARGUMENT);
-  assert_string_equal(rush_ctx_error(ctx), "65 threads are none of 1 to 64");
+  assert_string_equal(rush_ctx_error(ctx), "threads must be between 1 and 64, got 65");
   for (unsigned n = 1; n <= THREADS; n++) {
     assert_int_equal(rush_ctx_set_threads(ctx, n), RUSH_OK);
     assert_int_equal(rush_threads(ctx), n);

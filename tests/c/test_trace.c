@@ -58,7 +58,7 @@ static const struct {
     {"the first that differs is named",
      false,
      {{3, 12}, {3, 22}, {3, 32}, {4, 32}, {5, 133}, {7, 2}},
-     "forward, instruction 4 (aten::add.int) at net.py:12: result: 133 was wanted, 132 came",
+     "forward, instruction 4 (aten::add.int) at net.py:12: result: expected 133, got 132",
      5,
      0,
      4,
@@ -66,7 +66,7 @@ static const struct {
     {"in its iteration",
      false,
      {{3, 12}, {3, 23}, {3, 33}, {5, 132}, {7, 2}},
-     "iteration 1: result: 23 was wanted, 22 came",
+     "iteration 1: result: expected 23, got 22",
      2,
      0,
      2,
@@ -74,7 +74,7 @@ static const struct {
     {"a loop at its end",
      false,
      {{3, 12}, {3, 22}, {3, 32}, {4, 33}, {5, 132}, {7, 2}},
-     "forward, instruction 1 (control flow) at net.py:12: result: 33 was wanted, 32 came",
+     "forward, instruction 1 (control flow) at net.py:12: result: expected 33, got 32",
      4,
      0,
      1,
@@ -82,7 +82,7 @@ static const struct {
     {"PyTorch's loop ended before",
      false,
      {{3, 12}, {3, 22}, {5, 122}, {7, 2}},
-     "iteration 2: PyTorch's run does not come here",
+     "iteration 2: PyTorch's run does not reach this instruction",
      3,
      0,
      2,
@@ -90,7 +90,7 @@ static const struct {
     {"PyTorch took another branch",
      false,
      {{5, 132}, {7, 2}},
-     "instruction 2 (aten::add.int) at net.py:12: PyTorch's run does not come here",
+     "instruction 2 (aten::add.int) at net.py:12: PyTorch's run does not reach this instruction",
      1,
      0,
      2,
@@ -114,7 +114,7 @@ static const struct {
     {"another value in an unrolled loop",
      true,
      {{3, 2}, {3, 13}, {3, 22}, {5, 122}, {7, 2}},
-     "instruction 1 (aten::add.int) at net.py:12: iteration 0: result: 2 was wanted, 12 came",
+     "instruction 1 (aten::add.int) at net.py:12: iteration 0: result: expected 2, got 12",
      1,
      0,
      1,
@@ -254,7 +254,7 @@ static void what_cannot_be_compared_is_refused(void **state) {
   assert_int_equal(rush_session_trace(r->session, &other, 1, 0, 0), RUSH_ERR_BAD_ARGUMENT);
   assert_contains("other", rush_ctx_error(r->ctx), "from another graph");
   assert_int_equal(rush_session_trace(r->session, falling, 2, 0, 0), RUSH_ERR_BAD_ARGUMENT);
-  assert_contains("order", rush_ctx_error(r->ctx), "do not rise");
+  assert_contains("order", rush_ctx_error(r->ctx), "must be sorted");
   assert_int_equal(rush_session_trace_test(r->session, 0), RUSH_ERR_BAD_ARGUMENT);
   assert_contains("none", rush_ctx_error(r->ctx), "holds no trace of test vector 0");
   rig_close(r);
@@ -295,7 +295,7 @@ static void the_files_trace_is_compared_with_its_test_vector(void **state) {
     OK(rush_session_trace_test(r->session, 1));
     OK(rush_session_step(r->session, 0));
     assert_int_equal(rush_session_trace_end(r->session, &report), RUSH_ERR_MISMATCH);
-    assert_contains("end", rush_ctx_error(r->ctx), "133 was wanted, 132 came");
+    assert_contains("end", rush_ctx_error(r->ctx), "expected 133, got 132");
     assert_int_equal(report.compared, 5);
   }
   assert_int_equal(rush_session_trace_test(r->session, 0), RUSH_ERR_BAD_ARGUMENT);
@@ -312,11 +312,11 @@ static void a_bad_trace_in_a_file_is_refused(void **state) {
   } bads[] = {
       {"traced[0] at byte", 0, {2, 12, 3}},
       {"test vector 2 does not exist", 0, {2, 12, 3}},
-      {"its results are not a tuple", 1, {1, 0, 3}},
-      {"its results are not a tuple", 1, {1, 1000, 3}},
+      {"its results must be a tuple", 1, {1, 0, 3}},
+      {"its results must be a tuple", 1, {1, 1000, 3}},
       {"it has no handle", 0, {1, 12, 0}},
-      {"test vectors and handles do not rise", 5, {1, 12, 4}},
-      {"test vectors and handles do not rise", 5, {0, 12, 7}},
+      {"test vectors and handles must be sorted", 5, {1, 12, 4}},
+      {"test vectors and handles must be sorted", 5, {0, 12, 7}},
   };
   for (size_t i = 0; i < sizeof bads / sizeof *bads; i++) {
     rig rig_, *r = &rig_;

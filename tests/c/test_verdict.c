@@ -199,9 +199,9 @@ static void a_file_has_measures_of_its_answers(void **state) {
       {1.002, 1, 1, {1.0002, 1, 1}, "from float64's answer PyTorch is off by 0.0002"},
       {1.002, 1, 1, {1, 1, 1}, "result[0]"},
       {1, 1.00001, 1, {1, 1.000005, 1}, ""},
-      {1, 1.00001, 1, {1, 1, 1}, "result[1]: 1 was wanted, 1.0000"},
+      {1, 1.00001, 1, {1, 1, 1}, "result[1]: expected 1, got 1.0000"},
       {1, 1, 2, {1, 1, 2}, ""},
-      {1, 1, 3, {1, 1, 2}, "result[2]: 1 was wanted, 3 came"},
+      {1, 1, 3, {1, 1, 2}, "result[2]: expected 1, got 3"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     rig rig_, *r = &rig_;

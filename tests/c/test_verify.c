@@ -32,45 +32,45 @@ enum { TENSOR, INT, FLOAT, STR, ANY, TENSORS, NESTED };
 #define ROWS(R)                                                                                    \
   R(same_tensors, 0, 0, "", TENSOR, T(1, 2, 3), T(1, 2, 3))                                        \
   R(within_rtol, 1e-2f, 0, "", TENSOR, T(100, 200), T(100.5f, 201))                                \
-  R(outside_rtol, 1e-3f, 0, "result: 201 was wanted, 200 came (greatest difference 1)", TENSOR,    \
+  R(outside_rtol, 1e-3f, 0, "result: expected 201, got 200 (greatest difference 1)", TENSOR,       \
       T(100, 200), T(100, 201))                                                                    \
   R(within_atol, 0, 0.5f, "", TENSOR, T(0, 0.25f), T(0.5f, 0))                                     \
-  R(outside_atol, 0, 0.1f, "0 was wanted, 0.25 came", TENSOR, T(0, 0.25f), T(0, 0))                \
+  R(outside_atol, 0, 0.1f, "expected 0, got 0.25", TENSOR, T(0, 0.25f), T(0, 0))                   \
   R(nan_is_nan, 0, 0, "", TENSOR, T(NAN, 1), T(NAN, 1))                                            \
-  R(nan_is_no_number, 1, 1, "nan was wanted, 1 came", TENSOR, T(1), T(NAN))                        \
-  R(number_is_no_nan, 1, 1, "1 was wanted, nan came", TENSOR, T(NAN), T(1))                        \
+  R(nan_is_no_number, 1, 1, "expected nan, got 1", TENSOR, T(1), T(NAN))                           \
+  R(number_is_no_nan, 1, 1, "expected 1, got nan", TENSOR, T(NAN), T(1))                           \
   R(infinity_is_infinity, 0, 0, "", TENSOR, T(INFINITY, -INFINITY), T(INFINITY, -INFINITY))        \
-  R(infinity_has_a_sign, 1, 1, "-inf was wanted, inf came", TENSOR, T(INFINITY), T(-INFINITY))     \
-  R(infinity_is_no_number, 1, 1, "inf was wanted, 3.00000001e+38 came", TENSOR, T(3e38f),          \
+  R(infinity_has_a_sign, 1, 1, "expected -inf, got inf", TENSOR, T(INFINITY), T(-INFINITY))        \
+  R(infinity_is_no_number, 1, 1, "expected inf, got 3.00000001e+38", TENSOR, T(3e38f),             \
       T(INFINITY))                                                                                 \
-  R(number_is_no_infinity, 1, 1, "3.00000001e+38 was wanted, inf came", TENSOR, T(INFINITY),       \
+  R(number_is_no_infinity, 1, 1, "expected 3.00000001e+38, got inf", TENSOR, T(INFINITY),          \
       T(3e38f))                                                                                    \
   R(zeros_of_both_signs, 0, 0, "", TENSOR, T(-0.0f), T(0.0f))                                      \
   R(empty_tensors, 0, 0, "", TENSOR, build_tensor(b, RUSH_FLOAT32, 2, SIZES(0, 3), NULL),          \
     build_tensor(b, RUSH_FLOAT32, 2, SIZES(0, 3), NULL))                                           \
-  R(other_shape, 0, 0, "shape [1, 2] was wanted, [2] came", TENSOR, T(1, 2),                       \
+  R(other_shape, 0, 0, "expected shape [1, 2], got [2]", TENSOR, T(1, 2),                          \
     build_tensor(b, RUSH_FLOAT32, 2, SIZES(1, 2), ((float[]){1, 2})))                              \
-  R(other_dtype, 1, 1, "dtype int64 was wanted, float32 came", TENSOR, T(1, 2), ints(b, 1, 2))     \
+  R(other_dtype, 1, 1, "expected dtype int64, got float32", TENSOR, T(1, 2), ints(b, 1, 2))        \
   R(ints_are_equal, 0, 0, "", TENSOR, ints(b, 1, INT64_MAX), ints(b, 1, INT64_MAX))                \
-  R(ints_have_no_tolerance, 1, 1, "result: 3 was wanted, 2 came", TENSOR, ints(b, 1, 2), ints(b,   \
+  R(ints_have_no_tolerance, 1, 1, "result: expected 3, got 2", TENSOR, ints(b, 1, 2), ints(b,      \
       1, 3))                                                                                       \
-  R(large_ints_are_told_apart, 1, 1, "was wanted", TENSOR, ints(b, 1, INT64_MAX), ints(b, 1,       \
+  R(large_ints_are_told_apart, 1, 1, "expected ", TENSOR, ints(b, 1, INT64_MAX), ints(b, 1,        \
       INT64_MAX - 1))                                                                              \
   R(int, 0, 0, "", INT, build_int(b, 7), build_int(b, 7))                                          \
-  R(other_int, 1, 1, "8 was wanted, 7 came", INT, build_int(b, 7), build_int(b, 8))                \
+  R(other_int, 1, 1, "expected 8, got 7", INT, build_int(b, 7), build_int(b, 8))                   \
   R(float, 0, 0.5f, "", FLOAT, build_float(b, 7), build_float(b, 7.25))                            \
-  R(other_float, 0, 0, "7.25 was wanted, 7 came", FLOAT, build_float(b, 7), build_float(b, 7.25))  \
+  R(other_float, 0, 0, "expected 7.25, got 7", FLOAT, build_float(b, 7), build_float(b, 7.25))     \
   R(str, 0, 0, "", STR, text(b, "abc"), text(b, "abc"))                                            \
-  R(other_str, 0, 0, "'abd' was wanted, 'abc' came", STR, text(b, "abc"), text(b, "abd"))          \
+  R(other_str, 0, 0, "expected 'abd', got 'abc'", STR, text(b, "abc"), text(b, "abd"))             \
   R(none, 0, 0, "", ANY, build_none(b), build_none(b))                                             \
-  R(other_kind, 1, 1, "float was wanted, int came", ANY, build_int(b, 1), build_float(b, 1))       \
-  R(bool_is_no_int, 1, 1, "int was wanted, bool came", ANY, build_bool(b, true), build_int(b, 1))  \
+  R(other_kind, 1, 1, "expected float, got int", ANY, build_int(b, 1), build_float(b, 1))          \
+  R(bool_is_no_int, 1, 1, "expected int, got bool", ANY, build_bool(b, true), build_int(b, 1))     \
   R(lists, 0, 0, "", TENSORS, list(b, TENSORS, T(1), T(2)), list(b, TENSORS, T(1), T(2)))          \
-  R(second_item, 0, 0, "result[1]: 3 was wanted, 2 came", TENSORS, list(b, TENSORS, T(1), T(2)),   \
+  R(second_item, 0, 0, "result[1]: expected 3, got 2", TENSORS, list(b, TENSORS, T(1), T(2)),      \
       list(b, TENSORS, T(1), T(3)))                                                                \
-  R(fewer_items, 0, 0, "0 items were wanted, 2 came", TENSORS, list(b, TENSORS, T(1), T(2)),       \
+  R(fewer_items, 0, 0, "expected 0 items, got 2", TENSORS, list(b, TENSORS, T(1), T(2)),           \
     build_items(b, RUSH_CONST_LIST, TENSORS, 0, NULL))                                             \
-  R(nested, 0, 0, "result[1][0]: 5 was wanted, 3 came", NESTED,                                    \
+  R(nested, 0, 0, "result[1][0]: expected 5, got 3", NESTED,                                       \
     list(b, NESTED, list(b, TENSORS, T(1), T(2)), list(b, TENSORS, T(3), T(4))),                   \
     list(b, NESTED, list(b, TENSORS, T(1), T(2)), list(b, TENSORS, T(5), T(4))))
 

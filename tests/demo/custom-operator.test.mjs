@@ -59,7 +59,7 @@ test('a wasm with the operator takes no function for it, and one with a function
   const wasm = await readFile(new URL('warp.wasm', FOLDER));
   await assert.rejects(load(new URL('trace.rush', FOLDER), { wasm, ops }), {
     code: 'bad-argument',
-    message: /an operator 'my_ops::warp_perspective' is there already/,
+    message: /operator 'my_ops::warp_perspective' exists already/,
   });
 });
 

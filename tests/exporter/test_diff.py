@@ -56,7 +56,7 @@ def test_other_weights_part_where_they_are_used(out):
     d = rushlight.diff(out, net, X)
     assert not d and "rush::linear" in d.where
     assert f"test_handles.py:{line_of(Net.forward, 'self.linear(y)')}" in d.where
-    assert re.search(r"result: \S+ was wanted, \S+ came", d.where)
+    assert re.search(r"result: expected \S+, got \S+", d.where)
 
 
 @pytest.mark.feature("Diff", "folded and fused operators, compared at their output")

@@ -47,7 +47,7 @@ def test_dataclasses(out):
     torch.testing.assert_close(run(*args), fields(OfBatches()(*args)))
     with pytest.raises(rushlight.RushlightError, match=r"the input b\.scale is 4; it was exported as 3"):
         run(Batch(torch.randn(2), torch.randn(2), scale=4), args[1])
-    with pytest.raises(rushlight.RushlightError, match=r'input "b" wants Batch\(Tensor, Tensor, int\)'):
+    with pytest.raises(rushlight.RushlightError, match=r'input "b" must be Batch\(Tensor, Tensor, int\)'):
         run(Batch(torch.randn(2), torch.randn(2), torch.randn(2)), args[1])  # a field that was None
 
 

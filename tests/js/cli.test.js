@@ -490,7 +490,7 @@ test("verify and run compute operators of the user's with the functions of a mod
   const bad = cli('verify', 'twice.rush', '--ops', 'thrice.mjs', '--backend', 'simd');
   assert.deepEqual(bad, {
     status: 1,
-    out: 'simd: test 0: differs: test vector 0: result: 2 was wanted, 3 came (greatest difference 2)\n',
+    out: 'simd: test 0: differs: test vector 0: result: expected 2, got 3 (greatest difference 2)\n',
     err: '',
   });
   assert.equal(cli('run', 'twice.rush', '--ops', 'twice.mjs', '-i', 'x=x.npy').out, 'y: float32 [2, 2]  2 4 6 8\n');
@@ -550,7 +550,7 @@ test('failures are one sentence and an exit code', () => {
     [
       ['run', 'loop.rush', '-i', 'x=x.npy', '-i', 'n=5', '--max-steps', '10'],
       1,
-      /^rushlight: forward, instruction \d+ .*: the run takes more than 10 instructions, its limit/,
+      /^rushlight: forward, instruction \d+ .*: the run exceeds its limit of 10 instructions/,
     ],
     [['verify', 'good.rush', '--max-bytes', '1000'], 1, /^rushlight: .*out of memory/],
     [

@@ -55,7 +55,7 @@ for (const worker of [false, true]) {
     assert.equal(first.source, 'model.py:5');
     assert.match(
       first.message,
-      /^forward, instruction 2 \(my_ops::twice\) at model\.py:5: round 2: result: 8 was wanted, 5 came/,
+      /^forward, instruction 2 \(my_ops::twice\) at model\.py:5: round 2: result: expected 8, got 5/,
     );
     assert.equal(calls, 3);
     model.dispose();
@@ -65,7 +65,7 @@ for (const worker of [false, true]) {
 test('another answer of PyTorch parts in its round', async () => {
   const model = await load(tracedFile(4.5).bytes(), { ops: right });
   const { agrees, first } = await model.diff();
-  assert.ok(!agrees && first?.iteration === 1 && /4\.5 was wanted, 4 came/.test(first.message));
+  assert.ok(!agrees && first?.iteration === 1 && /expected 4\.5, got 4/.test(first.message));
   model.dispose();
 });
 

@@ -191,7 +191,7 @@ test('values that do not fit a type are refused in words, and the model stays us
     [
       't',
       { data: new Float32Array(1), shape: [1, 1, 1, 1, 1, 1, 1, 1, 1] },
-      /a tensor of 9 dimensions was wanted, the most is 8/,
+      /a tensor must have at most 8 dimensions, got 9/,
       { code: 'unsupported' },
     ],
     ['t', { data: new Float32Array(1), shape: [1], dtype: 'float8' }, /no dtype "float8"; known are uint8/],

@@ -85,7 +85,7 @@ def why(results):
             words = words.removeprefix("test vector 0: ")
             missing = re.search(r"(?:aten|prim)::[\w.]+", words) if "the runtime lacks" in words else None
             text = f"lacks `{missing.group()}`" if missing else words
-            if "nan was wanted" in text:  # PyTorch's distance is that of its finite elements
+            if "expected nan" in text:  # PyTorch's distance is that of its finite elements
                 text = re.sub(r"PyTorch is off by [^,]*, this by", "this is off by", text)
             text = re.sub(r"(?<![\w.])/\S*/", "", text).replace("|", "\\|").replace("\n", " ")
             return f"{r['dtype']}, {what}: {text[:160]}"

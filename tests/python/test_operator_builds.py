@@ -86,7 +86,7 @@ def test_programs_with_the_native_runtime_agree_with_opencv(files):
         for way in ("load(url, { ops:", "rush_ctx_add_op", "rushlight_add_operators", "rushlight.register_decomposition"):
             assert way in lacking.stderr
         twice = subprocess.run([programs / "run_linked", file, "--add"], capture_output=True, text=True)
-        assert twice.returncode == 1 and "an operator 'my_ops::warp_perspective' is there already" in twice.stderr
+        assert twice.returncode == 1 and "operator 'my_ops::warp_perspective' exists already" in twice.stderr
 
 
 @pytest.mark.feature("Operators", "the command line with --load-library")

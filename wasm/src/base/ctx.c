@@ -48,13 +48,14 @@ size_t rush_memory_allowance(uint64_t file_bytes) {
 
 static rush_status check_limits(rush_ctx *ctx, size_t more) {
   if (RUSH_UNLIKELY(ctx->limit && (ctx->live > ctx->limit || more > ctx->limit - ctx->live)))
-    return rush_fail(ctx, RUSH_ERR_NO_MEMORY,
-                     "out of memory: %zu bytes were wanted, %zu are in use, and the limit is %zu",
-                     more, ctx->live, ctx->limit);
+    return rush_fail(
+        ctx, RUSH_ERR_NO_MEMORY,
+        "out of memory: tried to allocate %zu bytes, %zu are in use, and the limit is %zu", more,
+        ctx->live, ctx->limit);
   if (RUSH_UNLIKELY(ctx->cap && (ctx->live > ctx->cap || more > ctx->cap - ctx->live)))
-    return rush_fail(ctx, RUSH_ERR_NO_MEMORY,
-                     "out of memory: %zu bytes more were wanted than a file of this size may need",
-                     more);
+    return rush_fail(
+        ctx, RUSH_ERR_NO_MEMORY,
+        "out of memory: tried to allocate %zu bytes more than a file of this size may need", more);
   return RUSH_OK;
 }
 
@@ -226,6 +227,6 @@ rush_status rush_fail_prefix(rush_ctx *ctx, rush_status status, const char *fmt,
 }
 
 rush_status rush_fail_memory(rush_ctx *ctx, size_t bytes) {
-  return rush_fail(ctx, RUSH_ERR_NO_MEMORY, "out of memory: %zu bytes were wanted, %zu are in use",
-                   bytes, ctx->live);
+  return rush_fail(ctx, RUSH_ERR_NO_MEMORY,
+                   "out of memory: tried to allocate %zu bytes, %zu are in use", bytes, ctx->live);
 }

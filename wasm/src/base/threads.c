@@ -293,7 +293,7 @@ void rush_threads_destroy(rush_ctx *ctx) {
 
 rush_status rush_ctx_set_threads(rush_ctx *ctx, unsigned threads) {
   RUSH_CHECK(ctx, threads >= 1 && threads <= RUSH_MAX_THREADS, RUSH_ERR_BAD_ARGUMENT,
-             "%u threads are none of 1 to %d", threads, RUSH_MAX_THREADS);
+             "threads must be between 1 and %d, got %u", RUSH_MAX_THREADS, threads);
   rush_threads_destroy(ctx);
   if (threads == 1) return RUSH_OK;
   RUSH_TRY(make(ctx, &ctx->pool));

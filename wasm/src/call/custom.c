@@ -57,7 +57,7 @@ rush_status rush_ctx_add_op(rush_ctx *ctx, const rush_custom_op *op) {
     rush_schema_free(ctx, &schema);
   }
   RUSH_CHECK(ctx, !find(ctx, name, n) && !rush_op_find(name, &inplace), RUSH_ERR_BAD_ARGUMENT,
-             "an operator '%s' is there already", name);
+             "operator '%s' exists already", name);
   size_t before, after;
   if (!rush_mul(ctx->n_ops, sizeof *ctx->ops, &before) ||
       !rush_add(before, sizeof *ctx->ops, &after))
@@ -181,7 +181,7 @@ rush_status rush_call_tensor(const rush_call *c, size_t i, rush_tensor_info *out
   rush_value v = rush_call_arg(c, i);
   *out = (rush_tensor_info){0};
   RUSH_CHECK(c->ctx, v.kind == RUSH_KIND_TENSOR, RUSH_ERR_BAD_ARGUMENT,
-             "argument %zu was to be a Tensor, this is %s", i, rush_kind_name(v.kind));
+             "argument %zu must be a Tensor, got %s", i, rush_kind_name(v.kind));
   *out = rush_tensor_info_of(rush_as_tensor(&v));
   return RUSH_OK;
 }
@@ -190,14 +190,14 @@ rush_status rush_call_tensor_of(rush_call *c, size_t i, rush_dtype dtype, int ra
                                 rush_tensor_info *out) {
   RUSH_TRY(rush_call_tensor(c, i, out));
   RUSH_CHECK(c->ctx, out->dtype == dtype && out->rank == rank, RUSH_ERR_BAD_ARGUMENT,
-             "argument %zu is to be %s with %d dimensions, not %s with %d", i,
+             "argument %zu must be %s with %d dimensions, got %s with %d", i,
              rush_dtype_name(dtype), rank, rush_dtype_name(out->dtype), out->rank);
   return RUSH_OK;
 }
 
 static rush_status result_in_range(rush_call *c, size_t i) {
-  RUSH_CHECK(c->ctx, i < c->n_results, RUSH_ERR_BAD_ARGUMENT, "the operator sets result %zu of %u",
-             i, c->n_results);
+  RUSH_CHECK(c->ctx, i < c->n_results, RUSH_ERR_BAD_ARGUMENT,
+             "result %zu does not exist, the number of results is %u", i, c->n_results);
   return RUSH_OK;
 }
 

@@ -8,7 +8,7 @@ typedef struct parser {
 } parser;
 
 static rush_status wrong(parser *p, const char *wanted) {
-  return rush_fail(p->ctx, RUSH_ERR_BAD_STATE, "schema '%s': %s wanted at '%s'", p->text, wanted,
+  return rush_fail(p->ctx, RUSH_ERR_BAD_STATE, "schema '%s': expected %s at '%s'", p->text, wanted,
                    p->at);
 }
 

@@ -3,8 +3,8 @@
 #include "tensor/layout.h"
 #include "tensor/turned.h"
 
-#define WANT(s, v, kind_)                                                                          \
-  RUSH_CHECK((s)->ctx, (v)->kind == (kind_), RUSH_ERR_BAD_ARGUMENT, "a %s was wanted, this is %s", \
+#define WANT(s, v, kind_)                                                                    \
+  RUSH_CHECK((s)->ctx, (v)->kind == (kind_), RUSH_ERR_BAD_ARGUMENT, "expected a %s, got %s", \
              rush_kind_name(kind_), rush_kind_name((v)->kind))
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -84,8 +84,8 @@ rush_status rush_tuple_create(rush_session *s, const rush_value *items, size_t n
 
 rush_status rush_dict_create(rush_session *s, const rush_value *items, size_t n, rush_value *out) {
   *out = rush_none();
-  RUSH_CHECK(s->ctx, n % 2 == 0, RUSH_ERR_BAD_ARGUMENT, "a dict of %zu items: one key has no value",
-             n);
+  RUSH_CHECK(s->ctx, n % 2 == 0, RUSH_ERR_BAD_ARGUMENT,
+             "a dict must have a value for each key, got %zu keys and values", n);
   return rush_new_list(&s->heap, RUSH_KIND_DICT, RUSH_NONE, items, n, out);
 }
 

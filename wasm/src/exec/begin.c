@@ -13,8 +13,8 @@ static rush_status refuse_input(rush_session *s, const char *method, const rush_
   rush_print_type(&type, s->m, port->type);
   RUSH_TRY(rush_text_take(&type, &text, &size));
   const rush_status st =
-      rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "%s: input \"%s\" wants %s, which this %s is not",
-                method, rush_string(s->m, port->name), text, rush_kind_name(v->kind));
+      rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "%s: input \"%s\" must be %s, got %s", method,
+                rush_string(s->m, port->name), text, rush_kind_name(v->kind));
   rush_release(s->ctx, text, size);
   return st;
 }

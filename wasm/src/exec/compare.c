@@ -119,7 +119,7 @@ static rush_status compare_floats(comparison *c, const rush_tensor *got, const r
   c->small = 0;
   keep_distances(c, &v);
   if (rush_verdict_is_right(&v)) return RUSH_OK;
-  return differ(c, "%.9g was wanted, %.9g came (greatest difference %.3g)%s", bad_want, bad_got,
+  return differ(c, "expected %.9g, got %.9g (greatest difference %.3g)%s", bad_want, bad_got,
                 c->report->max_abs, distances_text(&v, eyes));
 }
 
@@ -161,7 +161,7 @@ static rush_status compare_others(comparison *c, const rush_tensor *got, const r
   if (same_elements(got, want, &a, &b)) return RUSH_OK;
   double other_a, other_b;
   if (exact && same_elements(got, exact, &other_a, &other_b)) return RUSH_OK;
-  return differ(c, "%.9g was wanted, %.9g came", b, a);
+  return differ(c, "expected %.9g, got %.9g", b, a);
 }
 
 /* Returns the float64 result if it can belong to this tensor. */
@@ -179,10 +179,10 @@ static rush_status compare_tensors(comparison *c, const rush_tensor *got, const 
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   const bool in_integers = rush_is_quantized(got->dtype);
   if ((in_integers ? rush_integer_dtype(got->dtype) : got->dtype) != want->dtype)
-    return differ(c, "dtype %s was wanted, %s came", rush_dtype_name(want->dtype),
+    return differ(c, "expected dtype %s, got %s", rush_dtype_name(want->dtype),
                   rush_dtype_name(got->dtype));
   if (!rush_same_sizes(got, want))
-    return differ(c, "shape %s was wanted, %s came", rush_shape_text(want->rank, want->sizes, a),
+    return differ(c, "expected shape %s, got %s", rush_shape_text(want->rank, want->sizes, a),
                   rush_shape_text(got->rank, got->sizes, b));
   const rush_tensor *e = exact_of(want, exact);
   if (rush_is_complex(want->dtype)) return compare_complexes(c, got, want, e);
@@ -202,7 +202,7 @@ static rush_status compare_float(comparison *c, double got, double want, const r
   keep_distances(c, &v);
   return rush_verdict_is_right(&v)
              ? RUSH_OK
-             : differ(c, "%.17g was wanted, %.17g came%s", want, got, distances_text(&v, eyes));
+             : differ(c, "expected %.17g, got %.17g%s", want, got, distances_text(&v, eyes));
 }
 
 static rush_status compare_complex(comparison *c, const rush_complex *a, const rush_complex *b,
@@ -218,7 +218,7 @@ static rush_status compare_complex(comparison *c, const rush_complex *a, const r
   keep_distances(c, &v);
   return rush_verdict_is_right(&v)
              ? RUSH_OK
-             : differ(c, "(%g, %g) was wanted, (%g, %g) came", b->re, b->im, a->re, a->im);
+             : differ(c, "expected (%g, %g), got (%g, %g)", b->re, b->im, a->re, a->im);
 }
 
 static rush_status compare_int(comparison *c, const rush_value *got, const rush_value *want,
@@ -226,7 +226,7 @@ static rush_status compare_int(comparison *c, const rush_value *got, const rush_
   c->report->compared++;
   if (got->u.i == want->u.i) return RUSH_OK;
   if (exact && exact->kind == want->kind && got->u.i == exact->u.i) return RUSH_OK;
-  return differ(c, "%lld was wanted, %lld came", (long long)want->u.i, (long long)got->u.i);
+  return differ(c, "expected %lld, got %lld", (long long)want->u.i, (long long)got->u.i);
 }
 
 /* ---- Any values ------------------------------------------------------------------------------ */
@@ -236,7 +236,7 @@ static rush_status compare(comparison *c, const rush_value *got, const rush_valu
 
 static rush_status compare_items(comparison *c, const rush_list *got, const rush_list *want,
                                  const rush_value *exact) {
-  if (got->n != want->n) return differ(c, "%zu items were wanted, %zu came", want->n, got->n);
+  if (got->n != want->n) return differ(c, "expected %zu items, got %zu", want->n, got->n);
   const rush_value *e = NULL;
   if (exact && rush_as_list(exact)->n == want->n) e = rush_as_list(exact)->items;
   size_t size = c->path_size;
@@ -298,8 +298,7 @@ static rush_status compare_measured(comparison *c, const rush_value *got, const 
 static rush_status compare(comparison *c, const rush_value *got, const rush_value *want,
                            const rush_value *exact) {
   if (got->kind != want->kind)
-    return differ(c, "%s was wanted, %s came", rush_kind_name(want->kind),
-                  rush_kind_name(got->kind));
+    return differ(c, "expected %s, got %s", rush_kind_name(want->kind), rush_kind_name(got->kind));
   if (exact && exact->kind != want->kind) exact = NULL;
   switch (want->kind) {
     case RUSH_KIND_TENSOR:
@@ -319,7 +318,7 @@ static rush_status compare(comparison *c, const rush_value *got, const rush_valu
       const rush_str *a = rush_as_str(got), *b = rush_as_str(want);
       c->report->compared++;
       bool same = a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
-      return same ? RUSH_OK : differ(c, "'%.60s' was wanted, '%.60s' came", b->bytes, a->bytes);
+      return same ? RUSH_OK : differ(c, "expected '%.60s', got '%.60s'", b->bytes, a->bytes);
     }
     default:
       return RUSH_OK; /* None */

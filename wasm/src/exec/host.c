@@ -23,12 +23,12 @@ rush_status rush_session_next(rush_session *s, rush_next *out) {
 
 static rush_status check_results(rush_session *s, const rush_code *c, const rush_value *results,
                                  size_t n) {
-  RUSH_CHECK(s->ctx, n == c->n_out, RUSH_ERR_BAD_ARGUMENT,
-             "%zu results are given, the operator has %u", n, c->n_out);
+  RUSH_CHECK(s->ctx, n == c->n_out, RUSH_ERR_BAD_ARGUMENT, "the operator has %u results, got %zu",
+             c->n_out, n);
   for (size_t k = 0; k < n; k++) {
     const bool fits = rush_value_fits(s->ctx, s->m, c->result_types[k], results + k);
     RUSH_TRY(rush_take_stop(s->ctx));
-    RUSH_CHECK(s->ctx, fits, RUSH_ERR_BAD_ARGUMENT, "result %zu cannot be this %s", k,
+    RUSH_CHECK(s->ctx, fits, RUSH_ERR_BAD_ARGUMENT, "result %zu cannot be %s", k,
                rush_kind_name(results[k].kind));
   }
   return RUSH_OK;
@@ -40,9 +40,9 @@ static rush_status copy_into(rush_session *s, const rush_value *target, const ru
   rush_tensor *to = rush_as_tensor(target), *from = rush_as_tensor(value);
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
   RUSH_CHECK(s->ctx, rush_same_sizes(to, from) && to->dtype == from->dtype, RUSH_ERR_BAD_ARGUMENT,
-             "%s is %s%s, the argument that it is written to %s%s", what,
-             rush_dtype_name(from->dtype), rush_shape_text(from->rank, from->sizes, a),
-             rush_dtype_name(to->dtype), rush_shape_text(to->rank, to->sizes, b));
+             "%s must be %s%s, like the argument that it is written to, got %s%s", what,
+             rush_dtype_name(to->dtype), rush_shape_text(to->rank, to->sizes, b),
+             rush_dtype_name(from->dtype), rush_shape_text(from->rank, from->sizes, a));
   return rush_tensor_copy(&s->heap, to, from);
 }
 
@@ -67,7 +67,7 @@ static rush_status next_op(rush_session *s, const rush_code **c) {
   RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
   *c = s->m->code + s->pc;
   RUSH_CHECK(s->ctx, (*c)->opcode == RUSH_OPCODE_OP, RUSH_ERR_BAD_STATE,
-             "the next instruction is control flow: step it");
+             "the next instruction is control flow: call step");
   return RUSH_OK;
 }
 
@@ -80,7 +80,7 @@ rush_status rush_session_write(rush_session *s, size_t arg, const rush_value *te
   if (st == RUSH_OK && (arg >= schema->n_args || !schema->args[arg].written ||
                         s->args[arg].kind != RUSH_KIND_TENSOR || tensor->kind != RUSH_KIND_TENSOR))
     st = rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT,
-                   "argument %zu is no tensor that the schema marks as written", arg);
+                   "argument %zu must be a tensor that the schema marks as written", arg);
   if (st == RUSH_OK) st = copy_into(s, s->args + arg, tensor, "the value");
   return st == RUSH_OK ? RUSH_OK : rush_fail_prefix_instr(s->ctx, s->m, s->pc, st);
 }
@@ -113,7 +113,7 @@ rush_status rush_session_replace(rush_session *s, const rush_value *results, siz
   const rush_code *c =
       s->running && s->pc > s->m->methods[s->method].instrs ? s->m->code + s->pc - 1 : NULL;
   RUSH_CHECK(s->ctx, c && c->opcode == RUSH_OPCODE_OP, RUSH_ERR_BAD_STATE,
-             "the last instruction was no operator");
+             "the last instruction must be an operator");
   rush_status st = check_results(s, c, results, n);
   if (st != RUSH_OK) return rush_fail_prefix_instr(s->ctx, s->m, s->pc - 1, st);
   for (size_t k = 0; k < n; k++) s->results[k] = rush_value_retained(results[k]);

@@ -51,16 +51,16 @@ static rush_status check_written(rush_session *s, const rush_schema_arg *arg, co
   if (v->kind == RUSH_KIND_TENSOR) {
     const rush_storage *storage = rush_as_tensor(v)->storage;
     RUSH_CHECK(s->ctx, !storage->borrowed, RUSH_ERR_UNSUPPORTED,
-               "argument '%.*s' would be written, and it is a weight that other sessions share",
+               "argument '%.*s' must not be written: it is a weight that other sessions share",
                (int)arg->name_size, arg->name);
     RUSH_CHECK(s->ctx, !storage->has_conjugate, RUSH_ERR_UNSUPPORTED,
-               "argument '%.*s' would be written, and conj() of it is a copy here: use clone() or "
+               "argument '%.*s' must not be written: conj() of it is a copy here. Use clone() or "
                "conj_physical()",
                (int)arg->name_size, arg->name);
   }
   if (rush_is_container(v->kind))
     RUSH_CHECK(s->ctx, !rush_as_list(v)->constant, RUSH_ERR_UNSUPPORTED,
-               "argument '%.*s' would be written, and it is a constant of the model",
+               "argument '%.*s' must not be written: it is a constant of the model",
                (int)arg->name_size, arg->name);
   return RUSH_OK;
 }
@@ -363,8 +363,7 @@ static rush_status grant(rush_session *s, uint64_t budget, uint64_t done, uint64
   *more = budget && budget - done < STRETCH ? budget - done : STRETCH;
   if (s->step_limit) {
     RUSH_CHECK(s->ctx, s->steps < s->step_limit, RUSH_ERR_INTERRUPTED,
-               "the run takes more than %llu instructions, its limit",
-               (unsigned long long)s->step_limit);
+               "the run exceeds its limit of %llu instructions", (unsigned long long)s->step_limit);
     if (s->step_limit - s->steps < *more) *more = s->step_limit - s->steps;
   }
   s->steps += *more;
@@ -375,7 +374,7 @@ static void note_odd_input(rush_session *s, rush_status st) {
   if (s->odd_port == RUSH_NONE || st == RUSH_ERR_INTERRUPTED || st == RUSH_ERR_NO_MEMORY) return;
   const rush_file_port *port = s->m->ports + s->odd_port;
   rush_fail_prefix(s->ctx, st,
-                   "input \"%s\" is %s, and was %s when exported: ", rush_string(s->m, port->name),
+                   "input \"%s\" is %s but was exported as %s: ", rush_string(s->m, port->name),
                    rush_dtype_name((rush_dtype)s->odd_dtype),
                    rush_dtype_name((rush_dtype)s->m->hints[port->hint].dtype));
 }
@@ -443,7 +442,7 @@ rush_status rush_session_finish(rush_session *s) {
   const char *op = rush_string(s->m, s->m->file_ops[s->m->code[s->pc].op].name);
   rush_session_clear(s);
   return rush_fail(s->ctx, RUSH_ERR_BAD_STATE,
-                   "operator '%s' is computed outside: use begin, step and provide", op);
+                   "operator '%s' is computed by the host: use begin, step and provide", op);
 }
 
 rush_status rush_session_run(rush_session *s, size_t method, const rush_value *args, size_t n_args,

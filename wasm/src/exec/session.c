@@ -75,7 +75,7 @@ rush_status rush_session_set_attribute(rush_session *s, size_t index, const rush
              "attribute %zu does not exist, the model has %u", index, m->n_attributes);
   const bool fits = rush_value_fits(s->ctx, m, m->attributes[index].type, value);
   RUSH_TRY(rush_take_stop(s->ctx));
-  RUSH_CHECK(s->ctx, fits, RUSH_ERR_BAD_ARGUMENT, "attribute '%s' cannot be this %s",
+  RUSH_CHECK(s->ctx, fits, RUSH_ERR_BAD_ARGUMENT, "attribute '%s' cannot be %s",
              rush_string(m, m->attributes[index].name), rush_kind_name(value->kind));
   rush_assign(&s->heap, s->attributes + index, rush_value_retained(*value));
   return RUSH_OK;

@@ -44,7 +44,8 @@ static rush_status compare_item(rush_session *s, const rush_value *results, uint
  * may be missing. */
 static rush_status find_equal(rush_session *s, const rush_value *results, uint32_t n_results,
                               const rush_traced *items, size_t n, bool skip, uint32_t *found) {
-  RUSH_CHECK(s->ctx, n > 0, RUSH_ERR_MISMATCH, "PyTorch's run does not come here, or not so often");
+  RUSH_CHECK(s->ctx, n > 0, RUSH_ERR_MISMATCH,
+             "PyTorch's run does not reach this instruction, or not as often");
   for (size_t k = 0; k < (skip ? n : 1); k++) {
     *found = (uint32_t)k;
     RUSH_TRY(rush_charge(s->ctx, 1000));
@@ -181,7 +182,7 @@ static rush_status start(rush_session *s, const rush_traced *items, size_t n, do
   uint32_t *owners;
   for (size_t k = 1; k < n; k++)
     RUSH_CHECK(s->ctx, items[k - 1].handle <= items[k].handle, RUSH_ERR_BAD_ARGUMENT,
-               "a trace's handles do not rise");
+               "the handles of a trace must be sorted");
   t->items = items;
   t->rtol = rtol;
   t->atol = atol;

@@ -93,7 +93,7 @@ static rush_status check_types(rush_ctx *ctx, const rush_model *m, extent *exten
   for (uint32_t i = 0; i < m->n_types; i++) {
     const rush_file_type *t = m->types + i;
     if (t->kind > RUSH_TYPE_ENUM) BAD(RUSH_SEC_TYPES, i, "kind %u is not known", t->kind);
-    if (t->reserved) BAD(RUSH_SEC_TYPES, i, "reserved bytes are not zero");
+    if (t->reserved) BAD(RUSH_SEC_TYPES, i, "reserved bytes must be zero");
     if (type_arity(t->kind) >= 0 && t->n != type_arity(t->kind))
       BAD(RUSH_SEC_TYPES, i, "%u children do not fit kind %u", t->n, t->kind);
     bool object = t->kind == RUSH_TYPE_OBJECT,
@@ -155,17 +155,17 @@ static rush_status check_tensors(rush_ctx *ctx, const rush_model *m) {
                        "tensor %u has dtype %s (%u), which this runtime does not have", i,
                        rush_dtype_name(t->dtype), t->dtype);
     if (t->rank > RUSH_MAX_RANK)
-      BAD(RUSH_SEC_TENSORS, i, "rank %u, at most %d may be", t->rank, RUSH_MAX_RANK);
-    if (t->reserved0 || t->reserved1) BAD(RUSH_SEC_TENSORS, i, "reserved bytes are not zero");
+      BAD(RUSH_SEC_TENSORS, i, "rank must be at most %d, got %u", RUSH_MAX_RANK, t->rank);
+    if (t->reserved0 || t->reserved1) BAD(RUSH_SEC_TENSORS, i, "reserved bytes must be zero");
     if (!string_or_none(m, t->name)) BAD(RUSH_SEC_TENSORS, i, "name %u is not a string", t->name);
     if (t->storage != RUSH_NONE && t->storage >= m->n_storages)
       BAD(RUSH_SEC_TENSORS, i, "storage %u does not exist", t->storage);
     int64_t last = 0, far, numel;
     for (int d = 0; d < RUSH_MAX_RANK; d++) {
       if (t->sizes[d] < 0 || t->strides[d] < 0)
-        BAD(RUSH_SEC_TENSORS, i, "a size or stride is negative");
+        BAD(RUSH_SEC_TENSORS, i, "sizes and strides must not be negative");
       if (d >= t->rank && (t->sizes[d] || t->strides[d]))
-        BAD(RUSH_SEC_TENSORS, i, "sizes and strides beyond the rank are not zero");
+        BAD(RUSH_SEC_TENSORS, i, "sizes and strides beyond the rank must be zero");
       if (d < t->rank && t->sizes[d] > 0 &&
           (!rush_mul64(t->sizes[d] - 1, t->strides[d], &far) || !rush_add64(last, far, &last)))
         BAD(RUSH_SEC_TENSORS, i, "its extent overflows");
@@ -205,7 +205,7 @@ static rush_status check_container(rush_ctx *ctx, const rush_model *m, uint32_t 
   if (c->p0 > most_parts(m))
     BAD(RUSH_SEC_CONSTANTS, i, "has more than %llu parts", (unsigned long long)most_parts(m));
   if (c->kind == RUSH_CONST_DICT && c->p0 % 2)
-    BAD(RUSH_SEC_CONSTANTS, i, "a dict with a key and no value");
+    BAD(RUSH_SEC_CONSTANTS, i, "a dict must have a value for each key");
   bool counted = c->kind == RUSH_CONST_TUPLE || c->kind == RUSH_CONST_OBJECT;
   if (counted && c->p0 != m->types[c->p1].n)
     BAD(RUSH_SEC_CONSTANTS, i, "%llu items do not fit its type", (unsigned long long)c->p0);
@@ -216,7 +216,7 @@ static rush_status check_container(rush_ctx *ctx, const rush_model *m, uint32_t 
   }
   if (c->kind == RUSH_CONST_ENUM &&
       (c->p0 != 2 || m->constants[m->lists[c->a]].kind != RUSH_CONST_STR))
-    BAD(RUSH_SEC_CONSTANTS, i, "an enum is its name and its value");
+    BAD(RUSH_SEC_CONSTANTS, i, "an enum must have a name and a value");
   if (extents[i].depth > RUSH_MAX_NESTING)
     BAD(RUSH_SEC_CONSTANTS, i, "constants are nested deeper than %d", RUSH_MAX_NESTING);
   if (extents[i].parts > most_parts(m))
@@ -244,18 +244,18 @@ static rush_status check_constants(rush_ctx *ctx, const rush_model *m, extent *e
         break;
       case RUSH_CONST_INT:
       case RUSH_CONST_FLOAT:
-        if (c->a || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields are not zero");
+        if (c->a || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
         break;
       case RUSH_CONST_BOOL:
-        if (c->a || c->p0 > 1 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "a bool is 0 or 1");
+        if (c->a || c->p0 > 1 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "a bool must be 0 or 1");
         break;
       case RUSH_CONST_COMPLEX:
-        if (c->a) BAD(RUSH_SEC_CONSTANTS, i, "unused fields are not zero");
+        if (c->a) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
         break;
       case RUSH_CONST_TENSOR:
         if (c->a >= m->n_tensors || m->tensors[c->a].storage == RUSH_NONE)
           BAD(RUSH_SEC_CONSTANTS, i, "tensor %u does not exist (or has no storage)", c->a);
-        if (c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields are not zero");
+        if (c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
         break;
       case RUSH_CONST_RANDOM:
         if (c->a >= m->n_tensors || m->tensors[c->a].storage != RUSH_NONE)
@@ -264,7 +264,7 @@ static rush_status check_constants(rush_ctx *ctx, const rush_model *m, extent *e
       case RUSH_CONST_STR:
       case RUSH_CONST_DEVICE:
         if (!string_ok(m, c->a)) BAD(RUSH_SEC_CONSTANTS, i, "string %u does not exist", c->a);
-        if (c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields are not zero");
+        if (c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
         break;
       case RUSH_CONST_LIST:
       case RUSH_CONST_TUPLE:
@@ -309,7 +309,7 @@ static rush_status check_copies(rush_ctx *ctx, const rush_model *m, const extent
 
 static rush_status check_ports(rush_ctx *ctx, const rush_model *m) {
   RUSH_CHECK(ctx, m->n_ops <= RUSH_MAX_OPS, RUSH_ERR_BAD_FILE,
-             "the file has %u operators, at most %d may be", m->n_ops, RUSH_MAX_OPS);
+             "a file must have at most %d operators, got %u", RUSH_MAX_OPS, m->n_ops);
   for (uint32_t i = 0; i < m->n_ops; i++) {
     if (!string_ok(m, m->file_ops[i].name) || !string_or_none(m, m->file_ops[i].schema))
       BAD(RUSH_SEC_OPS, i, "its name or schema is not a string");
@@ -322,9 +322,9 @@ static rush_status check_ports(rush_ctx *ctx, const rush_model *m) {
   }
   for (uint32_t i = 0; i < m->n_hints; i++) {
     const rush_file_hint *h = m->hints + i;
-    if (h->reserved0 || h->reserved1) BAD(RUSH_SEC_HINTS, i, "reserved bytes are not zero");
+    if (h->reserved0 || h->reserved1) BAD(RUSH_SEC_HINTS, i, "reserved bytes must be zero");
     if (h->rank != 255 && h->rank > RUSH_MAX_RANK)
-      BAD(RUSH_SEC_HINTS, i, "rank %u, at most %d may be", h->rank, RUSH_MAX_RANK);
+      BAD(RUSH_SEC_HINTS, i, "rank must be at most %d, got %u", RUSH_MAX_RANK, h->rank);
     for (int d = 0; d < RUSH_MAX_RANK; d++) {
       bool beyond = h->rank == 255 || d >= h->rank;
       if (h->sizes[d] < -1 || (beyond && h->sizes[d] != 0))
@@ -439,7 +439,7 @@ static rush_status check_method(rush_ctx *ctx, const rush_model *m, uint32_t i,
 
 static rush_status check_methods(rush_ctx *ctx, const rush_model *m) {
   RUSH_CHECK(ctx, m->n_methods > 0 && m->n_methods <= RUSH_MAX_METHODS, RUSH_ERR_BAD_FILE,
-             "the file has %u methods, 1 to %d may be", m->n_methods, RUSH_MAX_METHODS);
+             "a file must have 1 to %d methods, got %u", RUSH_MAX_METHODS, m->n_methods);
   place_of_method at = {0, 0};
   for (uint32_t i = 0; i < m->n_methods; i++) RUSH_TRY(check_method(ctx, m, i, &at));
   if (at.instrs != m->n_instrs) BAD(RUSH_SEC_INSTRS, (uint32_t)at.instrs, "belongs to no method");
@@ -448,8 +448,8 @@ static rush_status check_methods(rush_ctx *ctx, const rush_model *m) {
 
 static rush_status check_constraints(rush_ctx *ctx, const rush_model *m) {
   RUSH_CHECK(ctx, m->n_constraints <= RUSH_MAX_CONSTRAINTS, RUSH_ERR_BAD_FILE,
-             "the file has %u constraints, at most %d may be", m->n_constraints,
-             RUSH_MAX_CONSTRAINTS);
+             "a file must have at most %d constraints, got %u", RUSH_MAX_CONSTRAINTS,
+             m->n_constraints);
   for (uint32_t i = 0; i < m->n_constraints; i++) {
     const rush_file_constraint *p = m->constraints + i;
     if (p->port >= m->n_ports || p->dim >= RUSH_MAX_RANK || p->reserved)
@@ -457,7 +457,7 @@ static rush_status check_constraints(rush_ctx *ctx, const rush_model *m) {
     if (!string_or_none(m, p->name)) BAD(RUSH_SEC_CONSTRAINTS, i, "its name does not exist");
     if (p->least < 0 || p->most < p->least) BAD(RUSH_SEC_CONSTRAINTS, i, "no size is in its range");
     if (i > 0 && (p[-1].port > p->port || (p[-1].port == p->port && p[-1].dim >= p->dim)))
-      BAD(RUSH_SEC_CONSTRAINTS, i, "ports and dimensions do not rise");
+      BAD(RUSH_SEC_CONSTRAINTS, i, "ports and dimensions must be sorted");
   }
   return RUSH_OK;
 }
@@ -468,15 +468,16 @@ static rush_status check_measures(rush_ctx *ctx, const rush_model *m) {
     if (t->test >= m->n_tests) BAD(RUSH_SEC_MEASURES, i, "test vector %u does not exist", t->test);
     if (t->exact != RUSH_NONE && t->exact >= m->n_constants)
       BAD(RUSH_SEC_MEASURES, i, "its constant does not exist");
-    if (!(t->rtol >= 0) || !(t->atol >= 0)) BAD(RUSH_SEC_MEASURES, i, "a tolerance is negative");
-    if (i > 0 && t[-1].test > t->test) BAD(RUSH_SEC_MEASURES, i, "test vectors do not rise");
+    if (!(t->rtol >= 0) || !(t->atol >= 0))
+      BAD(RUSH_SEC_MEASURES, i, "tolerances must not be negative");
+    if (i > 0 && t[-1].test > t->test) BAD(RUSH_SEC_MEASURES, i, "test vectors must be sorted");
   }
   for (uint32_t i = 0; i < m->n_exact; i++) {
     const rush_file_exact *t = m->exact + i;
     if (t->traced >= m->n_traced) BAD(RUSH_SEC_EXACT, i, "its traced node does not exist");
     if (t->results >= m->n_constants || m->constants[t->results].kind != RUSH_CONST_TUPLE)
-      BAD(RUSH_SEC_EXACT, i, "its results are not a tuple");
-    if (i > 0 && t[-1].traced >= t->traced) BAD(RUSH_SEC_EXACT, i, "traced nodes do not rise");
+      BAD(RUSH_SEC_EXACT, i, "its results must be a tuple");
+    if (i > 0 && t[-1].traced >= t->traced) BAD(RUSH_SEC_EXACT, i, "traced nodes must be sorted");
   }
   return RUSH_OK;
 }
@@ -494,17 +495,18 @@ static rush_status check_optional(rush_ctx *ctx, const rush_model *m) {
       BAD(RUSH_SEC_TESTS, i, "its method or a constant does not exist");
     if (m->constants[t->inputs].kind != RUSH_CONST_TUPLE ||
         m->constants[t->inputs].p0 != m->methods[t->method].n_inputs)
-      BAD(RUSH_SEC_TESTS, i, "inputs are not a tuple of %u", m->methods[t->method].n_inputs);
-    if (!(t->rtol >= 0) || !(t->atol >= 0)) BAD(RUSH_SEC_TESTS, i, "a tolerance is negative");
+      BAD(RUSH_SEC_TESTS, i, "inputs must be a tuple of %u", m->methods[t->method].n_inputs);
+    if (!(t->rtol >= 0) || !(t->atol >= 0))
+      BAD(RUSH_SEC_TESTS, i, "tolerances must not be negative");
   }
   for (uint32_t i = 0; i < m->n_traced; i++) {
     const rush_file_traced *t = m->traced + i;
     if (t->test >= m->n_tests) BAD(RUSH_SEC_TRACED, i, "test vector %u does not exist", t->test);
     if (t->results >= m->n_constants || m->constants[t->results].kind != RUSH_CONST_TUPLE)
-      BAD(RUSH_SEC_TRACED, i, "its results are not a tuple");
+      BAD(RUSH_SEC_TRACED, i, "its results must be a tuple");
     if (t->handle == 0) BAD(RUSH_SEC_TRACED, i, "it has no handle");
     if (i > 0 && (t[-1].test > t->test || (t[-1].test == t->test && t[-1].handle > t->handle)))
-      BAD(RUSH_SEC_TRACED, i, "test vectors and handles do not rise");
+      BAD(RUSH_SEC_TRACED, i, "test vectors and handles must be sorted");
   }
   for (uint32_t i = 0; i < m->n_meta; i++) {
     if (!string_ok(m, m->meta[i].key) || !string_ok(m, m->meta[i].value))

@@ -40,8 +40,8 @@ static rush_status resolve_schema(rush_ctx *ctx, rush_model *m, uint32_t i) {
   const uint32_t size = m->strings[m->file_ops[i].schema].bytes;
   RUSH_TRY(rush_charge(ctx, size));
   RUSH_CHECK(ctx, size <= RUSH_SCHEMA_MAX_BYTES, RUSH_ERR_BAD_FILE,
-             "operator '%s': a schema of %u bytes, at most %d may be", name, size,
-             RUSH_SCHEMA_MAX_BYTES);
+             "operator '%s': a schema must have at most %d bytes, got %u", name,
+             RUSH_SCHEMA_MAX_BYTES, size);
   o->custom.schema = rush_string(m, m->file_ops[i].schema);
   rush_status st = rush_schema_parse(ctx, o->custom.schema, &o->schema);
   return st == RUSH_ERR_BAD_STATE ? RUSH_ERR_BAD_FILE : st;
@@ -143,7 +143,7 @@ static rush_status check_op(walk *w, uint32_t i) {
                      "instruction %u gives %s %u arguments, this runtime knows it with %u", i, name,
                      in->n_in, o->schema.n_args);
   if (in->n_in < o->schema.n_required)
-    BAD(i, "%s needs %u arguments, %u are given", name, o->schema.n_required, in->n_in);
+    BAD(i, "%s needs %u arguments, got %u", name, o->schema.n_required, in->n_in);
   if (in->n_out != o->schema.n_results && !o->schema.more_results)
     BAD(i, "%s has %u results, %u are taken", name, o->schema.n_results, in->n_out);
   for (uint32_t k = 0; k < in->n_in && k < o->schema.n_args; k++) {
@@ -182,7 +182,7 @@ static rush_status use(walk *w, uint32_t i, uint32_t operand) {
     return RUSH_OK;
   }
   if (operand >= w->method->n_registers || w->level[operand] == 0)
-    BAD(i, "register %u is read where it has no value", operand);
+    BAD(i, "register %u is read before it has a value", operand);
   uint32_t level = w->level[operand] - 1u;
   /* In its own block, a register is needed until here. In a nested construct, it is needed until
    * that construct ends. */
@@ -249,7 +249,7 @@ static rush_status walk_if(walk *w, uint32_t i) {
   rush_ctx *ctx = w->ctx;
   rush_model *m = w->m;
   const rush_file_instr *in = m->instrs + i;
-  if (in->n_in != 1) BAD(i, "IF takes 1 value, %u are given", in->n_in);
+  if (in->n_in != 1) BAD(i, "IF takes 1 value, got %u", in->n_in);
   if (!targets(w, i, RUSH_OPCODE_ELSE) || !targets(w, in->target, RUSH_OPCODE_END_IF))
     BAD(i, "target %u is not an ELSE with an END_IF", in->target);
   if (m->instrs[in->target].n_in != in->n_out ||
@@ -315,8 +315,9 @@ static rush_status walk_instr(walk *w, uint32_t i) {
   if (in->source != RUSH_NONE && m->n_sources && in->source >= m->n_sources)
     BAD(i, "source %u does not exist", in->source);
   bool jumps = in->opcode != RUSH_OPCODE_OP && in->opcode != RUSH_OPCODE_RETURN;
-  if (!jumps && in->target != RUSH_NONE) BAD(i, "a target where none belongs");
-  if (in->opcode != RUSH_OPCODE_OP && in->op != RUSH_NONE) BAD(i, "an operator where none belongs");
+  if (!jumps && in->target != RUSH_NONE) BAD(i, "this instruction must not have a target");
+  if (in->opcode != RUSH_OPCODE_OP && in->op != RUSH_NONE)
+    BAD(i, "this instruction must not have an operator");
   bool last = i == w->method->instrs + w->method->n_instrs - 1;
   if (last != (in->opcode == RUSH_OPCODE_RETURN))
     BAD(i, last ? "the method does not end with RETURN" : "RETURN before the end of the method");

@@ -137,7 +137,7 @@ rush_status rush_header_check(rush_ctx *ctx, const rush_model *m) {
              "the file needs features 0x%llx, which this runtime does not know",
              (unsigned long long)h->features);
   RUSH_CHECK(ctx, h->n_sections >= 1 && h->n_sections <= RUSH_MAX_SECTIONS, BAD,
-             "header: %u sections, 1 to %d may be", h->n_sections, RUSH_MAX_SECTIONS);
+             "header: a file must have 1 to %d sections, got %u", RUSH_MAX_SECTIONS, h->n_sections);
   uint64_t least = RUSH_HEADER_BYTES + (uint64_t)h->n_sections * sizeof(rush_file_section);
   RUSH_CHECK(ctx,
              h->head_bytes >= least && h->head_bytes <= RUSH_MAX_HEAD_BYTES &&
@@ -146,14 +146,14 @@ rush_status rush_header_check(rush_ctx *ctx, const rush_model *m) {
              (unsigned long long)h->head_bytes, RUSH_ALIGN, (unsigned long long)least,
              RUSH_MAX_HEAD_BYTES);
   RUSH_CHECK(ctx, h->weights_bytes % RUSH_ALIGN == 0 && h->weights_bytes <= (uint64_t)1 << 48, BAD,
-             "header: %llu bytes of weights, not a multiple of %d (or too many)",
+             "header: %llu bytes of weights, which must be a multiple of %d and fit in memory",
              (unsigned long long)h->weights_bytes, RUSH_ALIGN);
   RUSH_CHECK(ctx, h->file_bytes == h->head_bytes + h->weights_bytes, BAD,
              "header: a file of %llu bytes is not its head of %llu and weights of %llu",
              (unsigned long long)h->file_bytes, (unsigned long long)h->head_bytes,
              (unsigned long long)h->weights_bytes);
   RUSH_CHECK(ctx, h->reserved[0] == 0 && h->reserved[1] == 0, BAD,
-             "header: reserved bytes 48 to 63 are not zero");
+             "header: reserved bytes 48 to 63 must be zero");
   return RUSH_OK;
 }
 

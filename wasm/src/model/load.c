@@ -408,8 +408,8 @@ rush_status rush_loader_advance(rush_loader *l, size_t n) {
   void *at;
   size_t room, cap, live;
   RUSH_TRY(rush_loader_window(l, &at, &room));
-  RUSH_CHECK(l->ctx, n <= room, RUSH_ERR_BAD_ARGUMENT, "%zu bytes were put where %zu had room", n,
-             room);
+  RUSH_CHECK(l->ctx, n <= room, RUSH_ERR_BAD_ARGUMENT, "the window has %zu bytes, got %zu", room,
+             n);
   live = begin_call(l, &cap);
   rush_status st = advance(l, n);
   end_call(l, cap, live);
@@ -432,7 +432,7 @@ rush_status rush_loader_finish(rush_loader *l, rush_model **out) {
   RUSH_TRY(rush_loader_window(l, &at, &room));
   uint64_t got = l->head_done ? l->m->head_bytes + l->at : l->got;
   RUSH_CHECK(l->ctx, room == 0, RUSH_ERR_BAD_FILE,
-             "the file is cut off: %llu bytes came, %s%llu are wanted", (unsigned long long)got,
+             "the file is cut off: got %llu bytes, expected %s%llu", (unsigned long long)got,
              l->m->total_bytes ? "" : "at least ",
              (unsigned long long)(l->m->total_bytes ? l->m->total_bytes : RUSH_HEADER_BYTES));
   rush_model *m = l->m;

@@ -51,7 +51,7 @@ static rush_status from_hook(rush_heap *heap, size_t total, void **raw) {
 rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out) {
   *out = NULL;
   RUSH_CHECK(heap->ctx, bytes < SIZE_MAX / 4, RUSH_ERR_NO_MEMORY,
-             "out of memory: %zu bytes were wanted, more than there can be", bytes);
+             "out of memory: tried to allocate %zu bytes, more than a process can have", bytes);
   size_t room;
   unsigned k = size_class(bytes, &room);
   rush_free_block *block;

@@ -76,7 +76,7 @@ rush_status rush_clone(rush_heap *heap, const rush_tensor *t, int64_t format, ru
 
 rush_status rush_check_weight(rush_ctx *ctx, const rush_tensor *t) {
   RUSH_CHECK(ctx, !t->storage->borrowed || t->numel == 0, RUSH_ERR_UNSUPPORTED,
-             "a weight of the model is written in place, and weights cannot be written");
+             "a weight of the model must not be written in place");
   return RUSH_OK;
 }
 
@@ -144,8 +144,8 @@ rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t
   int64_t numel, end, bytes;
   if (!strides && rank == t->rank && memcmp(sizes, t->sizes, (size_t)rank * sizeof *sizes) == 0)
     return RUSH_OK;
-  RUSH_CHECK(heap->ctx, rank <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED, "resize to %d dimensions",
-             rank);
+  RUSH_CHECK(heap->ctx, rank <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
+             "a tensor must have at most %d dimensions, got %d", RUSH_MAX_RANK, rank);
   for (int d = 0; d < rank; d++)
     RUSH_CHECK(heap->ctx, sizes[d] >= 0, RUSH_ERR_BAD_ARGUMENT,
                "Trying to resize to negative dimension %lld: %s", (long long)sizes[d],

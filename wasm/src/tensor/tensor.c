@@ -266,7 +266,7 @@ static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const
   size_t bytes;
   *out = NULL;
   RUSH_CHECK(heap->ctx, rank <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
-             "a tensor of %d dimensions was wanted, the most is %d", rank, RUSH_MAX_RANK);
+             "a tensor must have at most %d dimensions, got %d", RUSH_MAX_RANK, rank);
   for (int d = 0; d < rank; d++) {
     RUSH_CHECK(heap->ctx, sizes[d] >= 0, RUSH_ERR_BAD_ARGUMENT,
                "Trying to create tensor with negative dimension %lld: %s", (long long)sizes[d],

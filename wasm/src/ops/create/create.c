@@ -120,7 +120,7 @@ static rush_status fill(rush_call *c, const rush_value *value) {
   rush_tensor *out = c->inplace;
   if (out) {
     RUSH_CHECK(c->ctx, !out->storage->borrowed, RUSH_ERR_UNSUPPORTED,
-               "a weight of the model is written in place, and weights cannot be written");
+               "a weight of the model must not be written in place");
     ret_retained(c, 0, &c->args[0]);
   } else {
     RUSH_TRY(rush_result_like(c, 0, arg_tensor(c, 0), own_dtype(c), &out));

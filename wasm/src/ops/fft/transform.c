@@ -110,7 +110,7 @@ static rush_status read_dims(rush_call *c, int64_t last, transforms *t) {
 }
 
 static rush_status need_complex(rush_call *c, const rush_tensor *t) {
-  RUSH_CHECK_ARG(rush_is_complex(t->dtype), "a complex tensor was wanted, but got %s",
+  RUSH_CHECK_ARG(rush_is_complex(t->dtype), "expected a complex tensor, but got %s",
                  rush_dtype_torch_name(t->dtype));
   return RUSH_OK;
 }

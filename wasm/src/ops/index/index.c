@@ -167,7 +167,7 @@ static rush_status shape_result(rush_call *c, indexed *x, const rush_tensor *sel
   bool together = n_defined > 0 && last - first + 1 == n_defined;
   int rank = self->rank - n_defined + x->index_rank;
   RUSH_CHECK(c->ctx, rank <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
-             "the result would have %d dimensions, the most is %d", rank, RUSH_MAX_RANK);
+             "the result must have at most %d dimensions, got %d", RUSH_MAX_RANK, rank);
   x->self = *self;
   x->places = x->offsets;
   x->self.rank = 0;

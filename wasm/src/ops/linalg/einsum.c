@@ -226,7 +226,7 @@ static rush_status as_matrices(rush_call *c, const operand *o, const group *cons
     }
   }
   RUSH_CHECK(c->ctx, n <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
-             "einsum: %d subscripts in one step, the most is %d", n, RUSH_MAX_RANK);
+             "einsum: a step must have at most %d subscripts, got %d", RUSH_MAX_RANK, n);
   rush_tensor wide = o->t;
   wide.rank = (uint8_t)n;
   memcpy(wide.sizes, sizes, (size_t)n * sizeof *sizes);

@@ -246,7 +246,7 @@ static rush_status missing(rush_call *c, size_t *n) {
   RUSH_CHECK_ARG(c->n_args < 3 || arg(c, 2).n == 1,
                  "TypeError: The fill character must be exactly one character long");
   RUSH_CHECK(c->ctx, width < INT32_MAX, RUSH_ERR_NO_MEMORY,
-             "out of memory: a string of %lld bytes was wanted", (long long)width);
+             "out of memory: tried to make a string of %lld bytes", (long long)width);
   *n = width > have ? (size_t)(width - have) : 0;
   return RUSH_OK;
 }

@@ -100,14 +100,14 @@ static rush_status check(rush_call *c, operands *v) {
                  "%lld bits in groups of %lld, and inputs of %lld",
                  (long long)k, (long long)bits, (long long)group, (long long)input_bits);
   RUSH_CHECK_ARG(x->rank > 0 && x->dtype == RUSH_FLOAT32,
-                 "linear_weights: a tensor of float32 was wanted");
+                 "linear_weights: expected a tensor of float32");
   RUSH_CHECK_ARG(x->sizes[x->rank - 1] == k,
                  "linear_weights: the input's last dimension is %lld, the weight's %lld",
                  (long long)x->sizes[x->rank - 1], (long long)k);
   const int64_t n = v->weight->sizes[0];
   RUSH_CHECK_ARG(
       bias == NULL || (bias->rank == 1 && bias->dtype == RUSH_FLOAT32 && bias->numel == n),
-      "linear_weights: a bias of %lld numbers was wanted", (long long)n);
+      "linear_weights: expected a bias of %lld numbers", (long long)n);
   return RUSH_OK;
 }
 

@@ -6,8 +6,7 @@
 
 static rush_status check_quantized(rush_call *c, const char *name) {
   const rush_tensor *x = arg_tensor(c, 0);
-  RUSH_CHECK_ARG(rush_is_quantized(x->dtype),
-                 "%s: a quantized tensor was expected, a %s tensor came", name,
+  RUSH_CHECK_ARG(rush_is_quantized(x->dtype), "%s: a quantized tensor was expected, got %s", name,
                  rush_dtype_torch_name(x->dtype));
   return RUSH_OK;
 }

@@ -51,7 +51,7 @@ RUSH_OP(quantized_cat) {
   for (size_t k = 0; k < list->n; k++) {
     rush_tensor *t = rush_as_tensor(&list->items[k]);
     RUSH_CHECK_ARG((dtype == RUSH_QUINT8 || dtype == RUSH_QINT8) && t->dtype == dtype,
-                   "tensors of quint8 were wanted, or of qint8");
+                   "expected tensors of quint8, or of qint8");
     RUSH_CHECK_ARG(rush_quant_of(t)->axis < 0,
                    "the tensor is quantized per channel, expected per tensor");
     RUSH_TRY(requantize(c, t, parts + k));

@@ -39,7 +39,7 @@ typedef struct geometry {
 static rush_status read_list(rush_call *c, uint32_t arg, int dims, int64_t least, int64_t *out) {
   int n;
   RUSH_TRY(arg_ints(c, arg, DIMS, out, &n));
-  RUSH_CHECK_ARG(n == dims, "quantized_conv: a list of %d numbers was wanted, one of %d came", dims,
+  RUSH_CHECK_ARG(n == dims, "quantized_conv: expected a list of %d numbers, got one of %d", dims,
                  n);
   for (int d = 0; d < dims; d++)
     RUSH_CHECK_ARG(out[d] >= least && out[d] <= INT32_MAX, "quantized_conv: %lld is out of range",
@@ -54,7 +54,7 @@ static rush_status read_padding(rush_call *c, geometry *v) {
   int n;
   RUSH_TRY(arg_ints(c, PADDING, 2 * DIMS, given, &n));
   RUSH_CHECK_ARG(n == v->dims || n == 2 * v->dims,
-                 "quantized_conv: a padding of %d numbers was wanted, one of %d came", v->dims, n);
+                 "quantized_conv: expected a padding of %d numbers, got one of %d", v->dims, n);
   const int each = n == v->dims ? 1 : 2;
   for (int d = 0; d < v->dims; d++) {
     v->before[d] = given[each * d];
@@ -89,17 +89,18 @@ static rush_status check_tensors(rush_call *c) {
   const rush_tensor *bias = arg_tensor(c, BIAS);
   const int64_t groups = arg_int(c, GROUPS), activation = arg_int(c, ACTIVATION);
   RUSH_CHECK_ARG((x->dtype == RUSH_QUINT8 || x->dtype == RUSH_QINT8) && rush_quant_of(x)->axis < 0,
-                 "quantized_conv: a tensor of bytes, quantized as a whole, was wanted");
+                 "quantized_conv: expected a tensor of bytes, quantized as a whole");
   RUSH_CHECK_ARG(x->rank >= 2 && x->rank <= DIMS + 2 && w->rank == x->rank,
                  "quantized_conv: an input of %d and a weight of %d dimensions", x->rank, w->rank);
-  RUSH_CHECK_ARG(w->dtype == RUSH_INT8 && zeros->dtype == RUSH_INT32 && zeros->rank == 1 &&
-                     zeros->numel == w->sizes[0] && scales->dtype == RUSH_FLOAT64 &&
-                     scales->rank == 1 && scales->numel == w->sizes[0],
-                 "quantized_conv: a weight of int8, with a scale and a zero point for each of its "
-                 "channels, was wanted");
+  RUSH_CHECK_ARG(
+      w->dtype == RUSH_INT8 && zeros->dtype == RUSH_INT32 && zeros->rank == 1 &&
+          zeros->numel == w->sizes[0] && scales->dtype == RUSH_FLOAT64 && scales->rank == 1 &&
+          scales->numel == w->sizes[0],
+      "quantized_conv: expected a weight of int8, with a scale and a zero point for each of "
+      "its channels");
   RUSH_CHECK_ARG(bias == NULL ||
                      (bias->rank == 1 && bias->dtype == RUSH_FLOAT32 && bias->numel == w->sizes[0]),
-                 "quantized_conv: a bias of %lld numbers was wanted", (long long)w->sizes[0]);
+                 "quantized_conv: expected a bias of %lld numbers", (long long)w->sizes[0]);
   RUSH_CHECK_ARG(groups > 0 && w->sizes[0] % groups == 0 && x->sizes[1] % groups == 0 &&
                      x->sizes[1] / groups == w->sizes[1],
                  "quantized_conv: %lld channels, a weight for %lld and %lld groups",

@@ -14,7 +14,7 @@ static rush_status read_one(rush_call *c, uint32_t arg, rush_tensor **t,
   *t = arg_tensor(c, arg);
   RUSH_CHECK_ARG(((*t)->dtype == RUSH_QUINT8 || (*t)->dtype == RUSH_QINT8) &&
                      (*t)->dtype == arg_tensor(c, 0)->dtype,
-                 "two quint8 tensors were wanted, or two of qint8");
+                 "expected two quint8 tensors, or two of qint8");
   const rush_quant *q = rush_quant_of(*t);
   RUSH_CHECK_ARG(q->axis < 0, "the tensor is quantized per channel, expected per tensor");
   *out = (rush_quantized_params){q->scales[0], q->zero_points[0]};

@@ -11,7 +11,7 @@
 static rush_status check_bytes(rush_call *c, uint32_t arg, const rush_quant **q) {
   const rush_tensor *x = arg_tensor(c, arg);
   RUSH_CHECK_ARG(x->dtype == RUSH_QUINT8 && x->rank >= 3 && rush_quant_of(x)->axis < 0,
-                 "a quint8 tensor of at least 3 dimensions, quantized as a whole, was wanted");
+                 "expected a quint8 tensor of at least 3 dimensions, quantized as a whole");
   *q = rush_quant_of(x);
   return RUSH_OK;
 }
@@ -37,7 +37,7 @@ static rush_status new_bytes(rush_call *c, uint32_t scale, int rank, const int64
 RUSH_OP(quantized_of) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   RUSH_CHECK_ARG(x->dtype == RUSH_FLOAT32 && x->rank >= 3,
-                 "a float32 tensor of at least 3 dimensions was wanted");
+                 "expected a float32 tensor of at least 3 dimensions");
   RUSH_TRY(new_bytes(c, 1, x->rank, x->sizes, &out));
   RUSH_TRY(tmp_channels_last(c, x, &x));
   rush_quantize(RUSH_QUINT8, arg_float(c, 1), arg_int(c, 2), (size_t)x->numel, rush_data(x),
@@ -65,7 +65,7 @@ RUSH_OP(quantized_add) {
   const rush_quant *p, *q;
   RUSH_TRY(check_bytes(c, 0, &p));
   RUSH_TRY(check_bytes(c, 1, &q));
-  RUSH_CHECK_ARG(rush_same_sizes(a, b), "quantized_add: tensors of the same sizes were wanted");
+  RUSH_CHECK_ARG(rush_same_sizes(a, b), "quantized_add: expected tensors of the same sizes");
   RUSH_TRY(new_bytes(c, 2, a->rank, a->sizes, &out));
   const double unit = arg_float(c, 2), of_a = p->scales[0] / unit, of_b = q->scales[0] / unit;
   const double shift =
@@ -87,7 +87,7 @@ RUSH_OP(quantized_scale) {
   const int64_t n = x->sizes[0], channels = x->sizes[1];
   RUSH_CHECK_ARG(by->rank == x->rank && by->sizes[0] == n && by->sizes[1] == channels &&
                      by->numel == n * channels,
-                 "quantized_scale: one number for each channel was wanted");
+                 "quantized_scale: expected one number for each channel");
   RUSH_TRY(new_bytes(c, 2, x->rank, x->sizes, &out));
   if (out->numel == 0) return RUSH_OK;
   const double unit = arg_float(c, 2) / p->scales[0], of_by = q->scales[0];
@@ -116,7 +116,7 @@ RUSH_OP(quantized_by_table) {
   RUSH_CHECK_ARG((x->dtype == RUSH_QUINT8 || x->dtype == RUSH_QINT8) && table->dtype == x->dtype &&
                      table->numel == UINT8_MAX + 1 && rush_is_contiguous(table) &&
                      rush_quant_of(table)->axis < 0,
-                 "a tensor of bytes and a table of 256 of its dtype were wanted");
+                 "expected a tensor of bytes and a table of 256 of its dtype");
   rush_enable_quantized(c->heap);
   if (!rush_is_dense(x)) RUSH_TRY(tmp_contiguous(c, x, &x));
   RUSH_TRY(rush_result_like(c, 0, x, x->dtype, &out));

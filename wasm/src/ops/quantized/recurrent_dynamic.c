@@ -159,8 +159,8 @@ static rush_status check(rush_call *c, network *n) {
                      zeros->numel == scales->numel && bias->numel == scales->numel &&
                      shape_of(n->base.kind, w->numel, scales->numel, n->base.layers,
                               n->base.directions == 2, &n->shape),
-                 "weights of int8, and a scale, a zero point and a bias for each row of them, were "
-                 "wanted for %lld layers",
+                 "expected weights of int8, and a scale, a zero point and a bias for each row of "
+                 "them, for %lld layers",
                  (long long)n->base.layers);
   RUSH_CHECK_ARG(x->rank > 0 && x->sizes[x->rank - 1] == n->shape.in,
                  "input.size(-1) must be equal to input_size. Expected %lld",
@@ -191,7 +191,7 @@ static rush_status run(rush_call *c, rush_cell_kind kind) {
   RUSH_TRY(check(c, &n));
   RUSH_TRY(rush_recurrent_state(c, &n.base, &s, HX));
   RUSH_CHECK_ARG(n.base.hidden == n.shape.hidden && n.base.out == n.shape.hidden,
-                 "states of %lld features were wanted", (long long)n.shape.hidden);
+                 "expected states of %lld features", (long long)n.shape.hidden);
   if (n.packed == NULL) RUSH_TRY(pack_now(c, &n.shape, &n.packed));
   const int64_t deep = n.shape.directions * n.shape.hidden;
   RUSH_TRY(rush_int8_rows_new(c, s.rows, n.shape.in > deep ? n.shape.in : deep, &n.rows));
