@@ -1,7 +1,6 @@
 /**
- * For esbuild and Rollup, which leave `new URL('…', import.meta.url)` as it is: a plugin for each, that takes the wasm
- * and the
- * worker along. Other bundlers need none. Runs in Node.
+ * Plugins for esbuild and Rollup, which do not follow `new URL('…', import.meta.url)`. The plugins copy the wasm and
+ * the worker. Other bundlers need none. The module runs in Node.
  * @module bundler
  */
 
@@ -13,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const here = fileURLToPath(new URL('../../src/', import.meta.url));
 /** The names of the package's files. @type {{ exports: Record<string, string | { default: string }> }} */
 const { exports: names } = JSON.parse(readFileSync(join(here, '../package.json'), 'utf8'));
-/** How a file of the package names another that it does not import. */
+/** The expression by which a file of the package names another file that it does not import. */
 const LITERAL = /new URL\('(\.\.?\/[^']+)', import\.meta\.url\)/g;
 
 /**

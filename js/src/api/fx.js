@@ -1,7 +1,6 @@
 /**
- * The interpreter pattern of torch.fx (torch/fx/interpreter.py): a subclass sees every value of a run, and may put
- * others in
- * their place. `ShapeProp` follows torch/fx/passes/shape_prop.py, `printTabular` Graph.print_tabular.
+ * The interpreter pattern of torch.fx (torch/fx/interpreter.py). A subclass sees every value of a run, and may replace
+ * it. `ShapeProp` follows torch/fx/passes/shape_prop.py, and `printTabular` follows Graph.print_tabular.
  * @module rushlight/fx
  */
 
@@ -21,20 +20,19 @@ import { named, toTensor } from '../engine/values.js';
  * @import { Model } from './model.js'
  * @import { InputValue, Port } from '../base/types.js'
  *
- * @typedef {object} Time of an operator
- * @property {number} calls how often it ran
- * @property {number} ms in all
+ * @typedef {object} Time the time of an operator
+ * @property {number} calls the number of its runs
+ * @property {number} ms the time of all runs
  */
 
 export { Steps } from './steps.js';
 export { Graph, Item, Node };
 
 /**
- * Runs a model node by node. Override `runNode` to see each node and its value, `placeholder`, `callFunction` and
- * `output` for
- * nodes of one kind. What they return (or promise) goes on in the run; without a call of `super.callFunction` the
- * operator
- * does not run at all. Nodes inside blocks come as often as they run; `if`, `loop` and `yield` have no value.
+ * Runs a model node by node. Override `runNode` to see each node and its value, or `placeholder`, `callFunction` and
+ * `output` for nodes of one kind. The run continues with the value that they return or promise. Without a call of
+ * `super.callFunction`, the operator does not run. Nodes in blocks occur as often as they run. `if`, `loop` and `yield`
+ * have no value.
  */
 export class Interpreter {
   /** @type {import('./steps.js').Steps | undefined} */ #steps;
@@ -42,9 +40,9 @@ export class Interpreter {
   #ran = false;
   /** @type {any} */ #native;
   /** @type {any[] | null} */ #args = null;
-  /** The one that runs. @type {Node | undefined} */
+  /** The node that runs. @type {Node | undefined} */
   node;
-  /** How long the last operator took, without the copies that show its values. */
+  /** The time of the last operator, without the copies of its values. */
   ms = 0;
 
   /** @param {Model} model @param {{ method?: string }} [options] the method to run, "forward" by default */
@@ -123,7 +121,7 @@ export class Interpreter {
   }
 
   /**
-   * The value of a node: null without one, an array where the operator has several.
+   * Runs a node and returns its value: null if it has none, an array if it has several.
    * @param {Node} node
    * @returns {Promise<any>}
    */
@@ -141,9 +139,9 @@ export class Interpreter {
   }
 
   /**
-   * The value of an input.
+   * Returns the value of an input.
    * @param {string} target its name
-   * @param {InputValue} value what run() was given
+   * @param {InputValue} value the value that run() received
    * @returns {Promise<any>}
    */
   async placeholder(target, value) {
@@ -151,11 +149,10 @@ export class Interpreter {
   }
 
   /**
-   * Runs the operator, with its own arguments: for others compute the result yourself.
+   * Runs the operator with its own arguments. For other arguments, compute the result yourself.
    * @param {string} target "aten::add.Tensor"
-   * @param {any[]} args in the schema's order, defaults filled in; a weight or bias that
-   *   loading packed for the kernels (of a linear, a convolution) has its dtype and shape, and refuses when its `data`
-   *   is read
+   * @param {any[]} args the arguments in the schema's order, with defaults. A packed weight or bias has its
+   *   dtype and shape, but reading its `data` throws
    * @returns {Promise<any>}
    */
   async callFunction(target, args) {
@@ -171,7 +168,7 @@ export class Interpreter {
     return (this.#native = results.length > 1 ? results : (results[0] ?? null));
   }
 
-  /** What run() gives. @param {Record<string, any>} results by name @returns {Promise<any>} */
+  /** Returns the result of run(). @param {Record<string, any>} results by name @returns {Promise<any>} */
   async output(results) {
     return results;
   }
@@ -241,12 +238,11 @@ function shapes(v) {
 }
 
 /**
- * Leaves dtype and shape of each node's value in `node.meta.tensor`, of a quantized one scale and zero point, too
- * (QuantizedTensor); in a loop
- * those of the last round.
+ * Writes dtype and shape of each node's value to `node.meta.tensor`, with scale and zero point if it is quantized
+ * (QuantizedTensor). In a loop, these are the values of the last iteration.
  */
 export class ShapeProp extends Interpreter {
-  /** Notes what the value is. @override @param {Node} node */
+  /** Records the value's dtype and shape. @override @param {Node} node */
   async runNode(node) {
     const value = await super.runNode(node);
     const found = shapes(node.op === 'output' ? Object.values(value) : value);
@@ -259,7 +255,7 @@ export class ShapeProp extends Interpreter {
 export class Profiler extends Interpreter {
   /** Calls and milliseconds of each operator. @type {Map<Node, Time>} */ times = new Map();
 
-  /** Notes the time. @override @param {Node} node */
+  /** Records the time. @override @param {Node} node */
   async runNode(node) {
     const value = await super.runNode(node);
     if (node.op === 'call_function') {
@@ -270,7 +266,7 @@ export class Profiler extends Interpreter {
     return value;
   }
 
-  /** A table, the longest first. */
+  /** Returns a table of the times, the longest first. */
   summary() {
     const all = [...this.times.values()].reduce((sum, t) => sum + t.ms, 0);
     const rows = [...this.times].sort(([, a], [, b]) => b.ms - a.ms);
@@ -311,7 +307,7 @@ function cell(v) {
 }
 
 /**
- * The nodes as a table.
+ * Returns the nodes as a table.
  * @param {Graph} graph
  * @param {string[]} [columns] fields of Node ("op", "name", "target", "args", "users", "inputs", "source", "module")
  *   and of `node.meta` ("tensor", "ms")

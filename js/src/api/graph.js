@@ -12,11 +12,11 @@ import { exact } from '../base/types.js';
  *   'code' | 'tree', text: string }[] }} GraphJson
  *
  * @typedef {'placeholder' | 'call_function' | 'if' | 'loop' | 'yield' | 'output'} NodeOp
- *   what a node is, with torch.fx's names; yield ends a branch, or a round of a loop: its args are the block's values,
- *   a loop's first whether to go on
+ *   the kind of a node, with torch.fx's names. yield ends a branch or an iteration of a loop. Its args are the
+ *   values of the block; in a loop, the first one says whether to continue
  *
- * @typedef {object} Weight a tensor of the file, where a node takes one
- * @property {string} tensor its name, "" without one
+ * @typedef {object} Weight a tensor of the file as an operand
+ * @property {string} tensor its name; "" if it has none
  * @property {string} dtype of the elements
  * @property {number[]} shape the size of each dimension
  *
@@ -32,9 +32,9 @@ import { exact } from '../base/types.js';
 export class Item {
   /** @param {Node} node @param {number} index */
   constructor(node, index) {
-    /** Whose result it is. */
+    /** The node of this result. */
     this.node = node;
-    /** Which one. */
+    /** The index of the result. */
     this.index = index;
   }
   /** The result's name. */
@@ -54,9 +54,9 @@ export class Item {
 export class Node {
   /** Operands: nodes, items of nodes with several results, and constants. @type {Argument[]} */
   args = [];
-  /** The nodes that take its results. @type {Set<Node>} */
+  /** The nodes that read its results. @type {Set<Node>} */
   users = new Set();
-  /** For tools: what they find out about the node. @type {Record<string, any>} */
+  /** Data that tools attach to the node. @type {Record<string, any>} */
   meta = {};
 
   /**
@@ -68,36 +68,36 @@ export class Node {
    * @param {SourceLine | undefined} where
    */
   constructor(op, target, outputs, parent, block, where) {
-    /** What it is. @type {NodeOp} */
+    /** The kind of the node. @type {NodeOp} */
     this.op = op;
-    /** The operator, "aten::add.Tensor"; of a placeholder its name. */
+    /** The operator, such as "aten::add.Tensor", or the name of a placeholder. */
     this.target = target;
-    /** Names and types of the results. A loop's own come first, then its round and the values inside. */
+    /** Names and types of the results. A loop also has its iteration and the values inside, after its own. */
     this.outputs = outputs;
-    /** The `if` or `loop` whose block this stands in. */
+    /** The `if` or `loop` whose block has this node. */
     this.parent = parent;
-    /** Which block: 0, and 1 for `else`. */
+    /** The number of the block: 0, or 1 for `else`. */
     this.block = block;
     /** `"model.py:12"`, or "". */
     this.source = where?.file ? `${where.file}:${where.line}` : '';
-    /** The submodule that it comes from, where the file says so. */
+    /** The submodule of the node, if the file names it. */
     this.module = where?.module ?? '';
-    /** That of its first result; unique among nodes with results. */
+    /** The name of its first result, which is unique among nodes with results. */
     this.name = outputs[0]?.name ?? op;
   }
 
-  /** How many blocks it stands in. @returns {number} */
+  /** The number of blocks around it. @returns {number} */
   get depth() {
     return this.parent ? this.parent.depth + 1 : 0;
   }
 
-  /** All nodes whose results it takes, each once. @returns {Node[]} */
+  /** All nodes whose results it reads, each once. @returns {Node[]} */
   get inputs() {
     const nodes = this.args.map((a) => (a instanceof Item ? a.node : a)).filter((a) => a instanceof Node);
     return [...new Set(/** @type {Node[]} */ (nodes))];
   }
 
-  /** Its line, as TorchScript prints graphs. */
+  /** The node in TorchScript's notation. */
   toString() {
     return print(this);
   }
@@ -120,7 +120,7 @@ function constant(c) {
 
 /** A method of the program. @hideconstructor */
 export class Graph {
-  /** Inputs, then the instructions in order, those of blocks behind their `if` or `loop`. @type {Node[]} */
+  /** Inputs, then the instructions in order. Those of a block follow their `if` or `loop`. @type {Node[]} */
   nodes = [];
 
   /**
@@ -176,7 +176,7 @@ export class Graph {
     }
   }
 
-  /** As TorchScript prints graphs. */
+  /** The graph in TorchScript's notation. */
   toString() {
     const inputs = this.nodes.filter((n) => n.op === 'placeholder').map((n) => `%${n.name} : ${n.outputs[0]?.type}`);
     return [

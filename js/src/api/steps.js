@@ -9,16 +9,15 @@ import { throwMismatch } from '../engine/values.js';
  * @typedef {import('../base/types.js').InputValue} InputValue
  * @typedef {import('../base/types.js').Value} Value
  *
- * @typedef {object} NextStep what the next step will run
+ * @typedef {object} NextStep the next step of a run
  * @property {import('./graph.js').Node} node the node that is next
- * @property {any[] | null} args of an operator, complete, in the schema's order; null where they were not read. A
- *   weight or bias
- *   that loading packed for the kernels has its dtype and shape, but null for `data`; quantized tensors are
- *   QuantizedTensors
+ * @property {any[] | null} args all arguments of an operator, in the schema's order; null if they were not read. A
+ *   weight or bias that the runtime has packed has its dtype and shape, but `data` is null. A quantized tensor is a
+ *   QuantizedTensor
  *
- * @typedef {object} StepResult what one step gave
- * @property {(Value | import('../base/types.js').QuantizedTensor)[]} results of an operator; none for control flow
- * @property {number} ms how long it took
+ * @typedef {object} StepResult the result of a step
+ * @property {(Value | import('../base/types.js').QuantizedTensor)[]} the results of an operator; empty for control flow
+ * @property {number} ms its time
  */
 
 /** The node of an instruction. @param {Graph} graph @param {number} instr */
@@ -35,7 +34,7 @@ export function divergence(graphs, { method, instr, ...where }) {
   return { node: nodeOf(/** @type {Graph} */ (Object.values(graphs)[method]), instr), ...where };
 }
 
-/** A run at one of its instructions. Made by `model.steps()`. @hideconstructor */
+/** A run that is paused at an instruction. `model.steps()` makes it. @hideconstructor */
 export class Steps {
   #diagnostics;
   #done;
@@ -44,13 +43,13 @@ export class Steps {
   constructor(diagnostics, graph, done) {
     this.#diagnostics = diagnostics;
     this.#done = done;
-    /** Of the method that runs. */
+    /** The graph of the method that runs. */
     this.graph = graph;
   }
 
   /**
-   * The node that is next, and copies of its arguments: complete, in the schema's order.
-   * @param {{ args?: boolean }} [options] without args they are not read
+   * Returns the next node, and copies of all its arguments in the schema's order.
+   * @param {{ args?: boolean }} [options] with false, the arguments are not read
    * @returns {Promise<NextStep>}
    */
   next(options = {}) {
@@ -68,7 +67,7 @@ export class Steps {
   }
 
   /**
-   * Goes past an operator with these results, without running it.
+   * Continues with these results instead of running the operator.
    * @param {import('./graph.js').Node} node
    * @param {InputValue[]} results
    */
@@ -77,7 +76,7 @@ export class Steps {
   }
 
   /**
-   * Gives the operator that has just run other results.
+   * Replaces the results of the operator that has just run.
    * @param {import('./graph.js').Node} node
    * @param {InputValue[]} results
    */
@@ -94,12 +93,12 @@ export class Steps {
     return this.#diagnostics.put(how, results, types);
   }
 
-  /** After the node `output`: the results by name. @returns {Promise<Record<string, any>>} */
+  /** Returns the results by name, after the node `output`. @returns {Promise<Record<string, any>>} */
   results() {
     return withCallerStack(() => this.#diagnostics.result());
   }
 
-  /** Gives up what is left, and lets other calls of the model go on. */
+  /** Ends the run, so that other calls of the model continue. */
   end() {
     this.#done();
   }

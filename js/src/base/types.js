@@ -1,6 +1,6 @@
-// The types of a program's inputs and results, and of tensors' elements.
+// The types of a program's inputs and results, and the dtypes of tensors.
 
-/** What the elements of each dtype are: PyTorch's number of it, and the array that holds them. */
+/** PyTorch's number of each dtype, and the array of its elements. */
 export const DTYPES = {
   uint8: { id: 0, Array: Uint8Array },
   int8: { id: 1, Array: Int8Array },
@@ -18,9 +18,9 @@ export const DTYPES = {
   bool: { id: 11, Array: Uint8Array },
   bfloat16: { id: 15, Array: Uint16Array },
 };
-/** An int as JavaScript has it: a number where that is exact. @param {bigint} i */
+/** An int in JavaScript: a number if that is exact, and otherwise a BigInt. @param {bigint} i */
 export const exact = (i) => (Number.isSafeInteger(Number(i)) ? Number(i) : i);
-/** How many numbers of the array make an element. @param {DType} dtype */
+/** The number of array items for one element. @param {DType} dtype */
 export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
 
 /**
@@ -34,8 +34,8 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
  * @property {BigInt64Array} int64 torch.int64, "long"
  * @property {Float32Array} float32 torch.float32, "float"
  * @property {Float64Array} float64 torch.float64, "double"
- * @property {Uint16Array} float16 torch.float16, "half": a `Float16Array` where the engine has it, else the 16 bits of
- *   each element
+ * @property {Uint16Array} float16 torch.float16, "half": a `Float16Array` if the engine has it, and otherwise the 16
+ *   bits of each element
  * @property {Uint16Array} bfloat16 torch.bfloat16: the upper 16 bits of each element as a float32
  * @property {Float32Array} complex64 torch.complex64: real and imaginary part of each element
  * @property {Float64Array} complex128 torch.complex128, likewise
@@ -57,53 +57,51 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
 /**
  * @template {DType} [D=DType]
  * @typedef {D extends DType ? TensorOf<D> : never} Tensor
- *   a tensor that a model gave: plain data that belongs to the caller, in row-major order
+ *   a tensor that a model returned: plain data in row-major order, which belongs to the caller
  */
 
 /**
  * @template {DType} [D=DType]
  * @typedef {D extends 'float32' | 'float64' ? number : D extends 'bool' ? boolean | number | bigint : number | bigint}
  *   ElementOf
- *   what is taken for an element
+ *   a value that an input accepts as an element
  */
 
 /**
  * @template {DType} [D=DType]
  * @typedef {ArrayOf[D] | (D extends 'uint8' | 'bool' ? Uint8ClampedArray : never) | readonly (ElementOf<D> | readonly
  *   unknown[])[]} ElementsOf
- *   an array of them, or rows in rows
+ *   an array of elements, or nested arrays
  */
 
 /**
- * @typedef {object} QuantizedTensor a quantized tensor, which nobody sees but who goes step by step (`model.steps()`,
- *   rushlight/fx): its
- *   integers, as int_repr() gives them, and what they stand for, (integer - zero point) * scale
+ * @typedef {object} QuantizedTensor a quantized tensor, as `model.steps()` and rushlight/fx show it: its integers, as
+ *   int_repr() returns them. Their values are (integer - zero point) * scale
  * @property {'quint8' | 'qint8' | 'qint32'} dtype torch.quint8, torch.qint8 or torch.qint32
  * @property {number[]} shape the size of each dimension
  * @property {Uint8Array | Int8Array | Int32Array} data the integers in row-major order, in the array of that kind
- * @property {number} [scale] q_scale(), where there is one for all
+ * @property {number} [scale] q_scale(), if all elements share one
  * @property {number} [zeroPoint] q_zero_point()
- * @property {number[]} [scales] q_per_channel_scales(), where each place along `axis` has its own
+ * @property {number[]} [scales] q_per_channel_scales(), if each index along `axis` has its own
  * @property {number[]} [zeroPoints] q_per_channel_zero_points()
  * @property {number} [axis] q_per_channel_axis()
  */
 
 /**
  * @template {DType} [D=DType]
- * @typedef {object} TensorInput a tensor, its shape and dtype where they do not follow
- * @property {ElementsOf<D>} data the elements in row-major order, or rows in rows
- * @property {readonly number[]} [shape] by default what the model expects, else one dimension
- * @property {D} [dtype] by default that of the typed array, else what the model expects
- * @property {undefined} [width] ImageData is no tensor: see rushlight/image
- * @property {undefined} [dims] nor are other libraries' tensors
+ * @typedef {object} TensorInput a tensor, with shape and dtype unless they are known
+ * @property {ElementsOf<D>} data the elements in row-major order, or nested arrays
+ * @property {readonly number[]} [shape] by default the model's shape, or else one dimension
+ * @property {D} [dtype] by default that of the typed array, or else the model's dtype
+ * @property {undefined} [width] refuses ImageData, which is not a tensor: see rushlight/image
+ * @property {undefined} [dims] refuses tensors of other libraries
  */
 
 /**
  * @template {DType} [D=DType]
  * @typedef {ElementsOf<D> | ElementOf<D> | TensorInput<D>} TensorLike
- *   what is taken for a tensor: a Tensor; one without dtype or shape where they follow from the array and
- *   from what the model expects; a bare array, or rows in rows, which say the shape; a number for a tensor without
- *   dimensions
+ *   a value that an input accepts as a tensor: a Tensor, also without dtype or shape if they are known; an array;
+ *   nested arrays, which give the shape; a number for a tensor without dimensions
  */
 
 /**
@@ -114,27 +112,24 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
 
 /**
  * @typedef {Tensor | number | bigint | boolean | string | null | Complex | any[] | Map<any, any>} Value
- *   what a program returns: lists and tuples as arrays, dicts as Map, ints as number where it is exact
+ *   a result of a program: arrays for lists and tuples, a Map for a dict, a number for an int if it is exact
  *   (a JSDoc type cannot name itself: items are `any`)
  *
  * @typedef {TensorLike | string | null | undefined | Complex | readonly unknown[] | Map<any, any>
  *   | ({ [key: string]: unknown } & Partial<Record<'data', undefined>>)} InputValue
- *   what a program takes: for a tensor a TensorLike; numbers for int and float, as the method's types say; arrays for
- *   lists and tuples; Map or object for dicts (one with a key "data" is a Map: an object with that is a tensor); null
- *   for None
+ *   an input of a program: a TensorLike for a tensor; a number for an int or a float, by the method's types; arrays for
+ *   lists and tuples; a Map or an object for a dict (a Map if it has a key "data"); null for None
  */
 
 /**
  * @typedef {object} Port an input or output of a method
  * @property {string} name as in the Python source
- * @property {string} type as TorchScript's graphs write it: "Tensor", "int[]", "float?", "(Tensor, int)", "Dict(str,
- *   Tensor)"
- * @property {DType | null} dtype null where it is not known, or the value is no tensor
- * @property {(number | null)[] | null} shape likewise; a size that only a run tells is null. Dtype and shape are those
- *   of the export's
- *   examples, a hint: what the program takes, runs
- * @property {(SizeConstraint | null)[]} [constraints] constraints on sizes: a run that breaks one is refused
- * @property {boolean} optional whether it may be left out
+ * @property {string} type in TorchScript's notation: "Tensor", "int[]", "float?", "(Tensor, int)", "Dict(str, Tensor)"
+ * @property {DType | null} dtype null if it is unknown, or the value is not a tensor
+ * @property {(number | null)[] | null} shape likewise; an open size is null. Dtype and shape are
+ *   those of the export's examples. They are a hint, and the program may run with other ones
+ * @property {(SizeConstraint | null)[]} [constraints] constraints on sizes; a run that breaks one is refused
+ * @property {boolean} optional whether it may be omitted
  */
 
 /**

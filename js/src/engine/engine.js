@@ -21,17 +21,17 @@ import { isTensorObject, throwMismatch, VALUE_BYTES, Values } from './values.js'
  * @typedef {import('../base/errors.js').ErrorCode} ErrorCode
  *
  * @typedef {object} Method a method of the model
- * @property {string} name "forward", say
+ * @property {string} name its name, such as "forward"
  * @property {Port[]} inputs its arguments, in order
- * @property {Port[]} outputs items of a tuple, none for None, else the one result
- * @property {string} result the type of what it returns
+ * @property {Port[]} outputs the items of a tuple, nothing for None, or the one result
+ * @property {string} result the type of its result
  *
- * @typedef {object} Description what a .rush file says about itself
- * @property {number} format its version
- * @property {number} bytes size of the file
- * @property {number} headBytes of all that stands before the weights
- * @property {number} weightsBytes of the weights
- * @property {LeastMemory} memory whether it can fit
+ * @typedef {object} Description the contents of a .rush file
+ * @property {number} format the version of the format
+ * @property {number} bytes the size of the file
+ * @property {number} headBytes the size of the head, before the weights
+ * @property {number} weightsBytes the size of the weights
+ * @property {LeastMemory} memory the memory that it needs at least
  * @property {Port[]} inputs of the first method
  * @property {Port[]} outputs of the first method
  * @property {Method[]} methods in the file's order
@@ -39,46 +39,45 @@ import { isTensorObject, throwMismatch, VALUE_BYTES, Values } from './values.js'
  * @property {MissingOperator[]} missing operators that this runtime lacks
  * @property {Attribute[]} attributes that the program changes
  * @property {WeightInfo[]} weights tensors of the file
- * @property {number} tests how many test vectors verify() would replay
- * @property {Record<string, string>} meta free text: producer, licence
+ * @property {number} tests the number of test vectors
+ * @property {Record<string, string>} meta free text, such as producer and license
  *
- * @typedef {object} LeastMemory what a model takes before its first operator runs. What a run needs besides depends on
- *   its inputs:
- *   model.memory() tells after one
+ * @typedef {object} LeastMemory the memory that a model needs before its first operator runs. A run needs more,
+ *   depending on its inputs: see model.memory()
  * @property {number} least bytes of the file, and of the first method's inputs with the sizes of the export's examples
- * @property {number} limit bytes that it may take: those of the option `limits`, or what wasm can address
- * @property {boolean} fits whether the least is within the limit
+ * @property {number} limit the bytes that it may use: the option `limits`, or all that wasm can address
+ * @property {boolean} fits whether `least` is at most `limit`
  *
  * @typedef {object} Operator an operator that a program uses
  * @property {string} name "aten::add.Tensor"
- * @property {number} count how many instructions use it
- * @property {string} [schema] of those that the option `ops` computes, as the next two
+ * @property {number} count the number of instructions that use it
+ * @property {string} [schema] its schema, if the option `ops` computes it; the next two fields likewise
  * @property {OperatorArgument[]} [args] its arguments
  * @property {string[]} [results] types of its results, as in Port
  *
- * @typedef {object} OperatorArgument what a schema says of an argument
+ * @typedef {object} OperatorArgument an argument of a schema
  * @property {boolean} written whether the operator writes it
- * @property {number} result which result it then is; -1: none
+ * @property {number} result the index of the result that it then is, or -1
  *
  * @typedef {{ args: OperatorArgument[], results: import('../base/types.js').Type[] }} Signature
  *
  * @typedef {object} MissingOperator an operator that this runtime lacks
  * @property {string} name "my_ops::warp"
- * @property {number} count how many instructions use it
- * @property {string} schema as the exporter saw it
- * @property {string} file of the Python line that first uses it; "" where unknown
- * @property {number} line counted from 1; 0 where unknown
+ * @property {number} count the number of instructions that use it
+ * @property {string} schema the schema at export
+ * @property {string} file the Python file that first uses it; "" if it is unknown
+ * @property {number} line the line, from 1; 0 if it is unknown
  *
- * @typedef {object} Attribute something that the program changes and keeps between runs
+ * @typedef {object} Attribute a value that the program changes and keeps between runs
  * @property {string} name its path, "layer.cache"
  * @property {string} type as in Port
  *
  * @typedef {object} WeightInfo a tensor of the file
- * @property {string} name "conv1.weight"; "" where the file has none
+ * @property {string} name its name, such as "conv1.weight"; "" if the file has none
  * @property {string} dtype of the elements
  * @property {number[]} shape the size of each dimension
  * @property {number} bytes of the elements
- * @property {boolean} used whether the program has it; the others are of test vectors
+ * @property {boolean} used whether the program uses it; other tensors belong to test vectors
  *
  * @typedef {object} Next the instruction that is to run
  * @property {number} method the method whose instruction it is
@@ -92,9 +91,9 @@ import { isTensorObject, throwMismatch, VALUE_BYTES, Values } from './values.js'
  * @property {string} op "aten::add.Tensor"
  * @property {string} method the method whose instruction it is
  * @property {number} instr its index
- * @property {string} source the Python file and line, "" where unknown
- * @property {number} calls how often it ran
- * @property {number} ms over all calls
+ * @property {string} source the Python file and line; "" if they are unknown
+ * @property {number} calls the number of its runs
+ * @property {number} ms the time of all runs
  *
  * @typedef {number & { __ptr: 'Ctx' }} Ctx
  * @typedef {number & { __ptr: 'Loader' }} Loader

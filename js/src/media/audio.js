@@ -1,5 +1,5 @@
 /**
- * Sound to tensors and back, with the meaning of torchaudio's functional.resample.
+ * Converts sound to tensors and back, and resamples as torchaudio's functional.resample does.
  * @module rushlight/audio
  */
 
@@ -9,20 +9,19 @@ import { tensorParts } from './checks.js';
 /** @import { Tensor, TensorOf } from '../base/types.js' */
 
 /**
- * @typedef {object} Sound what of an AudioBuffer is used
- * @property {number} sampleRate samples a second
+ * @typedef {object} Sound the part of AudioBuffer that Rushlight uses
+ * @property {number} sampleRate samples per second
  * @property {number} numberOfChannels one or more, of equal length
- * @property {(channel: number) => Float32Array} getChannelData the samples of one, from -1 to 1
+ * @property {(channel: number) => Float32Array} getChannelData returns the samples of a channel, from -1 to 1
  *
- * @typedef {object} AudioToTensorOptions what is done to a sound
- * @property {number} [sampleRate] that the tensor shall have, in samples a second: a whole number; by default the
- *   source's
- * @property {number} [from] of samples in a Float32Array: an AudioBuffer says its own
- * @property {boolean} [mono] the mean of all channels; false
+ * @typedef {object} AudioToTensorOptions options of audioToTensor()
+ * @property {number} [sampleRate] the sample rate of the tensor, a whole number; by default that of the source
+ * @property {number} [from] the sample rate of a Float32Array; an AudioBuffer has its own
+ * @property {boolean} [mono] whether to average the channels; false by default
  */
 
 /**
- * The tensor [channels, samples] of a sound, resampled as torchaudio.functional.resample does by default.
+ * Converts a sound to a tensor [channels, samples]. It resamples with the defaults of torchaudio.functional.resample.
  * @param {Sound | Float32Array | readonly Float32Array[]} source an AudioBuffer, samples, or those of each channel
  * @param {AudioToTensorOptions} [options]
  * @returns {TensorOf<'float32'>}
@@ -124,12 +123,12 @@ function resample(channels, from, to) {
 }
 
 /**
- * The sound of a tensor [samples], [channels, samples] or [1, channels, samples], to be played or kept. In a page;
- * elsewhere `data` holds the samples.
+ * Converts a tensor [samples], [channels, samples] or [1, channels, samples] to an AudioBuffer. It works only in a
+ * page; elsewhere, use the samples in `data`.
  * @param {Tensor<'float32'>} tensor
- * @param {{ sampleRate: number }} options samples a second
+ * @param {{ sampleRate: number }} options the sample rate of the tensor
  * @returns {typeof globalThis extends { AudioBuffer: { prototype: infer T } } ? T : unknown}
- * @throws {RushlightError} `bad-argument`; `unsupported` where there is no AudioBuffer: in Node and in workers
+ * @throws {RushlightError} `bad-argument`; `unsupported` without AudioBuffer: in Node and in workers
  */
 export function tensorToAudio(tensor, options) {
   checkOptions('tensorToAudio', options, ['sampleRate']);

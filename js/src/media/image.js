@@ -1,5 +1,5 @@
 /**
- * Pictures to tensors and back, with torchvision's meaning of Resize, CenterCrop and Normalize.
+ * Converts pictures to tensors and back, with torchvision's Resize, CenterCrop and Normalize.
  * @module rushlight/image
  */
 
@@ -12,55 +12,54 @@ import { tensorParts } from './checks.js';
  * @template {string} K
  * @typedef {K extends unknown ? typeof globalThis extends Record<K, Record<'prototype', infer T>> ? T : never : never}
  *   Global
- *   a class of the browser, where TypeScript is told of browsers
+ *   a class of the browser, if TypeScript knows the DOM
  * @internal
  */
 
 /**
- * @typedef {object} Pixels what ImageData is, and decoders in Node give
+ * @typedef {object} Pixels the pixels of a picture, as in ImageData or from a decoder in Node
  * @property {Uint8Array | Uint8ClampedArray} data row by row: R, G, B and A of each pixel, or R, G and B
  * @property {number} width in pixels
  * @property {number} height in pixels
  *
  * @typedef {Pixels | Global<'ImageData' | 'ImageBitmap' | 'HTMLImageElement' | 'HTMLCanvasElement' | 'OffscreenCanvas'
  *   | 'VideoFrame' | 'HTMLVideoElement'>} ImageSource
- *   a picture, in whole; a Blob becomes one by `await createImageBitmap(blob)`
+ *   a picture; `await createImageBitmap(blob)` makes one of a Blob
  *
  * @typedef {'nchw' | 'nhwc' | 'chw' | 'hwc'} Layout the dimensions, outermost first: n is 1, c are the channels
  */
 
 /**
  * @template {'float32' | 'uint8'} [D='float32']
- * @typedef {object} ImageToTensorOptions what is done to a picture
- * @property {number | readonly number[]} [size] torchvision's Resize: of the shorter side, or [height, width]; by
- *   default nothing is resized
- * @property {number | readonly number[]} [crop] then its CenterCrop: of both sides, or [height, width]; black is added
- *   where the picture is smaller
- * @property {number | readonly number[]} [mean] then its Normalize, of values from 0 to 1: of all channels, or of each;
- *   0
- * @property {number | readonly number[]} [std] likewise; 1
- * @property {Layout} [layout] 'nchw'
- * @property {D} [dtype] 'float32', values from 0 to 1 before `mean` and `std`; 'uint8', values from 0 to 255 without
- *   them
- * @property {'bilinear' | 'bicubic'} [interpolation] antialiased; 'bilinear'
- * @property {'tensor' | 'pil'} [like] what torchvision would be given: a tensor of the dtype, or a PIL image, whose
- *   every step is rounded to bytes. 'tensor'
- * @property {1 | 3} [channels] 3, or grey as torchvision's Grayscale makes it
- * @property {number | readonly number[] | null} [background] what is seen through transparent pixels, grey or R, G, B,
- *   from 0 to 255; 255, white. null leaves alpha out, as
- *   PIL's convert('RGB') does
+ * @typedef {object} ImageToTensorOptions options of imageToTensor(), in the order in which they apply
+ * @property {number | readonly number[]} [size] torchvision's Resize of the shorter side, or to [height, width]; by
+ *   default the picture keeps its size
+ * @property {number | readonly number[]} [crop] CenterCrop of both sides, or to [height, width]. Black is added if the
+ *   picture is smaller
+ * @property {number | readonly number[]} [mean] Normalize of values from 0 to 1: one number, or one for each channel; 0
+ *   by default
+ * @property {number | readonly number[]} [std] Normalize, likewise; 1 by default
+ * @property {Layout} [layout] the order of the dimensions; 'nchw' by default
+ * @property {D} [dtype] 'float32', with values from 0 to 1 before `mean` and `std`, or 'uint8', with values from 0 to
+ *   255
+ * @property {'bilinear' | 'bicubic'} [interpolation] the antialiased filter of Resize; 'bilinear' by default
+ * @property {'tensor' | 'pil'} [like] the input of torchvision: a tensor, which is the default, or a PIL image, where
+ *   each step rounds to bytes
+ * @property {1 | 3} [channels] 3, or 1 for torchvision's Grayscale
+ * @property {number | readonly number[] | null} [background] the color behind transparent pixels, from 0 to 255; white
+ *   by default. null ignores alpha, as PIL's convert('RGB') does
  */
 
 const LAYOUTS = ['nchw', 'nhwc', 'chw', 'hwc'];
 
 /**
- * The tensor of a picture, [1, 3, height, width] by default. Its pixels are sRGB bytes, as a canvas gives them.
+ * Converts a picture to a tensor, [1, 3, height, width] by default. The pixels are sRGB bytes, as in a canvas.
  * @template {'float32' | 'uint8'} [D='float32']
  * @param {ImageSource} source
  * @param {ImageToTensorOptions<D>} [options]
  * @returns {Tensor<D>}
- * @throws {RushlightError} `bad-argument`, also for pixels of another origin; `bad-state` where there is no picture
- *   yet, or no longer
+ * @throws {RushlightError} `bad-argument`, also for pixels of another origin; `bad-state` if the source has no picture
+ *   yet, or was closed
  */
 export function imageToTensor(source, options = {}) {
   const {

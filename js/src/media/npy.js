@@ -32,7 +32,7 @@ const bad = (message) => new RushlightError('bad-file', message);
  * Reads a .npy file of format 1 to 3, in either order of elements.
  * @param {ArrayBuffer | Uint8Array} file
  * @returns {Tensor} in row-major order, not sharing the file's memory
- * @throws {RushlightError} `bad-file`, also for dtypes that no tensor here has
+ * @throws {RushlightError} `bad-file`, also for dtypes that Rushlight does not have
  */
 export function readNpy(file) {
   const bytes = fileBytes('readNpy', file);

@@ -32,7 +32,7 @@ const bad = (message) => new RushlightError('bad-file', `this is not a valid .sa
  * Reads all tensors of a file.
  * @param {ArrayBuffer | Uint8Array} file
  * @returns {Record<string, Tensor>} by name, not sharing the file's memory
- * @throws {RushlightError} `bad-file`, also for dtypes that no tensor here has
+ * @throws {RushlightError} `bad-file`, also for dtypes that Rushlight does not have
  */
 export function readSafetensors(file) {
   const bytes = fileBytes('readSafetensors', file);
@@ -76,7 +76,7 @@ function readEntry(name, entry) {
 }
 
 /**
- * Refuses ranges that overlap, or leave out bytes: as the format has it, each byte is of one tensor.
+ * Refuses ranges that overlap or leave out bytes. In this format, each byte belongs to one tensor.
  * @param {ReturnType<typeof readEntry>[]} entries
  * @param {number} length of all elements
  */
@@ -103,7 +103,7 @@ function kindOf(dtype) {
  * Makes a file.
  * @param {Record<string, Tensor>} tensors by name
  * @returns {Uint8Array}
- * @throws {RushlightError} `unsupported`: it has no complex128
+ * @throws {RushlightError} `unsupported`: the format has no complex128
  */
 export function writeSafetensors(tensors) {
   if (!isRecord(tensors))
