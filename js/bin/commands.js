@@ -281,7 +281,7 @@ export async function diff(file, flags) {
 export async function bench(file, flags) {
   const runs = Number(flags.runs ?? 30);
   if (!Number.isInteger(runs) || runs < 1)
-    throw badArgument(`--runs must be a whole number from 1 up, got "${flags.runs}"`);
+    throw badArgument(`--runs must be an integer of at least 1, got "${flags.runs}"`);
   const reports = [],
     given = await optionsOf(flags);
   /** @type {Record<string, any> | undefined} */ let inputs;
@@ -407,14 +407,14 @@ async function optionsOf(flags) {
 function threadsOf(text) {
   const n = Number(text);
   if (!Number.isInteger(n) || n < 1 || n > 64)
-    throw badArgument(`--threads must be auto or a whole number from 1 to 64, got "${text}"`);
+    throw badArgument(`--threads must be auto or an integer between 1 and 64, got "${text}"`);
   return n;
 }
 
 /** @param {string} name @param {string} text */
 function limitOf(name, text) {
   const n = Number(text);
-  if (!Number.isSafeInteger(n) || n < 1) throw badArgument(`--${name} must be a whole number from 1 up, got "${text}"`);
+  if (!Number.isSafeInteger(n) || n < 1) throw badArgument(`--${name} must be an integer of at least 1, got "${text}"`);
   return n;
 }
 

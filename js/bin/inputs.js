@@ -40,7 +40,7 @@ export async function readInputs(ports, graph, texts = []) {
       Object.assign(inputs, readSafetensors(await read(text)));
     } else if (equals < 1) {
       throw badArgument(
-        `--input "${text}": NAME=VALUE is wanted; the inputs are ${ports.map((p) => p.name).join(', ')}`,
+        `--input must be NAME=VALUE, got "${text}"; the inputs are ${ports.map((p) => p.name).join(', ')}`,
       );
     } else {
       const name = text.slice(0, equals);
@@ -85,7 +85,7 @@ async function readInput(name, text, port, graph) {
       text.toLowerCase()
     ];
     if (known !== undefined) return known;
-    throw badArgument(`--input ${name}=${text} is no .npy or .safetensors file, no shape and no JSON value`, {
+    throw badArgument(`--input ${name} must be a .npy or .safetensors file, a shape or a JSON value, got ${text}`, {
       input: name,
       actual: text,
     });

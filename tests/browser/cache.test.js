@@ -180,7 +180,7 @@ test('a service worker is told how it keeps models', async () => {
   assert.equal(code, 'unsupported');
   assert.match(
     message,
-    /^cannot import what that needs \(.*\)\. A service worker imports nothing later: use cached\(\) of rushlight\/cache$/,
+    /^cannot import a module of rushlight \(.*\)\. A service worker cannot import modules at run time: use cached\(\) of rushlight\/cache$/,
   );
   assert.deepEqual(await use({ url }), whole);
   models.state.up = false;

@@ -154,7 +154,7 @@ test('a page that requires Trusted Types has workers and threads by the policy "
   assert.equal(code, 'unsupported');
   assert.match(
     message,
-    /^the worker did not start: this page wants Trusted Types: its Content-Security-Policy has to allow the policy, trusted-types rushlight /,
+    /^the worker did not start: this page requires Trusted Types: its Content-Security-Policy must allow the policy, trusted-types rushlight /,
   );
   await page.close();
 });
@@ -245,11 +245,11 @@ test('a page takes the package from another origin, worker too, where that allow
   allowed = '';
   assert.match(
     await flips({ worker: true }),
-    /^network: the worker did not start: cannot read http:.*\/js\/src\/worker\/worker\.js: .*; it has to allow CORS\. It is src/,
+    /^network: the worker did not start: cannot read http:.*\/js\/src\/worker\/worker\.js: .*; its server must allow CORS\. It is src/,
   );
   assert.match(
     await flips({ worker: false, source: `${base}/none.rush` }),
-    /^network: cannot read http:.*\/none\.rush: .*; it has to allow CORS$/,
+    /^network: cannot read http:.*\/none\.rush: .*; its server must allow CORS$/,
   );
   await page.close();
 });
@@ -266,6 +266,6 @@ test('a download that breaks off says how far it came', async () => {
   const message = await page.evaluate(() =>
     import('/js/src/index.js').then(({ load }) => load('/cut.rush')).catch((e) => `${e.code}: ${e.message}`),
   );
-  assert.match(message, /^truncated: http.*\/cut\.rush ended early: got 8 of at least 64 bytes$/);
+  assert.match(message, /^truncated: http.*\/cut\.rush is truncated: got 8 of at least 64 bytes$/);
   await page.close();
 });

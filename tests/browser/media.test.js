@@ -157,9 +157,9 @@ test('what holds no pixels says why', async () => {
     /^bad-state: the ImageBitmap has no pixels: it is empty, closed or transferred$/,
     /^bad-state: the VideoFrame has no pixels: it is empty, closed or transferred$/,
     /^bad-state: the HTMLCanvasElement has no pixels: it is empty/,
-    /^bad-argument: the HTMLImageElement cannot be read: SecurityError: .*tainted.*Set crossOrigin = "" before its src; its server has to send Access-Control-Allow-Origin$/,
+    /^bad-argument: the HTMLImageElement cannot be read: SecurityError: .*tainted.*Set crossOrigin = "" before its src; its server must send Access-Control-Allow-Origin$/,
     /^bad-argument: a picture must be .*, got Blob: give await createImageBitmap\(it\)$/,
-    /^bad-argument: the pixels are display-p3: ask getImageData for \{ colorSpace: 'srgb' \}$/,
+    /^bad-argument: the pixels must be srgb, got the string "display-p3": call getImageData\(\) with/,
     /^bad-argument: a picture must be \{ data, width, height \} .*; in a browser also an <img>, <canvas> or <video>.*, got HTMLBodyElement$/,
   ];
   assert.equal(said.length, wanted.length);

@@ -73,7 +73,7 @@ test('the reason names the header that is missing', async () => {
     assert.equal(threads, missing ? 1 : 2);
     if (missing)
       assert(
-        reason.endsWith(`one thread: the page is not cross-origin isolated, for want of the header ${missing}`),
+        reason.endsWith(`one thread: the page is not cross-origin isolated: it must be served with ${missing}`),
         reason,
       );
     await page.close();
@@ -93,7 +93,7 @@ test('threads whose script the server does not give are not counted, and the rea
     ],
     [
       { contentType: 'text/javascript', body: '' },
-      /the script did not load\. Their script is src\/worker\/thread\.js of this package, and wants the page's own Cross-Origin-Embedder-Policy/,
+      /the script did not load\. Their script is src\/worker\/thread\.js of this package, and must be served with the page's own Cross-Origin-Embedder-Policy/,
     ],
   ])) {
     await page.route('**/js/src/worker/thread.js', (/** @type {any} */ route) => route.fulfill(answer));

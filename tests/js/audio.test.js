@@ -68,25 +68,25 @@ test('channels stay, or are mixed; without a rate nothing is resampled', () => {
   assert.deepEqual(audioToTensor(new Float32Array(0), { from: 8000, sampleRate: 16000 }).shape, [1, 0]);
 });
 
-test('what is no sound is refused with a way out', () => {
+test('a value that is not audio is refused with a way out', () => {
   const x = new Float32Array(4);
   const rows = /** @type {[() => unknown, RegExp][]} */ ([
     [
       () => audioToTensor(/** @type {any} */ (new Int16Array(4))),
-      /^a sound must be an AudioBuffer, a Float32Array, .* divided by 32768$/,
+      /^audio must be an AudioBuffer, a Float32Array, .* divide 16-bit samples by 32768$/,
     ],
-    [() => audioToTensor(/** @type {any} */ (undefined)), /^a sound must be/],
-    [() => audioToTensor([]), /^a sound must be/],
-    [() => audioToTensor([x, new Float32Array(3)]), /^a sound must be .* equally long/],
+    [() => audioToTensor(/** @type {any} */ (undefined)), /^audio must be/],
+    [() => audioToTensor([]), /^audio must be/],
+    [() => audioToTensor([x, new Float32Array(3)]), /^audio must be .* of one length/],
     [
       () => audioToTensor(x, { sampleRate: 16000 }),
-      /^sampleRate and from must be whole numbers of samples a second, got 16000 and undefined$/,
+      /^sampleRate and from must be integers, in samples per second, got 16000 and undefined$/,
     ],
-    [() => audioToTensor(x, { sampleRate: 0.5, from: 1 }), /whole numbers/],
-    [() => audioToTensor(x, { sampleRate: 1, from: -1 }), /whole numbers/],
+    [() => audioToTensor(x, { sampleRate: 0.5, from: 1 }), /must be integers/],
+    [() => audioToTensor(x, { sampleRate: 1, from: -1 }), /must be integers/],
     [
       () => audioToTensor(buffer(48000, x), { from: 44100 }),
-      /^the AudioBuffer has 48000 samples a second, not 44100: leave out `from`$/,
+      /^from must be 48000, the sample rate of the AudioBuffer, got 44100: leave it out$/,
     ],
     [
       () => audioToTensor(x, /** @type {any} */ ({ rate: 16000 })),
@@ -97,17 +97,17 @@ test('what is no sound is refused with a way out', () => {
         tensorToAudio(/** @type {any} */ ({ dtype: 'int64', shape: [1], data: new BigInt64Array(1) }), {
           sampleRate: 8000,
         }),
-      /^a int64 tensor of shape \[1\] is no sound/,
+      /^a tensor of audio must be float32 of .*, got int64 of shape \[1\]$/,
     ],
     [
       () => tensorToAudio({ dtype: 'float32', shape: [2, 1, 2], data: x }, { sampleRate: 8000 }),
-      /shape \[2,1,2\] is no sound/,
+      /got float32 of shape \[2,1,2\]$/,
     ],
   ]);
   for (const [call, message] of rows) assert.throws(call, { name: 'RushlightError', code: 'bad-argument', message });
   assert.throws(() => tensorToAudio({ dtype: 'float32', shape: [4], data: x }, { sampleRate: 8000 }), {
     name: 'RushlightError',
     code: 'unsupported',
-    message: /outside a page/,
+    message: /only available in a page/,
   });
 });

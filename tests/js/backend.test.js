@@ -130,7 +130,7 @@ test('a wrong binary is refused in words', async () => {
   if (hasRelaxed())
     await assert.rejects(load(file, { wasm: simd, backend: 'relaxed' }), {
       code: 'bad-argument',
-      message: /is "simd", not "relaxed"/,
+      message: /must be "relaxed", got "simd"/,
     });
 });
 

@@ -178,7 +178,7 @@ test('slips of everyday are told in words', async () => {
     });
     await assert.rejects(model.profile({ x: [1, 2] }, { runs: -1 }), {
       code: 'bad-argument',
-      message: 'profile: runs must be a whole number from 1 up, got -1',
+      message: 'profile: runs must be an integer of at least 1, got -1',
     });
     model.dispose();
   }

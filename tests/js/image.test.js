@@ -101,12 +101,15 @@ test('what is no picture, or no option, is refused with a way out', () => {
     [() => imageToTensor(/** @type {any} */ (Promise.resolve(good))), /, got a Promise: did you forget await\?$/],
     [() => imageToTensor(good, { std: 0 }), /^std must not be 0/],
     [() => imageToTensor(good, { std: [1, 1e-60, 1] }), /^std must not be 0/],
-    [() => imageToTensor({ ...good, width: 3 }), /^16 bytes are not 3 x 2 pixels of 4 bytes, or 3$/],
-    [() => imageToTensor({ ...good, width: -2, height: -2 }), /^16 bytes are not -2 x -2 pixels/],
-    [() => imageToTensor({ ...good, width: 1.6, height: 2.5 }), /^16 bytes are not/],
+    [
+      () => imageToTensor({ ...good, width: 3 }),
+      /^data must have 4 or 3 bytes for each of 3 x 2 pixels, got 16 bytes$/,
+    ],
+    [() => imageToTensor({ ...good, width: -2, height: -2 }), /for each of -2 x -2 pixels, got 16 bytes$/],
+    [() => imageToTensor({ ...good, width: 1.6, height: 2.5 }), /^data must have 4 or 3 bytes/],
     [
       () => imageToTensor(/** @type {any} */ ({ ...good, colorSpace: 'display-p3' })),
-      /^the pixels are display-p3: ask getImageData for \{ colorSpace: 'srgb' \}$/,
+      /^the pixels must be srgb, got the string "display-p3": call getImageData\(\) with \{ colorSpace: 'srgb' \}$/,
     ],
     [
       () => imageToTensor(good, /** @type {any} */ ({ resize: 5 })),
@@ -114,10 +117,10 @@ test('what is no picture, or no option, is refused with a way out', () => {
     ],
     [
       () => imageToTensor(good, { size: 0 }),
-      /^size must be a whole number of pixels from 1 to 65535, or \[height, width\], got 0$/,
+      /^size must be an integer between 1 and 65535, in pixels, or \[height, width\], got 0$/,
     ],
     [() => imageToTensor(good, { size: [1, 2, 3] }), /^size must be .*, got \[1, 2, 3\]$/],
-    [() => imageToTensor(good, { crop: 1.5 }), /^crop must be a whole number/],
+    [() => imageToTensor(good, { crop: 1.5 }), /^crop must be an integer/],
     [
       () => imageToTensor(good, { mean: [0, 0] }),
       /^mean must be a number, or one for each of 3 channels, got \[0, 0\]$/,
@@ -127,7 +130,10 @@ test('what is no picture, or no option, is refused with a way out', () => {
       () => imageToTensor(good, { std: [1, 1, 1], channels: 1 }),
       /^std must be a number, or one for each of 1 channels, got \[1, 1, 1\]$/,
     ],
-    [() => imageToTensor(good, { dtype: 'uint8', mean: [0.5, 0.5, 0.5] }), /^mean and std need the dtype float32$/],
+    [
+      () => imageToTensor(good, { dtype: 'uint8', mean: [0.5, 0.5, 0.5] }),
+      /^dtype must be float32 with mean or std, got uint8$/,
+    ],
     [
       () => imageToTensor(good, { layout: /** @type {any} */ ('hw') }),
       /^imageToTensor: there is no layout "hw"; known are nchw, nhwc, chw, hwc$/,
@@ -150,11 +156,11 @@ test('what is no picture, or no option, is refused with a way out', () => {
     ],
     [
       () => tensorToImage({ dtype: 'float32', shape: [2, 3, 1, 1], data: new Float32Array(6) }),
-      /^a tensor of shape \[2,3,1,1\] is not one picture nchw of 1, 3 or 4 channels$/,
+      /^a tensor must be one picture nchw of 1, 3 or 4 channels, got shape \[2,3,1,1\]$/,
     ],
     [
       () => tensorToImage({ dtype: 'float32', shape: [3, 1, 2], data: new Float32Array(6) }, { layout: 'hwc' }),
-      /shape \[3,1,2\] is not one picture hwc/,
+      /one picture hwc .* got shape \[3,1,2\]/,
     ],
     [
       () =>

@@ -138,7 +138,7 @@ const failures = /** @type {[string, () => any, string, RegExp][]} */ ([
     'a truncated download',
     () => `${base}/cut.rush`,
     'truncated',
-    new RegExp(`ended early: got 1000 of ${medium.length} bytes`),
+    new RegExp(`is truncated: got 1000 of ${medium.length} bytes`),
   ],
   ['a connection that breaks', () => `${base}/broken.rush`, 'network', /^cannot read http.*\/broken\.rush/],
   ['an empty source', () => new Uint8Array(0), 'truncated', /got 0 of at least 64 bytes/],
@@ -155,14 +155,14 @@ const failures = /** @type {[string, () => any, string, RegExp][]} */ ([
     'bytes behind the end',
     () => Buffer.concat([small, Buffer.from('x')]),
     'bad-file',
-    new RegExp(`did not end after the ${small.length} bytes of its header`),
+    new RegExp(`has more than the ${small.length} bytes that its header declares`),
   ],
   ['another format', () => new TextEncoder().encode('GIF89a'.padEnd(100)), 'bad-file', /^the bytes: not a \.rush file/],
   [
     'a .pt file',
     () => new TextEncoder().encode('PK\x03\x04'.padEnd(100)),
     'bad-file',
-    /^got a PyTorch file from the bytes where a \.rush file was expected: rushlight export$/,
+    /^got a PyTorch file from the bytes where a \.rush file was expected: convert it with rushlight export$/,
   ],
   [
     'an .onnx file',
@@ -174,13 +174,13 @@ const failures = /** @type {[string, () => any, string, RegExp][]} */ ([
     'a .safetensors file',
     () => new TextEncoder().encode('\x08\0\0\0\0\0\0\0{"a":{}}'),
     'bad-file',
-    /got a \.safetensors file .*: that has no program$/,
+    /got a \.safetensors file .*: it has weights and no program$/,
   ],
   [
     'a Git LFS pointer',
     () => new Blob(['version https://git-lfs.github.com/spec/v1\noid sha256:00']),
     'bad-file',
-    /got a Git LFS pointer .*: git lfs pull$/,
+    /got a Git LFS pointer .*: run git lfs pull$/,
   ],
   ['gzip', () => new Blob([new Uint8Array([0x1f, 0x8b, 8, 0])]), 'bad-file', /got gzip .*: unpack it$/],
   [
@@ -234,7 +234,7 @@ const failures = /** @type {[string, () => any, string, RegExp][]} */ ([
       return s;
     },
     'bad-argument',
-    /being read/,
+    /the stream must not be locked/,
   ],
   [
     'a stream that fails',

@@ -184,7 +184,7 @@ test('call without the name of a method says so, and prints no tensor', async ()
   for (const value of [new Float32Array([0.5, 0.25]), { data: new Float32Array(2), shape: [1, 2] }, undefined]) {
     await assert.rejects(() => model.call(/** @type {any} */ (value)), {
       code: 'bad-argument',
-      message: /^a method is called by its name, not by .*; known are forward$/,
+      message: /^a method must be given by its name, got .*; known are forward$/,
     });
   }
   model.dispose();

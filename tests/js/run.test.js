@@ -180,7 +180,7 @@ test('values that do not fit a type are refused in words, and the model stays us
     ['t', 'x', /must be a tensor/],
     ['t', null, /must be a tensor/],
     ['t', {}, /must be a tensor/],
-    ['t', [1, 2], /numbers need a dtype/],
+    ['t', [1, 2], /numbers must have a dtype/],
     ['t', new Uint32Array(2), /must be an array of one of uint8/],
     ['t', new Uint16Array(2), /must be an array of one of/],
     ['t', new BigUint64Array(2), /must be an array of one of/],
@@ -250,15 +250,15 @@ const shapes = [
     'all known, another count',
     [1, 2, 3],
     5,
-    /needs a shape: 5 elements do not say which, the example's was \[1, 2, 3\]; pass { data, shape }$/,
+    /must have a shape: 5 elements do not fill the example's, \[1, 2, 3\]; pass { data, shape }$/,
   ],
   [
     'one unknown that does not divide',
     [null, 4],
     6,
-    /needs a shape: 6 elements do not say which, the example's was \[\?, 4\]/,
+    /must have a shape: 6 elements do not fill the example's, \[\?, 4\]/,
   ],
-  ['two unknown', [null, null], 6, /needs a shape: 6 elements do not say which, the example's was \[\?, \?\]/],
+  ['two unknown', [null, null], 6, /must have a shape: 6 elements do not fill the example's, \[\?, \?\]/],
 ];
 for (const [name, shape, n, want] of shapes) {
   test(`the shape of a bare array: ${name}`, async () => {
@@ -310,13 +310,17 @@ test('what does not fit the model is refused with what it wants, and the model s
       /forward: there is no input "image"; known are x/,
       { input: 'image', expected: ['x'] },
     ],
-    [{ data: new Float32Array(2), dims: [2] }, /forward: inputs have names, { x }; got a tensor$/, { expected: ['x'] }],
+    [
+      { data: new Float32Array(2), dims: [2] },
+      /forward: inputs must be an object { x }, got a tensor$/,
+      { expected: ['x'] },
+    ],
     [{}, /forward: input "x" is missing; the inputs are x/, { input: 'x' }],
     [{ x: undefined }, /input "x" is missing/, {}],
-    [null, /forward: inputs have names, { x }; got null$/, { expected: ['x'] }],
-    [new Float32Array(2), /forward: inputs have names, { x }; got Float32Array$/, { expected: ['x'] }],
-    [[1, 2], /inputs have names, { x }; got \[1, 2\]$/, {}],
-    [{ x: new Float32Array(3) }, /needs a shape: 3 elements/, { input: 'x', expected: [null, 2], actual: 3 }],
+    [null, /forward: inputs must be an object { x }, got null$/, { expected: ['x'] }],
+    [new Float32Array(2), /forward: inputs must be an object { x }, got Float32Array$/, { expected: ['x'] }],
+    [[1, 2], /inputs must be an object { x }, got \[1, 2\]$/, {}],
+    [{ x: new Float32Array(3) }, /must have a shape: 3 elements/, { input: 'x', expected: [null, 2], actual: 3 }],
     [
       { x: { data: new Float32Array(2), dims: [1, 2], type: 'float32' } },
       /input "x": a tensor has no "dims"; known are data, shape, dtype/,
@@ -339,7 +343,7 @@ test('what does not fit the model is refused with what it wants, and the model s
   await refused(model.call('forward'), /input "x" is missing/);
   await refused(
     model.call(/** @type {any} */ (new Float32Array(2))),
-    /^a method is called by its name, not by Float32Array; known are forward$/,
+    /^a method must be given by its name, got Float32Array; known are forward$/,
     { expected: ['forward'] },
   );
   await refused(model.call('forward', 1, 2), /forward takes 1 input, got 2/);
@@ -376,7 +380,7 @@ test('sizes and dtypes of the example are a hint: what the program takes, runs',
     assert.equal((await model.run({ x: { data: Int32Array.of(5), shape: [1] } })).y.dtype, 'int32');
     await refused(
       model.run({ x: new Float32Array(12) }),
-      /needs a shape: 12 elements do not say which, the example's was \[1, 16\]/,
+      /must have a shape: 12 elements do not fill the example's, \[1, 16\]/,
     );
     model.dispose();
   }

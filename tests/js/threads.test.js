@@ -128,7 +128,7 @@ test('other values are refused', async () => {
         name: 'RushlightError',
         code: 'bad-argument',
         message:
-          /^load: threads must be 'auto' or a whole number from 1 to 64, got (the string "(2|all)"|-?[\d.]+|NaN|Infinity|true|Object|null)$/,
+          /^load: threads must be 'auto' or an integer between 1 and 64, got (the string "(2|all)"|-?[\d.]+|NaN|Infinity|true|Object|null)$/,
       });
     }
   }

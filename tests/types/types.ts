@@ -58,7 +58,7 @@ async function use(signal: AbortSignal) {
     dict: new Map([['a', ok]]),
   }, { signal, method: 'forward' });
   void logits;
-  // @ts-expect-error inputs have names
+  // @ts-expect-error inputs must be an object
   await model.run();
   // @ts-expect-error a function is no input
   await model.run({ image: () => 1 });

@@ -113,7 +113,7 @@ export class Interpreter {
   }
 
   async #step() {
-    if (!this.#steps || this.#ran) throw new RushlightError('bad-state', 'the node runs once, inside run()');
+    if (!this.#steps || this.#ran) throw new RushlightError('bad-state', 'a node must run once, and inside run()');
     this.#ran = true;
     const { results, ms } = await this.#steps.step();
     this.ms = ms;
@@ -160,7 +160,7 @@ export class Interpreter {
     if (target !== this.node?.target || (own && (args.length !== own.length || args.some((a, i) => a !== own[i])))) {
       throw new RushlightError(
         'unsupported',
-        `${this.node?.target} runs with its own arguments only; for another operator or other arguments return a result of your own`,
+        `${this.node?.target} must run with its own arguments; to compute something else, return your own result`,
         { op: this.node?.target },
       );
     }
@@ -199,7 +199,7 @@ function packed(v, node, i) {
     get data() {
       throw new RushlightError(
         'unsupported',
-        `argument ${i} of ${node.target}${tensor ? `, "${tensor}",` : ''} has no elements to read: loading packed them for the kernels; its dtype and shape are there, and super.callFunction() runs with it`,
+        `the elements of argument ${i} of ${node.target}${tensor ? `, "${tensor}",` : ''} cannot be read, as loading packed them for the kernels. Its dtype and shape can be read, and super.callFunction() runs with it`,
         { op: node.target },
       );
     },

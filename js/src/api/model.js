@@ -187,7 +187,10 @@ export class Model {
    */
   #enqueue(job, signal) {
     if (this.#host?.ops?.asks)
-      throw new RushlightError('bad-state', 'a function of `ops` calls its own model, which waits for it');
+      throw new RushlightError(
+        'bad-state',
+        'a function of `ops` must not call its own model, which waits for the function',
+      );
     let begun = false;
     const begin = async () => {
       begun = true;
@@ -239,7 +242,7 @@ export class Model {
     const method = methods[index];
     if (!method)
       throw unknownNameError(
-        typeof name === 'string' ? 'there is no method' : 'a method is called by its name, not by',
+        typeof name === 'string' ? 'there is no method' : 'a method must be given by its name, got',
         name,
         methods.map((m) => m.name),
       );
@@ -389,7 +392,7 @@ export class Model {
       const known = this.#description.attributes.map((a) => a.name);
       if (!isPlainObject(values)) throwMismatch('setState: values', 'an object of values by name', values);
       for (const name of Object.keys(values)) {
-        if (!known.includes(name)) throw unknownNameError('the program changes no attribute', name, known);
+        if (!known.includes(name)) throw unknownNameError('setState: there is no attribute', name, known);
       }
       const mine = copied(values);
       return this.#enqueue((host) => host.setState(mine));
@@ -449,9 +452,12 @@ function checkNames(method, kind, names) {
 function positional(method, inputs) {
   const known = method.inputs.map((p) => p.name);
   if (!isPlainObject(inputs) || (isTensorObject(inputs) && !known.includes('data'))) {
-    throw badArgument(`${method.name}: inputs have names, { ${known.join(', ')} }; got ${describeValue(inputs)}`, {
-      expected: known,
-    });
+    throw badArgument(
+      `${method.name}: inputs must be an object { ${known.join(', ')} }, got ${describeValue(inputs)}`,
+      {
+        expected: known,
+      },
+    );
   }
   checkNames(method, 'input', Object.keys(inputs));
   const values = method.inputs.map((p) => (Object.hasOwn(inputs, p.name) ? inputs[p.name] : undefined));

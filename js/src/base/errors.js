@@ -155,7 +155,7 @@ export async function withCallerStack(job) {
 /** @param {string} what @param {any} n @param {number} least */
 export function checkInteger(what, n, least) {
   if (!(Number.isSafeInteger(n) && n >= least))
-    throw badArgument(`${what} must be a whole number from ${least} up, got ${describeValue(n)}`, { actual: n });
+    throw badArgument(`${what} must be an integer of at least ${least}, got ${describeValue(n)}`, { actual: n });
 }
 
 /**

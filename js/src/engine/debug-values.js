@@ -92,7 +92,7 @@ export function checkReplaceable(value) {
   if (Object.values(DTYPES).some(([name]) => name === dtype)) {
     throw new RushlightError(
       'unsupported',
-      `a ${dtype} tensor can be seen, and not be given: replace the result of the dequantize behind it`,
+      `a ${dtype} tensor cannot be given: replace the result of the dequantize that follows`,
       { actual: dtype },
     );
   }

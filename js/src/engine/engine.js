@@ -230,7 +230,7 @@ export class Engine {
   /** @param {number} n bytes */
   #malloc(n) {
     const at = this.c.malloc(n || 1);
-    if (at === 0) throw new RushlightError('out-of-memory', `no memory for ${n} bytes`);
+    if (at === 0) throw new RushlightError('out-of-memory', `cannot allocate ${n} bytes`);
     return at;
   }
 

@@ -8,10 +8,10 @@ import { isDetached } from './values.js';
 /** How other files begin, what they are, and what to do. @type {[RegExp, string, string][]} */
 const OTHERS = [
   [/^\s*</, 'HTML', 'check the address'],
-  [/^PK/, 'a PyTorch file', 'rushlight export'],
-  [/^.{8}\{/s, 'a .safetensors file', 'that has no program'],
+  [/^PK/, 'a PyTorch file', 'convert it with rushlight export'],
+  [/^.{8}\{/s, 'a .safetensors file', 'it has weights and no program'],
   [/^\x08/, 'an ONNX model', 'export the PyTorch model'],
-  [/^version http/, 'a Git LFS pointer', 'git lfs pull'],
+  [/^version http/, 'a Git LFS pointer', 'run git lfs pull'],
   [/^\x1f\x8b/, 'gzip', 'unpack it'],
 ];
 
@@ -40,7 +40,7 @@ export function addHint(e, wasm, alive) {
   return foreign && !message.includes(CORS) ? but(message + CORS) : e;
 }
 
-const CORS = '; it has to allow CORS';
+const CORS = '; its server must allow CORS';
 
 /**
  * What bytes are that are not what was expected; the error itself where that is not known.

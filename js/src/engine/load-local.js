@@ -78,17 +78,21 @@ async function stream(source, options, headOnly, lazy = {}) {
       loaded += used;
       if (headOnly && engine.hasHead()) return engine;
       if (used < chunk.length) {
-        throw new RushlightError('bad-file', `${name} did not end after the ${engine.total()} bytes of its header`, {
-          source: name,
-          expected: engine.total(),
-        });
+        throw new RushlightError(
+          'bad-file',
+          `${name} has more than the ${engine.total()} bytes that its header declares`,
+          {
+            source: name,
+            expected: engine.total(),
+          },
+        );
       }
       await tell(onProgress, { loaded, total: engine.total() || null });
     }
     throwIfAborted(signal, `loading ${name}`); // which ends a stream as if that were all
     const total = engine.total();
     if (loaded < total || total === 0) {
-      throw new RushlightError('truncated', `${name} ended early: got ${loaded} of ${total || 'at least 64'} bytes`, {
+      throw new RushlightError('truncated', `${name} is truncated: got ${loaded} of ${total || 'at least 64'} bytes`, {
         source: name,
         expected: total,
         actual: loaded,

@@ -159,7 +159,7 @@ export async function createRuntime({ wasm, backend: wanted = 'auto', threads, i
   const name = /** @type {BackendName} */ (runtime.memory.cString(runtime.c.rush_bridge_backend()));
   if (name !== backend.name) {
     if (wanted !== 'auto')
-      throw badArgument(`the binary given as \`wasm\` is "${name}", not "${wanted}"`, {
+      throw badArgument(`the binary given as \`wasm\` must be "${wanted}", got "${name}"`, {
         expected: wanted,
         actual: name,
       });
@@ -204,6 +204,8 @@ async function instantiate({ module, memory: shared, threads }, backend, interru
   } catch (e) {
     threads?.end();
     const code = e instanceof RangeError ? 'out-of-memory' : 'unsupported';
-    throw new RushlightError(code, `cannot start the wasm (another version?): ${messageOf(e)}`, { cause: e });
+    throw new RushlightError(code, `cannot start the wasm, which may be of another version: ${messageOf(e)}`, {
+      cause: e,
+    });
   }
 }

@@ -130,7 +130,7 @@ function inferShape(n, hint, where) {
   const known = product(hint.shape.map((s) => s ?? 1));
   if (open > 1 || (open ? known === 0 || n % known !== 0 : n !== known)) {
     throw badArgument(
-      `${where} needs a shape: ${n} elements do not say which, the example's was ${shapeText(hint.shape)}; pass { data, shape }`,
+      `${where} must have a shape: ${n} elements do not fill the example's, ${shapeText(hint.shape)}; pass { data, shape }`,
       { expected: hint.shape, actual: n },
     );
   }
@@ -179,7 +179,10 @@ export function toTensor(value, hint, where) {
     if (!data.length && isDetached(data)) throw badArgument(`${where}: its buffer was transferred before`);
     if (dtype === 'bool') fromNumbers(data, dtype, where);
   } else if (Array.isArray(data) && (!dtype || DTYPES[/** @type {DType} */ (dtype)].Array !== Uint16Array)) {
-    if (!dtype) throw badArgument(`${where}: numbers need a dtype; pass a typed array or { data, shape, dtype }`);
+    if (!dtype)
+      throw badArgument(
+        `${where}: an array of numbers must have a dtype: pass a typed array or { data, shape, dtype }`,
+      );
     if (Array.isArray(data[0])) {
       const flat = flatten(data, where);
       data = flat.data;
@@ -300,7 +303,7 @@ export class Values {
       case 'Any':
         return this.#writeUnion(p, ANY, v, where, hint);
       default:
-        throw new RushlightError('unsupported', `${where} is of type ${type.kind}`);
+        throw new RushlightError('unsupported', `${where} has the type ${type.kind}, which is not supported`);
     }
   }
 
@@ -460,7 +463,7 @@ export class Values {
       case KIND_OBJECT:
         return this.#readObject(p);
       default:
-        throw new RushlightError('unsupported', `the result holds a value of kind ${m.u32(p)}`);
+        throw new RushlightError('unsupported', `the result has a value of kind ${m.u32(p)}, which is not supported`);
     }
   }
 

@@ -32,7 +32,7 @@ export class Cursor {
 
   byte() {
     const value = this.bytes[this.at++];
-    if (value === undefined) throw new RangeError('the wasm is cut off');
+    if (value === undefined) throw new RangeError('the wasm is truncated');
     return value;
   }
 
@@ -56,9 +56,9 @@ export class Cursor {
 
   /** The address or index where an active segment begins. */
   offset() {
-    if (this.byte() !== I32_CONST) throw new TypeError('a segment begins at no constant');
+    if (this.byte() !== I32_CONST) throw new TypeError('a segment must begin at a constant');
     const value = this.number();
-    if (this.byte() !== END) throw new TypeError('a segment begins at no constant');
+    if (this.byte() !== END) throw new TypeError('a segment must begin at a constant');
     return value;
   }
 }
@@ -90,8 +90,7 @@ export function inSection(bytes, sections, id) {
 /** The functions in the table, from its first entry on. @param {Uint8Array} bytes @param {Section[]} sections */
 export function readTable(bytes, sections) {
   const cursor = inSection(bytes, sections, ELEMENT);
-  if (cursor.number() !== 1 || cursor.number() !== 0)
-    throw new TypeError('the table is filled in another way than is known here');
+  if (cursor.number() !== 1 || cursor.number() !== 0) throw new TypeError('the table has elements of an unknown form');
   const first = cursor.offset();
   return { first, functions: Array.from({ length: cursor.number() }, () => cursor.number()) };
 }
@@ -105,7 +104,7 @@ export function readTable(bytes, sections) {
 export function readMemory(bytes, sections) {
   const cursor = inSection(bytes, sections, DATA);
   const segments = Array.from({ length: cursor.number() }, () => {
-    if (cursor.number() !== 0) throw new TypeError('a data segment is of another kind than is known here');
+    if (cursor.number() !== 0) throw new TypeError('a data segment has an unknown form');
     const address = cursor.offset(),
       size = cursor.number();
     return { address, size, at: (cursor.at += size) - size };

@@ -45,13 +45,13 @@ export function audioToTensor(source, options = {}) {
     )
   ) {
     throw badArgument(
-      `a sound must be an AudioBuffer, a Float32Array, or an array of these, equally long, one for each channel, got ${describeValue(source)}. decodeAudioData makes an AudioBuffer of a file; 16-bit samples are divided by 32768`,
+      `audio must be an AudioBuffer, a Float32Array, or an array of one Float32Array for each channel, all of one length, got ${describeValue(source)}. decodeAudioData() decodes a file; divide 16-bit samples by 32768`,
     );
   }
   const from = isBuffer ? given.sampleRate : options.from;
   if (isBuffer && (options.from ?? from) !== from)
     throw badArgument(
-      `the AudioBuffer has ${from} samples a second, not ${describeValue(options.from)}: leave out \`from\``,
+      `from must be ${from}, the sample rate of the AudioBuffer, got ${describeValue(options.from)}: leave it out`,
       { expected: from, actual: options.from },
     );
   if (mono && channels.length > 1) {
@@ -67,7 +67,7 @@ export function audioToTensor(source, options = {}) {
     for (const rate of [sampleRate, from]) {
       if (!(Number.isInteger(rate) && rate > 0))
         throw badArgument(
-          `sampleRate and from must be whole numbers of samples a second, got ${describeValue(sampleRate)} and ${describeValue(from)}`,
+          `sampleRate and from must be integers, in samples per second, got ${describeValue(sampleRate)} and ${describeValue(from)}`,
           { actual: rate },
         );
     }
@@ -137,14 +137,14 @@ export function tensorToAudio(tensor, options) {
     [length = 0, channels = 1] = [...sizes].reverse();
   if (dtype !== 'float32' || sizes.length < 1 || sizes.length > 2 || !(length * channels > 0)) {
     throw badArgument(
-      `a ${dtype} tensor of shape [${shape}] is no sound: float32 of [samples], [channels, samples] or [1, channels, samples] is`,
+      `a tensor of audio must be float32 of shape [samples], [channels, samples] or [1, channels, samples], got ${dtype} of shape [${shape}]`,
       { actual: shape },
     );
   }
   if (typeof AudioBuffer === 'undefined')
     throw new RushlightError(
       'unsupported',
-      'there is no AudioBuffer outside a page: `data` of the tensor holds the samples of one channel after the other',
+      'AudioBuffer is only available in a page: `data` of the tensor has the samples of one channel after the other',
     );
   const sound = newSound(length, channels, options.sampleRate);
   for (let c = 0; c < channels; c++)

@@ -90,7 +90,7 @@ export function imageToTensor(source, options = {}) {
     pil = like === 'pil';
   const means = perChannel('mean', mean ?? 0, channels),
     stds = perChannel('std', std ?? 1, channels);
-  if (bytes && (mean || std)) throw badArgument('mean and std need the dtype float32');
+  if (bytes && (mean || std)) throw badArgument('dtype must be float32 with mean or std, got uint8');
   const target = sides('size', size),
     [cropHeight, cropWidth = cropHeight] = sides('crop', crop);
   const { data, width, height } = read(source),
@@ -177,7 +177,7 @@ function sides(name, value = []) {
   const all = Array.isArray(value) ? value : [value];
   if (all.length > 2 || !all.every((n) => Number.isInteger(n) && n > 0 && n < 65536))
     throw badArgument(
-      `${name} must be a whole number of pixels from 1 to 65535, or [height, width], got ${describeValue(value)}`,
+      `${name} must be an integer between 1 and 65535, in pixels, or [height, width], got ${describeValue(value)}`,
     );
   return all;
 }
@@ -296,11 +296,11 @@ function read(source) {
     ![3, 4].includes(data.length / (width * height))
   )
     throw badArgument(
-      `${data.length} bytes are not ${describeValue(width)} x ${describeValue(height)} pixels of 4 bytes, or 3`,
+      `data must have 4 or 3 bytes for each of ${describeValue(width)} x ${describeValue(height)} pixels, got ${data.length} bytes`,
     );
   if (colorSpace !== 'srgb')
     throw badArgument(
-      `the pixels are ${typeof colorSpace === 'string' ? colorSpace : describeValue(colorSpace)}: ask getImageData for { colorSpace: 'srgb' }`,
+      `the pixels must be srgb, got ${describeValue(colorSpace)}: call getImageData() with { colorSpace: 'srgb' }`,
     );
   return { data, width, height };
 }
@@ -330,7 +330,7 @@ function draw(source, kind) {
     throw badArgument(
       `the ${kind} cannot be read: ${cause}${
         /** @type {any} */ (cause).name === 'SecurityError'
-          ? '. Set crossOrigin = "" before its src; its server has to send Access-Control-Allow-Origin'
+          ? '. Set crossOrigin = "" before its src; its server must send Access-Control-Allow-Origin'
           : ''
       }`,
       { cause },
@@ -385,7 +385,7 @@ export function tensorToImage(tensor, options = {}) {
   const [channels = 0, height = 0, width = 0] = planar ? sizes : [sizes[2], sizes[0], sizes[1]],
     plane = height * width;
   if (![1, 3, 4].includes(channels) || !(plane > 0) || data.length !== plane * channels)
-    throw badArgument(`a tensor of shape [${shape}] is not one picture ${layout} of 1, 3 or 4 channels`);
+    throw badArgument(`a tensor must be one picture ${layout} of 1, 3 or 4 channels, got shape [${shape}]`);
   const means = perChannel('mean', mean, channels),
     stds = perChannel('std', std, channels);
   if (

@@ -167,7 +167,7 @@ class Job {
       checkResponse(response, this.url, 'a .rush file');
       this.download.begin(response);
       if (response.status === 206)
-        throw new RushlightError('network', `${this.url} gives a part (HTTP 206) where the whole was asked for`, {
+        throw new RushlightError('network', `the server must send the whole of ${this.url}, got a part (HTTP 206)`, {
           source: this.url,
           actual: 206,
         });

@@ -204,7 +204,7 @@ export class Download {
       drop(response);
       throw new RushlightError(
         'network',
-        `${this.url} broke off at ${this.at} bytes, and what the server has now is not certainly the same file (by ETag and Last-Modified): load it again`,
+        `${this.url} broke off at ${this.at} bytes, and its ETag and Last-Modified do not show that the server still has the same file: load it again`,
         { source: this.url, expected: this.version, actual: versionOf(response) },
       );
     }

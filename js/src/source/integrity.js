@@ -63,10 +63,10 @@ export class Check {
     const actual = `sha${this.#bits}-${btoa(String.fromCharCode(...this.#hash.digest())).replace(/=+$/, '')}`;
     if (this.accepts([actual])) return actual;
     const expected = this.accepted.join(' ');
-    throw new RushlightError(
-      'bad-file',
-      `${name} is another file than integrity says: ${actual} came, ${expected} was wanted`,
-      { source: name, expected, actual },
-    );
+    throw new RushlightError('bad-file', `${name} must have the digest ${expected}, as integrity says, got ${actual}`, {
+      source: name,
+      expected,
+      actual,
+    });
   }
 }

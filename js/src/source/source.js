@@ -136,15 +136,15 @@ export async function open(source, { signal, request }) {
   if (is('Response')) {
     if (source.url) name = source.url;
     checkResponse(source, name, 'a .rush file');
-    if (!source.body) throw new RushlightError('bad-file', `the answer of ${name} is empty`, { source: name });
+    if (!source.body) throw new RushlightError('bad-file', `the response of ${name} is empty`, { source: name });
     source = source.body;
   } else if (is('Blob') || is('File')) {
     name = source.name ?? 'the blob';
     source = source.stream();
   }
   if (is('ReadableStream')) {
-    if (source.locked) throw badArgument(`${name} is being read by someone else`);
     if (name === 'the bytes') name = 'the stream';
+    if (source.locked) throw badArgument(`${name} must not be locked to another reader`);
     const chunks = chunksOf(source, signal);
     return { name, chunks: named(() => chunks, name, signal) };
   }

@@ -78,7 +78,7 @@ function withPolicy(make) {
   } catch (cause) {
     throw new RushlightError(
       'unsupported',
-      `this page wants Trusted Types: its Content-Security-Policy has to allow the policy, trusted-types rushlight (${messageOf(cause)})`,
+      `this page requires Trusted Types: its Content-Security-Policy must allow the policy, trusted-types rushlight (${messageOf(cause)})`,
       { cause },
     );
   }

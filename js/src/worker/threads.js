@@ -55,18 +55,18 @@ async function howMany(wanted) {
     n = /** @type {number} */ (wanted);
   if (!auto && !(Number.isInteger(n) && n >= 1 && n <= MAX_THREADS))
     throw badArgument(
-      `load: threads must be 'auto' or a whole number from 1 to ${MAX_THREADS}, got ${describeValue(wanted)}`,
+      `load: threads must be 'auto' or an integer between 1 and ${MAX_THREADS}, got ${describeValue(wanted)}`,
     );
   const { crossOriginIsolated, navigator, document } = /** @type {any} */ (globalThis),
     node = builtin('node:worker_threads');
   const one = (/** @type {string} */ why) => ({ count: 1, reason: `one thread: ${why}` });
   if (n === 1) return one('asked for');
-  if (!node && typeof Worker === 'undefined') return one('there are no workers here');
+  if (!node && typeof Worker === 'undefined') return one('workers are not available here');
   if (crossOriginIsolated === false)
     return one(
-      `${document ? 'the page' : 'this worker'} is not cross-origin isolated, for want of the header ${(await missingHeaders()).join(' and ')}`,
+      `${document ? 'the page' : 'this worker'} is not cross-origin isolated: it must be served with ${(await missingHeaders()).join(' and ')}`,
     );
-  if (typeof SharedArrayBuffer === 'undefined') return one('there is no SharedArrayBuffer here');
+  if (typeof SharedArrayBuffer === 'undefined') return one('SharedArrayBuffer is not available here');
   if (!auto) return { count: n, reason: `${n} threads: asked for` };
   const cores = navigator?.hardwareConcurrency ?? builtin('node:os')?.availableParallelism() ?? 1;
   // Many cores are half as many with two threads each, or some fast ones and some slow ones.
@@ -109,7 +109,7 @@ export async function planFor(wanted, interrupted) {
       if (threads) backend.threads = threads.count;
       const n = backend.threads === 1 ? 'one thread' : `${backend.threads} threads`;
       const why = fault
-        ? `${n}: ${count - backend.threads} more did not start: ${fault.message}. Their script is src/worker/thread.js of this package, and wants the page's own Cross-Origin-Embedder-Policy: see "Threads" in README.md there`
+        ? `${n}: ${count - backend.threads} more did not start: ${fault.message}. Their script is src/worker/thread.js of this package, and must be served with the page's own Cross-Origin-Embedder-Policy: see "Threads" in README.md there`
         : count > 1 && !threads
           ? `${n}: the binary given as \`wasm\` is compiled already`
           : reason;
@@ -132,7 +132,7 @@ function rewrite(bytes) {
     { first, image } = readMemory(bytes, sections),
     memory = inSection(bytes, sections, MEMORY);
   if (memory.number() !== 1 || memory.byte() !== HAS_MAXIMUM || sections.some(({ id }) => id === START))
-    throw new TypeError('it is another binary than is known here');
+    throw new TypeError('the binary has an unknown form');
   const least = memory.number(),
     imports = appended(bytes, sections, IMPORT, [
       ...text('env'),

@@ -39,7 +39,7 @@ const GRACE_MS = 1000;
 /** A worker of Node, or of a page. */
 function start() {
   if (!builtin('node:worker_threads') && typeof Worker === 'undefined')
-    throw new RushlightError('unsupported', 'there are no workers here: leave out the option `worker`');
+    throw new RushlightError('unsupported', 'workers are not available here: leave out the option `worker`');
   try {
     return startWorker('worker', () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }));
   } catch (cause) {

@@ -110,7 +110,7 @@ test('workerd, by wrangler', async () => {
   try {
     const [here, inWorker] = await asked(url);
     answers([here, here]);
-    assert.equal(inWorker, 'unsupported: there are no workers here: leave out the option `worker`');
+    assert.equal(inWorker, 'unsupported: workers are not available here: leave out the option `worker`');
   } finally {
     await close();
   }
