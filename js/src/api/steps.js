@@ -16,7 +16,8 @@ import { throwMismatch } from '../engine/values.js';
  *   QuantizedTensor
  *
  * @typedef {object} StepResult the result of a step
- * @property {(Value | import('../base/types.js').QuantizedTensor)[]} the results of an operator; empty for control flow
+ * @property {(Value | import('../base/types.js').QuantizedTensor)[]} results the results of an operator; empty for
+ *   control flow
  * @property {number} ms its time
  */
 
