@@ -1,4 +1,4 @@
-// The conformance rows, and the programs that the Python tests left (tests/kept.py), in headless Chromium: both
+// Replays the conformance rows and the programs of the Python tests (tests/kept.py) in headless Chromium: with both
 // binaries, and once more in a worker.
 
 import assert from 'node:assert/strict';

@@ -1,8 +1,8 @@
-"""What rows_*.py are written with: row(), grid() and inputs. README.md shows how.
+"""The functions that rows_*.py use: row(), grid() and inputs. README.md shows how.
 
 An input is a plain value (None, int, float, bool, str, list, tuple, dict) or an `Input`, a recipe
-for a tensor. Recipes have a repr that says everything, so a row's text tells when it has changed;
-they draw their numbers from a generator that the row's name seeds.
+for a tensor. The repr of a recipe is complete, so a changed row has a changed text. Recipes
+draw their numbers from a generator that is seeded with the row's name.
 """
 import itertools
 import zlib
@@ -22,7 +22,7 @@ NAN, INF, MAX = float("nan"), float("inf"), torch.finfo(torch.float32).max
 # ---- Inputs --------------------------------------------------------------------------------------
 
 class Input:
-    """A recipe. `make(generator, inputs)` gives the tensor; `inputs` are those made before it."""
+    """A recipe. `make(generator, inputs)` returns the tensor; `inputs` holds the inputs that were made before it."""
     is_weight = False
 
     def __init__(self, text, make):
@@ -33,7 +33,7 @@ class Input:
 
 
 def random(dtype, *shape, lo=None, hi=None):
-    """Floats: normal, or uniform in [lo, hi). Integers: in [lo, hi], by default -9 to 9 (u8: 0 to 20)."""
+    """Draws floats (normal, or uniform in [lo, hi)) or integers (in [lo, hi], by default -9 to 9; u8: 0 to 20)."""
     def make(g, _):
         if dtype == "b8":
             return torch.randint(0, 2, shape, generator=g).bool()
@@ -59,13 +59,13 @@ def b8(*shape): return random("b8", *shape)
 
 
 def tensor(values, dtype="f32"):
-    """Exactly these numbers."""
+    """Returns a recipe for exactly these numbers."""
     return Input(f"tensor({values!r}, {dtype!r})", lambda g, _: torch.tensor(values, dtype=DTYPES[dtype]))
 
 
 def special(*shape, dtype="f32", without=()):
-    """Normal numbers with NaN, infinities, zeros of both signs, denormals and extremes among them; `without`
-    names magnitudes that are left out."""
+    """Draws normal numbers and adds NaN, infinities, zeros of both signs, denormals and extremes. `without`
+    names the magnitudes that are left out."""
     def make(g, _):
         x = torch.randn(shape, generator=g, dtype=torch.float64).to(DTYPES[dtype])
         limits = torch.finfo(DTYPES[dtype])
@@ -80,7 +80,7 @@ def special(*shape, dtype="f32", without=()):
 
 
 def perm(n, dtype="i64"):
-    """0 to n-1 in some order."""
+    """Returns a recipe for a permutation of 0 to n-1."""
     return Input(f"perm({n}, {dtype!r})", lambda g, _: torch.randperm(n, generator=g).to(DTYPES[dtype]))
 
 
@@ -89,7 +89,7 @@ def _of(name, base, make):
 
 
 def noncontig(base):
-    """The same sizes, every second element of a buffer twice as wide, not at its start."""
+    """Stores `base` in every second element of a buffer that is twice as wide, from element 1 on."""
     def make(x):
         if x.dim() == 0:
             return torch.stack([x, x])[1]
@@ -101,19 +101,19 @@ def noncontig(base):
 
 
 def transposed(base):
-    """The same sizes; the last two dimensions are stored the other way round."""
+    """Keeps the sizes of `base` and swaps the strides of its last two dimensions."""
     def make(x):
         return x if x.dim() < 2 else x.transpose(-1, -2).contiguous().transpose(-1, -2)
     return _of("transposed", base, make)
 
 
 def permuted(base, *dims):
-    """base.permute(dims), not copied."""
+    """Returns base.permute(dims), a view."""
     return Input(f"permuted({base!r}, {dims})", lambda g, made: base.make(g, made).permute(dims))
 
 
 def channels_last(base):
-    """Rank 4 (or 5), stored with the channels innermost; rank 3 likewise."""
+    """Stores a tensor of rank 3, 4 or 5 with the channels innermost."""
     def make(x):
         order = [0, *range(2, x.dim()), 1]
         back = [0, x.dim() - 1, *range(1, x.dim() - 1)]
@@ -122,26 +122,26 @@ def channels_last(base):
 
 
 def expanded(base, *shape):
-    """base.expand(shape): strides of 0."""
+    """Returns base.expand(shape), which has strides of 0."""
     return Input(f"expanded({base!r}, {shape})", lambda g, made: base.make(g, made).expand(shape))
 
 
 def of(expression):
-    """Made from other inputs of the row, e.g. of("x[1:]"): an input that aliases another one."""
+    """Makes an input from other inputs of the row. For example, of("x[1:]") is an alias of x."""
     def make(g, made):
         return eval(expression, {"torch": torch}, dict(made))  # noqa: S307 - our own rows
     return Input(f"of({expression!r})", make)
 
 
 def weight(base):
-    """Not an argument but a constant of the model: a name that the body can use."""
+    """Makes a constant of the model. The body can use its name, but it is no argument."""
     it = Input(f"weight({base!r})", base.make)
     it.is_weight = True
     return it
 
 
 def build(value, generator, made):
-    """The value of an input; lists, tuples and dicts may hold recipes."""
+    """Returns the value of an input. Lists, tuples and dicts may hold recipes."""
     if isinstance(value, Input):
         return value.make(generator, made)
     if isinstance(value, list):
@@ -154,7 +154,7 @@ def build(value, generator, made):
 
 
 def type_of(value):
-    """The TorchScript type of an input."""
+    """Returns the TorchScript type of an input."""
     if isinstance(value, (Input, torch.Tensor)):
         return "Tensor"
     if value is None:
@@ -185,7 +185,7 @@ class Row:
         assert not options, f"{name}: no such options: {options}"
 
     def text(self):
-        """All that the row says; two rows with one text have one answer."""
+        """Returns the complete text of the row. Two rows with the same text have the same answer."""
         return repr((self.name, self.body, self.inputs, self.rtol, self.atol, self.raises, self.mutates,
                      self.types, self.trace, self.also))
 
@@ -198,7 +198,7 @@ ROWS = {}
 
 def row(name, body, *, rtol=None, atol=None, why="", raises=None, mutates=False, types=None, trace=False,
         also=(), **inputs):
-    """One row; see README.md. `why`: the reason for a tolerance of its own."""
+    """Adds a row; see README.md. `why` gives the reason for a tolerance that differs from the default."""
     assert bool(why) == (rtol is not None or atol is not None), f"{name}: a tolerance and why= come together"
     assert name not in ROWS, f"a second row is called {name}"
     assert all(c.isalnum() and c.isascii() or c == "_" for c in name), f"{name}: letters, digits and _ only"
@@ -209,7 +209,7 @@ def row(name, body, *, rtol=None, atol=None, why="", raises=None, mutates=False,
 # ---- Grids ---------------------------------------------------------------------------------------
 
 class _Any:
-    """In a grid: a tensor with the shape, dtype and layout of the cell. any_(lo=, hi=) limits it."""
+    """Stands in a grid for a tensor with the shape, dtype and layout of the cell. any_(lo=, hi=) limits its values."""
 
     def __init__(self, lo=None, hi=None):
         self.limits = {} if lo is None and hi is None else {"lo": lo, "hi": hi}
@@ -226,7 +226,7 @@ class _Any:
 ANY = _Any()
 any_ = _Any
 
-#: 0, 1, a prime, one past the vector width (4 lanes, and 4 times 4), and two dimensions.
+#: The sizes 0, 1, a prime, one more than a multiple of the vector width (4 lanes), and two dimensions.
 SIZES = ((0,), (1,), (5,), (17,), (3, 7))
 LAYOUTS = {
     "": lambda x, shape: x,
@@ -239,8 +239,8 @@ LAYOUTS = {
 
 def grid(name, body, *, sizes=SIZES, dtypes=("f32",), layouts=("",), rtol=None, atol=None, why="", raises=None,
          mutates=False, types=None, **inputs):
-    """A row per size, dtype and layout. Inputs may be ANY, any_(lo, hi), or functions of
-    (shape, dtype); others are the same everywhere. Layouts that say nothing at a size are left out."""
+    """Adds a row for each size, dtype and layout. Inputs may be ANY, any_(lo, hi), or functions of
+    (shape, dtype); all other inputs are the same in every row. A layout that needs more dimensions than a size has is skipped."""
     for shape, dtype, layout in itertools.product(sizes, dtypes, layouts):
         least = {"turned": 2, "nhwc": 3, "spread": 1}.get(layout, 0)
         if len(shape) < least or (layout == "spread" and dtype != "f32"):
@@ -258,7 +258,7 @@ def grid(name, body, *, sizes=SIZES, dtypes=("f32",), layouts=("",), rtol=None, 
             types=types, **cell)
 
 
-#: Layouts of a 3-d tensor: the view rules differ for each.
+#: Layouts of a 3-d tensor. The rules for views differ between them.
 CUBE = {"plain": f32(2, 3, 4), "strided": noncontig(f32(2, 3, 4)), "turned": transposed(f32(2, 3, 4)),
         "permuted": permuted(f32(4, 2, 3), 1, 2, 0), "spread": expanded(f32(2, 1, 4), 2, 3, 4),
         "empty": f32(2, 0, 4), "ones": f32(1, 3, 1)}

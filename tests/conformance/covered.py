@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails for a row of ops.def that no conformance row, and no program that the Python tests left, runs: natively, by what really ran
-(replay --ran), not by what stands in the files."""
+"""Fails if neither a conformance row nor a program of the Python tests runs a row of ops.def. It counts the operators that
+ran natively (replay --ran), because a file may hold operators that never run."""
 
 import subprocess
 import sys
@@ -13,11 +13,11 @@ import table  # noqa: E402
 
 
 def ran_in(folder):
-    """Names of operators."""
+    """Reads the names of operators that ran."""
     with tempfile.NamedTemporaryFile("r") as file:
         replay = TOP / "build/native/bin/replay"
         ran = subprocess.run([replay, "--ran", file.name, TOP / "build" / folder], capture_output=True, text=True)
-        if ran.returncode > 1:  # 1: rows fail, which is another stage's to say; they count for nothing here
+        if ran.returncode > 1:  # Status 1 means that rows fail. Another stage reports them, and they do not count here.
             sys.exit(f"{folder}: {ran.stdout[-3000:]}{ran.stderr[-1000:]}")
         return set(file.read().split())
 

@@ -1,5 +1,5 @@
-// The conformance rows, and the programs that the Python tests left (tests/kept.py), in Node: the plain binary in
-// this one (Node 20 has no other), the relaxed one in a current Node.
+// Replays the conformance rows and the programs of the Python tests (tests/kept.py) in Node. This Node (20) runs the
+// plain binary, because it supports no relaxed SIMD. A current Node runs the relaxed one.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -27,7 +27,7 @@ function check(t, { backend, passed, failed }) {
 
 if (process.argv[2] === '--relaxed') {
   const report = await replayHere(/** @type {any} */ (process.argv[3]), 'relaxed');
-  process.stdout.write(`\n${JSON.stringify(report)}`); // rows that print come before
+  process.stdout.write(`\n${JSON.stringify(report)}`); // rows that print write their lines before it
 } else {
   const node = process.env.RUSH_NODE_CURRENT;
   const skip = node ? false : 'RUSH_NODE_CURRENT is not set: ./dev sets it';

@@ -2,16 +2,15 @@
  *   replay [--oom | --oom-some | --threads N | --ran FILE] DIR [PATTERN..]
  *
  * DIR holds manifest.json and a .rush file per row, as generate.py makes them. Each vector of each
- * file is verified twice, so that what instructions keep from their first run is used too. Prints
- * the rows that fail and a count.
+ * file is verified twice, so that the second run uses the caches of the first one. Prints the
+ * rows that fail and a count.
  *
- * With --ran each operator that ran and returned in a row that passed is written to FILE, a line
- * each: what covered.py asks for. One whose only answer is a refusal (it has no results) counts
- * where it refused.
+ * With --ran, FILE lists the operators that ran and returned in rows that passed, one on each line.
+ * covered.py reads it. An operator without results can only refuse, so its refusal counts.
  *
- * With --oom each row is loaded and verified again and again, with allocation 1, 2, 3, ... and all
- * later ones failing, until none does: the status must be no-memory, and no byte may stay behind.
- * --oom-some takes fewer: behind allocation n comes n + 1 + n / 8. */
+ * With --oom, allocation n and all later ones fail, for n = 1, 2, 3, ..., until a row passes
+ * without a failed allocation. Each status must be no-memory, and no byte may leak.
+ * --oom-some tests fewer allocations: after n it tests n + 1 + n / 8. */
 #define _POSIX_C_SOURCE 200809L /* fork */
 #include <rushlight/rushlight.h>
 #include <stdio.h>
@@ -44,8 +43,8 @@ static char *read_file(const char *path, size_t *size) {
   return bytes;
 }
 
-/* A JSON string at `at` (behind its opening quote) into `out`; returns what follows. The manifest
- * is ours: names and messages are ASCII with no escapes but \" and \\. */
+/* Copies the JSON string at `at` (after its opening quote) to `out`, and returns the text after it.
+ * generate.py wrote the manifest: it is ASCII, and its only escapes are \" and \\. */
 static const char *take_string(const char *at, char *out, size_t room) {
   size_t n = 0;
   for (; *at && *at != '"'; at++) {
@@ -56,7 +55,7 @@ static const char *take_string(const char *at, char *out, size_t room) {
   return *at ? at + 1 : at;
 }
 
-/* The next {...} of the rows. */
+/* Parses the next {...} of the rows. */
 static const char *next_row(const char *at, row *r) {
   char key[64];
   memset(r, 0, sizeof *r);
@@ -80,7 +79,7 @@ static const char *next_row(const char *at, row *r) {
   return at;
 }
 
-/* NULL where the row is as it must be, else what is wrong. */
+/* Returns NULL if the vector passes, and a description of the failure otherwise. */
 static const char *check_vector(const row *r, rush_ctx *ctx, rush_session *session, size_t test,
                                 char *text, size_t room) {
   rush_verify_report report;
@@ -101,14 +100,14 @@ static const char *check_vector(const row *r, rush_ctx *ctx, rush_session *sessi
 
 /* ---- What ran -------------------------------------------------------------------------------- */
 
-static FILE *ran; /* NULL: nobody asks */
+static FILE *ran; /* NULL without --ran */
 
 static double no_clock(void *user) {
   (void)user;
   return 0;
 }
 
-/* Operators behind a rush::chain that it took over have no row of their own here. */
+/* The operators that a rush::chain runs are not listed separately. */
 static void write_ran(const row *r, rush_ctx *ctx, rush_session *session) {
   rush_profile_row *rows;
   size_t n;
@@ -194,7 +193,7 @@ static void *faulty_alloc(void *user, void *ptr, size_t old_size, size_t new_siz
   return p;
 }
 
-/* The first status that is not OK, of loading, making a session and verifying. */
+/* Loads, makes a session and verifies. Returns the first status that is not OK. */
 static rush_status everything(faulty *f, const char *bytes, size_t size) {
   rush_ctx *ctx;
   rush_model *model = NULL;
@@ -229,7 +228,7 @@ static const char *check_oom(const row *r, const char *dir, char *text, size_t r
       wrong = text;
     }
     if (f.calls < n) break;
-    /* A row that raises may do so although there was no memory for the words of its message. */
+    /* A row that must raise may do so without memory for its message. */
     bool raised = r->must_raise && st != RUSH_OK && st != RUSH_ERR_MISMATCH;
     if (st != RUSH_ERR_NO_MEMORY && !raised && !wrong) {
       snprintf(text, room, "allocation %zu fails: the status is %s", n, rush_status_name(st));
@@ -249,7 +248,7 @@ static bool wanted(const row *r, int n, char **patterns) {
   return n == 0;
 }
 
-/* In a process of its own, so that a row that crashes is one row. */
+/* Runs the row in its own process, so that a crash fails only this row. */
 static bool check_apart(const row *r, const char *dir, bool oom) {
   static char text[5000];
   fflush(stdout);

@@ -1,5 +1,5 @@
-"""Pointwise operators in a row, which the runtime walks as one (rush::chain): what may be in such a chain, what ends it, and
-runs of the same chain on other sizes, layouts, dtypes and numbers."""
+"""Consecutive pointwise operators, which the runtime runs in one loop (rush::chain). The rows test which operators can be in a
+chain, which ones end it, and how a chain runs again with other sizes, layouts, dtypes and numbers."""
 from conformance import *
 
 HALF_OPEN = "torch.where(x > y, x * y + 1, torch.relu(x) - 0.5 * y)"
@@ -33,14 +33,14 @@ row("chain_by_zero", "(x * 2 - 1) // (x - x) + 1", x=i64(5), raises="ZeroDivisio
 row("chain_by_zero_f32", "(x * 2 - 1) // (x - x) + 1", x=f32(5))
 row("chain_wrong_sizes", "(x * 2 - 1).tanh() + y", x=f32(5), y=f32(4), raises="must match the size of tensor b")
 
-# More values alive than there are blocks, more operators than a chain has, and more operands aside than a walk takes.
+# These rows exceed the number of live values, of operators and of extra operands that one chain can have.
 row("chain_of_many_values", "\n" + "".join(f"    v{i} = torch.sin(x + {i})\n" for i in range(30)) + "    return "
     + " + ".join(f"v{i} * v{29 - i}" for i in range(30)), x=f32(700))
 row("chain_of_many_operators", "\n    v = x\n" + "".join("    v = v * 0.75 + x\n" for _ in range(80)) + "    return v", x=f32(3, 50))
 row("chain_of_many_rows", "x" + "".join(f" * y[{i}] + y[{i}].sin()" for i in range(10)), x=f32(6, 40), y=f32(10, 40))
 row("chain_of_columns", "x" + "".join(f" * y[:, {i}:{i + 1}]" for i in range(9)), x=f32(40, 60), y=f32(40, 9))
 
-# What stays, and what is written where it lay.
+# Some values of a chain are results, and others are overwritten in place.
 row("chain_results", """
     a = x * 2
     b = a + 1
@@ -60,7 +60,7 @@ row("chain_beside_views", """
     v.add_(5)
     return y, z, (y - 1) * v""", x=f32(4, 50))
 
-# The same chain again: on other sizes, dtypes and numbers, on tensors that change places, and on one tensor by two names.
+# The same chain runs again with other sizes, dtypes and numbers, with swapped tensors, and with one tensor under two names.
 row("chain_again_sizes", """
     out: List[Tensor] = []
     for k in [40, 40, 3, 1, 40, 0, 2]:

@@ -1,4 +1,4 @@
-"""Operators that the exporter takes apart into others: losses, distances, products, patches."""
+"""Operators that the exporter decomposes into others: losses, distances, products, patches."""
 from conformance import *
 
 # ---- Losses ------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ row("diff_promotes", "torch.diff(x, 2, prepend=y), torch.diff(x, 1, append=y), t
 row("diff", "(torch.diff(x), torch.diff(x, 2), torch.diff(x, 1, 0), torch.diff(x, 9), torch.diff(x, prepend=x[:, :1]), torch.diff(x, 1, 0, append=x), torch.diff(x > 0))", x=f32(3, 5), also=[{"x": i64(3, 5)}])
 row("cartesian_prod", "(torch.cartesian_prod(xs), torch.cartesian_prod(xs[:1]))", xs=[i64(2), i64(3), i64(1)])
 
-# ---- Parts -----------------------------------------------------------------------------------------------
+# ---- Slices ----------------------------------------------------------------------------------------------
 
 row("fill_diagonal", """
     x.fill_diagonal_(4.0)
@@ -141,7 +141,7 @@ row("conv_tbc_of_inputs", "torch.conv_tbc(x, w, b, pad)", x=f64(9, 1, 2), w=f64(
 row("conv_tbc_strides", "torch.conv_tbc(x, w, b).stride()", x=f32(7, 2, 3), w=f32(3, 3, 4), b=f32(4))
 row("conv_tbc_of_other_channels", "torch.conv_tbc(x, w, b)", x=f32(7, 2, 3), w=f32(3, 2, 4), b=f32(4), raises="input channels")
 
-# ---- Convolutions of complex numbers: their weight is a constant, or tracing saw its dtype
+# ---- Complex convolutions: the weight must be a constant, or the trace must record its dtype
 
 
 THREE_SUMS = dict(atol=6e-6, why="three real convolutions are added, as in PyTorch, and cancel: 3.8e-6 was measured in wasm")

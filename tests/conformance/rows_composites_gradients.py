@@ -1,9 +1,9 @@
-"""What autograd calls for a gradient inside forward, as make_fx and torch.export write it: programs of other operators."""
+"""Backward operators, which make_fx and torch.export record for a gradient inside forward. The exporter decomposes them."""
 from conformance import *
 
 
 def halves(name, body, **inputs):
-    """A row with a vector for each floating dtype; each input is a function of the dtype."""
+    """Adds a row with a vector for each floating dtype. Each input is a function of the dtype."""
     def cell(d):
         return {k: v(d) if callable(v) else v for k, v in inputs.items()}
     row(f"gradient_{name}", body, **cell("f32"), also=[{k: v(d) for k, v in inputs.items() if callable(v)} for d in ("f64", *HALVES)])
@@ -15,7 +15,7 @@ def of_shape(*shape, **limits):
 
 # ---- Activations: g is the gradient of the result
 
-#: Without 3, where PyTorch's hardswish has one answer in a vector and another one behind it.
+#: Leaves out 3, because PyTorch's vectorized hardswish and its scalar tail give different answers there.
 POINTS = [-30.0, -4.0, -3.5, -2.999, -1.0, -0.5, -0.0, 0.0, 0.3, 0.5, 1.0, 2.999, 3.5, 4.0, 6.0, 30.0]
 for name, body in {
     "tanh": "torch.ops.aten.tanh_backward(g, torch.tanh(x))",
@@ -95,7 +95,7 @@ for name, sizes, out, call in [
     ("adaptive_avg_pool2d", (2, 3, 5, 7), (2, 3, 3, 4), "_adaptive_avg_pool2d_backward(g, x)"),
     ("adaptive_avg_pool3d", (2, 4, 5, 3), (2, 2, 3, 2), "_adaptive_avg_pool3d_backward(g, x)"),
 ]:
-    row(f"gradient_{name}", f"torch.ops.aten.{call}", g=f32(*out), x=f32(*sizes), also=[{"g": f64(*out), "x": f64(*sizes)}])  # halves are added up in halves there
+    row(f"gradient_{name}", f"torch.ops.aten.{call}", g=f32(*out), x=f32(*sizes), also=[{"g": f64(*out), "x": f64(*sizes)}])  # PyTorch sums float16 in float16 here
 for name, sizes, out, call in [
     ("reflection_pad1d", (2, 3, 5), (2, 3, 8), "reflection_pad1d_backward(g, x, [2, 1])"),
     ("reflection_pad2d", (3, 4, 5), (3, 5, 8), "reflection_pad2d_backward(g, x, [2, 1, 1, 0])"),

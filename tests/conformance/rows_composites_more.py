@@ -1,4 +1,4 @@
-"""Further operators that the exporter takes apart into others: losses by margin, bags, pools undone, integrals, histograms."""
+"""More operators that the exporter decomposes: margin losses, embedding bags, unpooling, integrals, histograms."""
 from conformance import *
 
 # ---- Losses ------------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ row("embedding_bag_beyond", "F.embedding_bag(i + 5, w, o)", raises="", **BAG)
 row("embedding_max_norm", "torch.embedding_renorm_(w, i, 1.0, 2.0), torch.embedding_renorm_(v, i, 0.5, 1.0)", w=f32(5, 3), v=f64(5, 4), i=tensor([[1, 4], [1, 0]], "i64"), mutates=True)
 row("embedding_max_norm_of_a_copy", "(torch.ops.aten.embedding_renorm(w, i, 1.0, 2.0), w)", w=f32(5, 3), i=tensor([[1, 4], [1, 0]], "i64"))
 
-# ---- Pools undone, and pools whose windows are drawn --------------------------------------------------
+# ---- Unpooling and fractional pooling -----------------------------------------------------------------
 
 row("max_unpool1d", "y, i = F.max_pool1d(x, 2, return_indices=True)\nreturn F.max_unpool1d(y, i, 2), F.max_unpool1d(y, i, 2, output_size=[9])", x=f32(2, 3, 8), also=[{"x": f64(3, 8)}])
 row("max_unpool2d", "y, i = F.max_pool2d(x, 2, return_indices=True)\nreturn F.max_unpool2d(y, i, 2), F.max_unpool2d(y, i, 2, output_size=[5, 7])", x=f32(2, 3, 4, 6), also=[{"x": f32(3, 4, 6)}, {"x": channels_last(f32(2, 3, 4, 6))}])
@@ -129,7 +129,7 @@ row("empty_permuted", "torch.zeros_like(torch.empty_permuted(x.shape, [2, 0, 1])
 row("safe_softmax", "torch.ops.aten._safe_softmax(x, 1), torch.ops.aten._safe_softmax(x, 0, torch.float64)", x=tensor([[1.0, -INF, 2.0], [-INF, -INF, -INF]]))
 row("batch_norm_with_update", "torch.ops.aten._batch_norm_with_update(x, w, b, m, v, 0.1, 1e-5)", x=f32(4, 3, 2), w=f32(3), b=f32(3), m=f32(3), v=f32(3, lo=0.5, hi=2), mutates=True)
 
-# ---- Random numbers: PyTorch's ---------------------------------------------------------------------------
+# ---- PyTorch's random numbers ----------------------------------------------------------------------------
 
 row("rrelu_training", "F.rrelu(x, 0.1, 0.4, True), F.rrelu(y, 0.1, 0.4, True), F.rrelu(x, 0.1, 0.4, False)", x=f32(5, 7), y=f64(3, 4), also=[{"x": transposed(f32(5, 7))}])
 row("rrelu_training_inplace", "F.rrelu_(x, 0.1, 0.4, True)", x=f32(5, 7), mutates=True)
@@ -140,7 +140,7 @@ row("attention_with_dropout_given", "F.scaled_dot_product_attention(q, q, q, dro
 row("random_out", "(torch.bernoulli(p, out=a), torch.multinomial(p, 3, out=i), torch.normal(m, p, out=b), torch.normal(m, 2.0, out=c), torch.normal(0.5, p, out=d))",
     p=f32(3, 4, lo=0.1, hi=0.9), m=f32(3, 4), a=f32(0), b=f32(3, 4), c=f32(3, 4), d=f32(0), i=i64(0), mutates=True)
 
-# ---- In place and with out=, of operators that are programs ----------------------------------------------
+# ---- In-place and out= forms of decomposed operators -----------------------------------------------------
 
 row("programs_in_place", "x.heaviside_(y), z.ldexp_(i)", x=f32(2, 3), y=f32(3), z=f32(2, 3), i=i64(3), mutates=True)
 row("programs_in_place_too_small", "x.heaviside_(y)", x=f32(3), y=f32(2, 3), raises="output with shape")

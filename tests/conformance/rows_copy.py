@@ -1,5 +1,4 @@
-"""Operators that join, repeat, turn and copy. Strides are part of the answer wherever a program could
-see them."""
+"""Operators that join, repeat, rotate and copy. The rows compare strides wherever a program could read them."""
 from conformance import *
 
 # ---- Joining -------------------------------------------------------------------------------------
@@ -41,7 +40,7 @@ row("cat_sizes_differ", "torch.cat([x, y])", x=f32(2, 3), y=f32(2, 4), raises="S
 row("cat_0d", "torch.cat([x, x])", x=f32(), raises="cannot be concatenated")
 row("stack_sizes_differ", "torch.stack([x, y])", x=f32(2), y=f32(3), raises="stack expects each tensor to be equal size")
 
-# ---- Repeating, turning, rolling -----------------------------------------------------------------
+# ---- Repeating, rotating, rolling ----------------------------------------------------------------
 
 row("repeat", "(x.repeat(2, 1), x.repeat(1, 3), x.repeat(2, 2, 2), x.repeat(0, 1), x.repeat(1, 1))", x=f32(2, 3))
 row("repeat_strided", "(x.repeat(2, 3), x.repeat(2, 1, 1, 2))", x=transposed(f32(3, 5)))
@@ -135,7 +134,7 @@ row("name_to_device", "aten::to.device(x, torch.device('cpu'), torch.float64)", 
 row("name_to_copy", "aten::_to_copy(x, dtype=d)", x=f32(2, 3), d=7, also=[{"d": None}, {"d": 4}])
 row("name_to_prim_device", "aten::to.prim_Device(x, torch.device('cpu'), d)", x=f32(2, 3), d=7, also=[{"d": 4}])
 row("name_to_prim_dtype", "aten::to.prim_dtype(x, d, copy=True)", x=f32(2, 3), d=7, also=[{"d": 4}])
-row("name_to_prim_other", "aten::to.prim_other(x, False, True)", x=u8(2, 3))  # PyTorch takes the False for the dtype uint8
+row("name_to_prim_other", "aten::to.prim_other(x, False, True)", x=u8(2, 3))  # PyTorch reads False as the dtype uint8
 for name in ("Float", "Double", "Int", "Long", "Byte"):
     row(f"name_cast_{name}", f"aten::_cast_{name}(x)", x=f32(2, 3, lo=0, hi=99), also=[{"x": i64(3, lo=0, hi=99)}, {"x": b8(4)}])
 row("resize_to_channels_last", """

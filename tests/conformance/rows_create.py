@@ -1,4 +1,4 @@
-"""Tensors from nothing: sizes, ranges, triangles, lists."""
+"""Operators that create tensors: from sizes, ranges, triangles and lists."""
 from conformance import *
 
 row("creation", "torch.zeros([2, 3]), torch.ones([n], dtype=torch.int64), torch.full([2], 1.5), torch.full([2], True), torch.full([2], 7), "

@@ -1,5 +1,5 @@
-"""Type promotion: which dtype comes out when several go in. A row holds many pairs, so that a file per
-pair is not needed; its name says the operator and the kinds of operands."""
+"""Type promotion: the dtype of a result with operands of several dtypes. A row holds many pairs, to avoid a file
+for each pair. Its name has the operator and the kinds of operands."""
 from conformance import *
 
 OPERATORS = {
@@ -19,7 +19,7 @@ for name, body in OPERATORS.items():
     for a in dtypes:
         others = dtypes
         first = small(a, 5)
-        # tensor with tensor, every dtype; tensor with a 0-d tensor of every dtype; the other way round
+        # Two tensors of every dtype; a tensor and a 0-d tensor of every dtype; and a 0-d tensor and a tensor.
         row(f"promote_{name}_{a}_tensors", body, x=first, y=small(others[0], 5),
             also=[{"y": small(b, 5)} for b in others[1:]])
         row(f"promote_{name}_{a}_with_0d", body, x=first, y=small(others[0]),
@@ -51,7 +51,7 @@ row("promote_where_0d", "torch.where(x > 0, x, y)", x=f32(3), y=tensor(2.5, "f64
     also=[{"x": i64(3)}, {"x": i32(3), "y": tensor(2, "i64")}, {"x": u8(3), "y": tensor(True, "b8")}])
 row("promote_cat_of_three", "torch.cat([x, y, z])", x=u8(2), y=i32(2), z=f32(2), also=[{"z": i64(2)}, {"z": b8(2)}])
 
-# What integers become in operators that need floats.
+# Operators that need floats convert integers.
 for name in ("sqrt", "exp", "sin", "sigmoid", "tanh", "log", "rsqrt", "reciprocal", "erf", "log1p"):
     row(f"promote_{name}_of_ints", f"torch.{name}(x)", x=small("i64", 5), also=[{"x": small(d, 5)} for d in ("i32", "u8", "b8", "f64")])
 for name in ("abs", "neg", "sign", "floor", "ceil", "round", "square", "relu", "clamp"):
@@ -86,7 +86,7 @@ row("result_type_functions", """
     return (torch.result_type(x, y), torch.result_type(x, 2), torch.result_type(x, 2.5), torch.promote_types(x.dtype, y.dtype),
             torch.can_cast(x.dtype, y.dtype))""", x=i32(2), y=f32(2), also=[{"y": tensor(1.0, "f64")}, {"x": b8(2), "y": u8(2)}])
 
-# 0-d tensors as a program's constants take part as numbers do.
+# Constant 0-d tensors take part in promotion as numbers do.
 row("promote_constant_0d_tensor", "(x + torch.tensor(2.5), x * torch.tensor(3), torch.tensor(1) - x)", x=i64(3), also=[{"x": f32(3)}, {"x": i32(3)}])
 row("promote_traced_scalar", """
 def f(x):

@@ -1,9 +1,9 @@
-"""Complex numbers: element by element, sums, products, and the views of their parts."""
+"""Complex numbers: pointwise operators, sums, products, and the views of real and imaginary parts."""
 from conformance import *
 
 
 def each(name, body, **inputs):
-    """A row with complex64 and complex128; inputs are functions of the dtype, or the same for both."""
+    """Adds a row with complex64 and complex128. Inputs are functions of the dtype, or the same for both."""
     options = {k: inputs.pop(k) for k in ("rtol", "atol", "raises") if k in inputs}
     cells = [{k: v(d) if callable(v) else v for k, v in inputs.items()} for d in COMPLEX]
     row(f"complex_{name}", body, **options, **cells[0], also=[{k: v for k, v in cells[1].items() if callable(inputs[k])}])
@@ -28,7 +28,7 @@ each("tests", "(x == y, x != y, torch.isnan(x), torch.isinf(x), torch.isfinite(x
 each("order_is_refused", "x < y", x=of_shape(3), y=of_shape(3), raises="not implemented for")
 each("sums", "(x.sum(), x.sum(0), x.sum(1, keepdim=True), x.mean(), x.mean(1), x.prod(), x.prod(0), x.cumsum(1), x.cumprod(0))", x=of_shape(5, 9))
 each("long_sum", "(x.sum(), x.t().sum(0), x.mean(1))", x=of_shape(30, 700))
-# Without torch.dot, of which the reference BLAS makes 0.
+# torch.dot is left out, because the reference BLAS returns 0 for complex numbers.
 each("products", "(x @ y, torch.mm(x, y), torch.bmm(x[None], y[None]), x @ y[:, 0], torch.addmm(z, x, y, beta=0.5, alpha=2.0), torch.outer(x[0], y[:, 0]), "
      "torch.mv(x, y[:, 0]), torch.matmul(x[None].expand(2, 3, 5), y))", x=of_shape(3, 5), y=of_shape(5, 4), z=of_shape(3, 4))
 each("functions", "(F.silu(x), torch.sinc(x), torch.logaddexp(x, y), torch.lerp(x, y, 0.3), torch.lerp(x, y, y), torch.float_power(x, y), torch.float_power(x, 2), torch.float_power(x, 1j), "
@@ -96,7 +96,7 @@ row("complex_rotary_embedding", """
 row("complex_powers_of_zero", "(torch.pow(x, y), torch.pow(0, y), torch.float_power(x, y), x ** -2, x ** (0.5 + 1j))", x=tensor([0j] * 6, "c128"),
     y=tensor([1 + 1j, -1 + 1j, -1 + 0j, 0.5 - 2j, -2 - 3j, 2j], "c128"), also=[{"x": tensor([0j] * 6, "c64"), "y": tensor([1 + 1j, -1 + 1j, -1 + 0j, 0.5 - 2j, -2 - 3j, -1j], "c64")}])
 
-# c10::complex divides by zero part by part, and multiplies without C's second try.
+# c10::complex divides each part by zero, and multiplies without C's recovery of infinities.
 each("divided_by_zero", "(x / y, x / 0, torch.true_divide(x, y.real), torch.div(x, 0.0, rounding_mode=None), x.clone().div_(0), torch.addcdiv(x, x, y), y.reciprocal(), y.rsqrt())",
      x=lambda d: tensor([1 + 2j, -1 + 0j, complex(INF, 1), 3 - 4j, 0j], d), y=lambda d: tensor([0j, complex(-0.0, 0), 0j, 2j, 0j], d))
 each("sums_with_infinities", "(x + y, x - y, y - x, x + y.real, x - float('-inf'), torch.rsub(x, float('inf')), torch.sub(x, y, alpha=2), x.clone().add_(y), x.clone().sub_(float('inf')))",

@@ -1,5 +1,5 @@
-"""int8, int16, float16, bfloat16 through every family of operators: what is computed in a wider dtype is
-rounded once for each operator, wraps, promotes and keeps views as PyTorch's does."""
+"""int8, int16, float16 and bfloat16 in every family of operators. A result that is computed in a wider dtype is
+rounded once for each operator. It wraps, promotes and keeps views as PyTorch's does."""
 from conformance import *
 
 RARE = SHORTS + HALVES
@@ -10,7 +10,7 @@ def small(dtype, *shape, lo=1, hi=5):
 
 
 def rare(name, body, dtypes=HALVES, **inputs):
-    """One row; each input is a function of the dtype, or the same for all."""
+    """Adds a row. Each input is a function of the dtype, or the same for all."""
     def cell(d):
         return {k: v(d) if callable(v) else v for k, v in inputs.items()}
     options = {k: inputs.pop(k) for k in ("rtol", "atol", "why") if k in inputs}
@@ -60,11 +60,11 @@ row("rare_convert_wraps", "(x.to(torch.int8), x.to(torch.int16), x.to(torch.int8
 rare("convert_specials", "(x.float(), x.double(), x.to(torch.bool), x == x)", x=lambda d: special(40, dtype=d))
 rare("convert_strided", "(x.float(), x.double().stride(), x.t().contiguous(), x.t().float())", RARE, x=lambda d: noncontig(small(d, 3, 4)))
 
-# ---- Element by element --------------------------------------------------------------------------
+# ---- Pointwise --------- --------------------------------------------------------------------------
 
 UNARY = ("sqrt exp log sin cos tanh sigmoid rsqrt reciprocal erf log1p expm1 abs neg sign floor ceil round trunc square relu isnan isinf "
          "isfinite logical_not tan asin atan sinh cosh exp2 log2 log10 frac").split()
-# PyTorch's AVX-512 kernel says that log1p of the greatest numbers is infinite.
+# PyTorch's AVX-512 kernel returns infinity for log1p of the greatest numbers.
 rare("unary", "(" + ", ".join(f"torch.{f}(x)" for f in UNARY if f != "log1p") + ")", x=lambda d: special(60, dtype=d))
 rare("log1p", "torch.log1p(x)", x=lambda d: tensor([NAN, INF, -INF, -1.0, -2.0, -0.0, 0.0, 0.5, 1e-3, 3e4], d))
 rare("unary_of_shorts", "(" + ", ".join(f"torch.{f}(x)" for f in UNARY if f not in ("frac",)) + ", ~x, -x)", SHORTS, x=of_shape(17))
@@ -167,7 +167,7 @@ for d in HALVES:
 rare("norms", """
     return (F.layer_norm(x, [6]), F.layer_norm(x, [6], w, w), F.group_norm(x, 2), F.batch_norm(x, m, m.abs() + 1))""",
      x=of_shape(3, 4, 6), w=of_shape(6), m=of_shape(4))
-# PyTorch rounds the mean and the variance, or makes the norm of several operators.
+# PyTorch rounds the mean and the variance, or decomposes the norm into several operators.
 rare("norms_of_several_steps", "(F.instance_norm(x), F.rms_norm(x, [6]))", x=of_shape(3, 4, 6), rtol=2e-2, atol=4e-3,
      why="PyTorch rounds to a half after each step: up to 0.016, of answers near 2, was measured in bfloat16")
 rare("softmax", "(F.softmax(x, 1), F.log_softmax(x, 0), F.softmax(x, -1, dtype=torch.float32), F.softmin(x, 1))", x=of_shape(5, 9))
@@ -181,7 +181,7 @@ rare("uniform_numbers", "(torch.rand_like(x), torch.empty_like(x).uniform_(-2.0,
 rare("other_draws", "(torch.bernoulli(x.abs().clamp(max=1)), F.dropout(x, 0.5, True), torch.randint_like(x, 5), torch.empty_like(x).normal_(1.0, 2.0), torch.rand(2))", x=of_shape(3, 4))
 rare("draws_of_shorts", "(torch.randint_like(x, 100), torch.randint(0, 9, [3], dtype=x.dtype), torch.rand(2))", SHORTS, x=of_shape(3, 4))
 
-# ---- What PyTorch rounds on the way: exact, since a step that is rounded once too often or too seldom shows in the last bit only
+# ---- Intermediate rounding. The comparison is exact, because a missing or extra rounding changes only the last bit.
 
 NEAR = {"f16": [0.3003, 0.2998, 0.3005, -0.3003, 0.7, -0.7, 1.3, 0.0, 1.0, -2.5, 0.1234, 3.3], "bf16": [0.30078125, 0.298828125, 0.302734375, -0.30078125, 0.7, -0.7, 1.3, 0.0, 1.0, -2.5, 0.1234, 3.3]}
 for name, body in {"hardshrink_limit": "F.hardshrink(x, 0.3003)", "softshrink_limit": "F.softshrink(x, 0.3003)", "clamp_limits": "torch.clamp(x, -0.7001, 0.3003)",
@@ -191,7 +191,7 @@ for name, body in {"add_alpha": "torch.add(x, y, alpha=0.3003)", "sub_alpha": "t
                    "rsub_number_alpha": "torch.rsub(x, 0.3003, alpha=0.7001)", "cube": "x ** 3", "inverse_square": "x ** -2", "inverse_root": "torch.abs(x) ** -0.5",
                    "huber_loss": "F.huber_loss(x, y, reduction='none', delta=0.3003)", "smooth_l1_loss": "F.smooth_l1_loss(x, y, reduction='none', beta=0.3003)"}.items():
     rare(f"steps_{name}", body, rtol=0, atol=0, why="each step rounds as PyTorch's does, so that answers are equal", x=of_shape(200), y=of_shape(200))
-# A step of bfloat16; what goes through a logarithm may differ by one.
+# The tolerance is one unit of bfloat16, because a result that uses a logarithm may differ by one.
 for name, body in {"logit": "torch.logit(x)", "logit_eps": "torch.logit(x, 0.1003)", "xlogy": "torch.xlogy(x - 0.5, x)", "xlog1py": "torch.special.xlog1py(x - 0.5, x)",
                    "kl_div": "F.kl_div(x - 0.5, x, reduction='none')"}.items():
     rare(f"steps_{name}", body, rtol=2**-7, atol=0, why="one unit of bfloat16: log and exp are not PyTorch's to the last bit", x=of_shape(200, lo=0, hi=1))

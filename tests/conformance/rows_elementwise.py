@@ -1,4 +1,4 @@
-"""Pointwise operators: each on every dtype that PyTorch gives it, on special values, in all layouts."""
+"""Pointwise operators: each one with every dtype that PyTorch supports, with special values, and in all layouts."""
 from conformance import *
 from conformance import build
 from conformance import row as any_row
@@ -16,7 +16,7 @@ G = torch.Generator().manual_seed(1)
 
 
 def takes(expression, **inputs):
-    """Whether PyTorch takes these inputs."""
+    """Returns whether PyTorch accepts these inputs."""
     try:
         eval(expression, {"torch": torch, "F": F}, {k: build(v, G, {}) for k, v in inputs.items()})  # noqa: S307
         return True
@@ -28,7 +28,7 @@ VIEWS = ("x", "x[1:, ::2]", "x.t()", "x[0, 0]", "x[:0]", "x[:1].expand(4, 7)")
 
 
 def unary(name, expression, dtypes=ALL, lo=None, hi=None, odd=True, without=()):
-    """One row: special values, float32 in all layouts, the other dtypes; @ is where the tensor goes."""
+    """Adds a row with special values, float32 in all layouts, and the other dtypes. The tensor replaces @ in the body."""
     inputs, parts = {}, []
     for key in dtypes + ("special",) * odd:
         x = special(29, without=without) if key == "special" else random(key, 5, 7, lo=lo, hi=hi) if key != "b8" else b8(5, 7)
@@ -46,7 +46,7 @@ for op in ("sqrt rsqrt exp exp2 expm1 log log2 log10 sin cos tan asin acos atan 
 for op in ("relu relu6 hardtanh hardsigmoid hardswish silu mish logsigmoid softplus elu selu celu leaky_relu "
            "hardshrink softshrink tanhshrink softsign").split():
     unary(op, f"F.{op}(@)")
-unary("gelu", "F.gelu(@)", without=(MAX, INF))  # PyTorch: with oneDNN inf and NaN, else finite and inf
+unary("gelu", "F.gelu(@)", without=(MAX, INF))  # PyTorch gives inf and NaN with oneDNN, and a finite number and inf without it
 unary("log1p", "torch.log1p(@)", odd=False)  # PyTorch's vector log1p is infinite from 1e38 on
 unary("gelu_tanh", "F.gelu(@, approximate='tanh')")
 unary("clamp_both", "torch.clamp(@, -1, 2)")
@@ -73,7 +73,7 @@ BOTH = (("x", "y"), ("x", "y[0]"), ("x[:, :1]", "y[:1]"), ("x[0, 0]", "y"), ("x"
 
 
 def binary(name, expression, other="any", pairs=PAIRS, odd=True):
-    """One row: special values, float32 broadcast and in all layouts, pairs of dtypes; < and > are the operands."""
+    """Adds a row with special values, float32 broadcast and in all layouts, and pairs of dtypes. < and > are the operands."""
     inputs, parts = {}, []
     plain = expression.replace("<", "x").replace(">", "y")
     for a, b in pairs:
@@ -101,7 +101,7 @@ binary("floor_divide", "torch.floor_divide(<, >)", other="not zero")
 # PyTorch's vector fmod is NaN where the quotient overflows.
 binary("remainder", "torch.remainder(<, >)", other="not zero", pairs=[(d, d) for d in ALL], odd=False)
 binary("fmod", "torch.fmod(<, >)", other="not zero", pairs=[(d, d) for d in ALL], odd=False)
-# Without special values quotients are made block by block; those of multiples are at a step.
+# Without special values, quotients are computed in blocks. The quotients of multiples are exact integers, where floor steps.
 row("quotients", """
 m = torch.round(x) * y
 z = x.clone()
@@ -129,7 +129,7 @@ for name, text in (("add", "@ + 2"), ("add_float", "@ + 2.5"), ("sub", "@ - 3"),
                    ("and", "@ & 3"), ("or", "@ | 5"), ("xor", "@ ^ 6"), ("add_alpha", "torch.add(@, @, alpha=3)"),
                    ("rsub_alpha", "torch.rsub(@, 4, alpha=2)")):
     unary(f"scalar_{name}", text)
-# PyTorch: x - 2 x of the greatest x is infinite, but where the processor multiplies and adds in one.
+# In PyTorch, x - 2 x of the greatest x is infinite, unless the processor fuses multiplication and addition.
 unary("scalar_sub_alpha", "torch.sub(@, @, alpha=2)", without=(MAX,))
 
 row("int_division_by_zero", "torch.floor_divide(x, y)", x=i64(3), y=tensor([1, 0, 2], "i64"), raises="ZeroDivisionError")
@@ -149,7 +149,7 @@ row("python_division_rules", "x // 3, x % 3, x // -3, x % -3, torch.fmod(x, 3), 
 row("python_division_rules_floats", "x // 3, x % 3, x // -3, x % -3, torch.fmod(x, 3)",
     x=tensor([-7.5, -6.0, -0.5, -0.0, 0.5, 6.0, 7.25]))
 
-# ---- Layouts and places --------------------------------------------------------------------------
+# ---- Layouts and storage-------------------------------------------------------------------------
 
 row("result_strides_nhwc", "(x * 2).stride(), (x + y).stride(), torch.relu(x).is_contiguous()",
     x=channels_last(f32(2, 3, 4, 5)), y=channels_last(f32(2, 3, 4, 5)))

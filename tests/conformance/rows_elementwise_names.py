@@ -1,4 +1,4 @@
-"""Aliases, and overloads that TorchScript would not pick, by their own names (one_operator.py)."""
+"""Aliases and overloads that TorchScript would not select, called by their own names (one_operator.py)."""
 from conformance import *
 
 ODD = tensor([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, NAN, INF, -INF])

@@ -1,14 +1,14 @@
 """Fourier transforms, stft and its inverse, windows."""
 from conformance import *
 
-# 1, what has a pass of its own, primes that have none, what is beyond mixed radix, and products of all.
+# 1, factors with their own pass, primes without one, sizes beyond mixed radix, and products of these.
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 25, 30, 47, 49, 53, 64, 97, 106, 120)
-LONG = (400, 1021, 1024)  # of which float32 transforms are off by some 1e-5 in PyTorch itself
+LONG = (400, 1021, 1024)  # where PyTorch's own float32 transforms have errors of about 1e-5
 COMPLEX_LINE = "(torch.fft.fft(x), torch.fft.ifft(x), torch.fft.irfft(x, 2 * x.size(0) - 1), torch.fft.hfft(x, 2 * x.size(0) - 1))"
 REAL_LINE = "(torch.fft.fft(x), torch.fft.rfft(x), torch.fft.ifft(x), torch.fft.ihfft(x))"
 
 
-#: up to 4 times the default was measured, of elements near 0
+#: Differences up to 4 times the default tolerance were measured, for elements near 0.
 SUMMED = "each element is a sum of all others, in another order: small ones have the error of the large terms"
 
 
@@ -95,7 +95,7 @@ row("istft_of_real", "torch.istft(x, 16)", x=f32(9, 4), raises="requires a compl
 row("istft_bins_wrong", "torch.istft(x, 16)", x=random("c64", 8, 4), raises="expected the frequency dimension")
 row("istft_window_of_zeros", "torch.istft(x, 16, 16, 16, w)", x=random("c64", 9, 4), w=tensor([0.0] * 16), raises="window overlap add min")
 
-# As torchaudio.functional has them.
+# These are the calls of torchaudio.functional.
 MEL = """
     s = torch.stft(F.pad(x, [2, 2], mode='constant'), 32, 12, 32, torch.hann_window(32), center=True, pad_mode='reflect', normalized=False, onesided=True, return_complex=True)
     power = s.abs().pow(2.0)

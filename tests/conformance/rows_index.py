@@ -1,4 +1,4 @@
-"""Indexing: reading and writing at places that tensors name, in all forms; sorting and searching."""
+"""Indexing: gather and scatter in all forms, masks, sorting and searching."""
 from conformance import *
 
 CUBE = {"plain": f32(3, 4, 5), "strided": noncontig(f32(3, 4, 5)), "turned": transposed(f32(3, 4, 5)),

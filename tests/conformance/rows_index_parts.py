@@ -1,4 +1,4 @@
-"""The functional forms of writing into a view, diagonals and blocks."""
+"""Functional forms of a write to a view; diagonals and blocks."""
 from conformance import *
 
 row("slice_scatter", "(torch.slice_scatter(x, y, 0, 1, 3), torch.slice_scatter(x, y, 0, 0, 4, 2), torch.slice_scatter(x, z, 1, -1), x)", x=f32(4, 3), y=f32(2, 3), z=f32(4, 1), also=[{"x": transposed(f32(4, 3))}])

@@ -1,9 +1,9 @@
-"""Writing: in place, through views, through other names of the same tensor."""
+"""Writes: in place, through views, and through aliases."""
 from conformance import *
 
 
 def inplace(name, body, **inputs):
-    """The body writes its inputs; they are compared afterwards too."""
+    """Adds a row whose body writes to its inputs. The inputs are compared after the call."""
     row(f"inplace_{name}", body, mutates=True, **inputs)
 
 
@@ -49,7 +49,7 @@ inplace("mask_rows_broadcast", "x[m] = v\nreturn x", x=f32(3, 2), m=tensor([True
 inplace("mask_two_dimensions", "x[x > 0] = -1.0\nreturn x", x=f32(3, 4))
 inplace("mask_of_strided", "x[x > 0] = 0\nreturn x", x=noncontig(f32(3, 4)))
 
-# ---- index_put_ and its kin ------------------------------------------------------------------------
+# ---- index_put_ and others -------------------------------------------------------------------------
 
 IDX = tensor([0, 2, 0, 2, 2], "i64")
 inplace("index_put_last_wins_or_any", "x[i] = v\nreturn x", x=f32(4), i=perm(4), v=f32(4))
@@ -247,7 +247,7 @@ inplace("sum_then_write", """
     x.fill_(0)
     return s, x.sum()""", x=f32(9))
 
-# ---- inputs that are one another ---------------------------------------------------------------------
+# ---- inputs that alias each other--------------------------------------------------------------------
 
 inplace("input_returned", "x.add_(1)\nreturn x", x=f32(3))
 inplace("inputs_are_one", "x.add_(1)\nreturn y * 2", x=f32(3), y=of("x"))
@@ -259,7 +259,7 @@ inplace("input_expanded_read_only", "y.add_(x)", x=expanded(f32(1, 3), 4, 3), y=
 row("inplace_expanded_write_refused", "x.add_(1)", x=expanded(f32(1, 3), 4, 3), raises="")
 row("inplace_cumsum_of_expanded_refused", "(x + 0).expand(3, 4).cumsum_(1)", x=f32(4), raises="more than one element of the written-to tensor")
 row("inplace_addmm_of_expanded_refused", "(x + 0).expand(3, 4).addmm_(y, y.t() @ y)", x=f32(4), y=f32(3, 4), raises="more than one element of the written-to tensor")
-for name, line in (  # what PyTorch writes all the same, with a warning
+for name, line in (  # PyTorch writes here, with a warning
         ("mask", "v[v > 0.5] = 0.25"), ("index", "v[torch.tensor([0, 2])] = 0.25"), ("index_fill", "v.index_fill_(1, torch.tensor([3, 0]), 0.25)"),
         ("accumulated", "v.index_put_([torch.tensor([1])], x, accumulate=True)"), ("itself", "v.copy_(v)")):
     row(f"inplace_expanded_{name}", f"v = (x + 0).expand(3, 4)\n{line}\nreturn v, v.stride()", x=f32(4, lo=0.0, hi=1.0))

@@ -1,9 +1,9 @@
-"""What a program sees of the layout of results: stride() and is_contiguous(), for operators of every
-family, on tensors of every layout; and writes through what is an alias in PyTorch.
+"""The layout of results as a program sees it: stride() and is_contiguous(), for operators of every family
+on tensors of every layout. Further rows write through results that are aliases in PyTorch.
 
-A convolution's result lies channels-last here where PyTorch's is contiguous: `conv` and what is made
-of it stand among the layouts. Left out is what PyTorch itself gives differently with and without oneDNN
-(3-d convolutions of channels-last tensors, grouped ones to single pixels)."""
+The runtime stores the result of a convolution channels-last, also where PyTorch's is contiguous. The layouts
+therefore include `conv` and views of it. Some results have different strides in PyTorch with and without oneDNN,
+and they are left out: 3-d convolutions of channels-last tensors, and grouped convolutions to single pixels."""
 from conformance import *
 
 HEAD = """
@@ -42,12 +42,12 @@ def told(y: Tensor) -> List[int]:
     return said
 """
 
-#: Sizes of 1 are where strides say least.
+#: The stride of a dimension of size 1 is arbitrary.
 IMAGES = [(2, 4, 3, 2), (1, 4, 3, 2), (2, 1, 3, 2), (2, 4, 1, 1), (1, 1, 3, 2)]
 
 
 def name_of(expression):
-    """A name of letters and digits, which tells any two expressions apart."""
+    """Returns a name of letters and digits that is unique to the expression."""
     for sign, word in {"+": "plus", "*": "times", "/": "by", "-": "minus", ">": "above", "@": "matmul", "[": "at", ":": "to"}.items():
         expression = expression.replace(sign, f" {word} ")
     words = "".join(c if c.isalnum() else " " for c in expression).split()
@@ -55,7 +55,7 @@ def name_of(expression):
 
 
 def unary(expression, sizes=IMAGES, layouts="layouts", results=1, **options):
-    """The layouts of results, and a sum that knows each element's place in each of them."""
+    """Adds a row that returns the layouts of the results and a weighted sum, which depends on each element's position."""
     names = ["y", "z", "u"][:results]
     adds = "\n".join(f"""
         out.append(told({y}))
@@ -89,7 +89,7 @@ LARGE = [(2, 4, 4, 6)]
 CUBES = [(2, 4, 6), (1, 4, 6), (2, 1, 6)]
 VOLUMES = [(2, 4, 4, 2, 3)]
 
-# ---- Element by element ---------------------------------------------------------------------------
+# ---- Pointwise ------------------------------------------------------------------------------------
 
 for e in ["torch.relu(v)", "torch.sigmoid(v)", "torch.logical_not(v)", "F.gelu(v)", "F.hardswish(v)", "F.leaky_relu(v)",
           "F.logsigmoid(v)", "F.softplus(v)", "v + 1", "1 - v", "v / 3", "v > 0.5", "v.pow(2)", "2 ** v", "v.clamp(0.3, 0.7)",
@@ -110,12 +110,12 @@ for e in ["v + w", "w * v", "torch.maximum(v, w)", "v > w", "torch.where(v > 0.5
           "v.lerp(w, 0.5)", "v.clamp(w, v)", "torch.cat([v, w], 1)", "torch.cat([v, w], 3)", "torch.stack([v, w], 1)",
           "v.masked_fill(w > 0.5, 0.0)", "torch.atan2(v, w)"]:
     binary(e)
-# Of nothing: nonzero, whose rows are transposed, and batch_norm, which clones it.
+# Empty tensors: nonzero returns transposed rows, and batch_norm clones its input.
 row("layout_of_nothing", "torch.nonzero(x).stride(), torch.nonzero(y).stride(), torch.nonzero(x > 0).stride(), "
     "F.batch_norm(x, torch.zeros(3), torch.ones(3)).stride(), F.batch_norm(x.t(), torch.zeros(0), torch.ones(0)).stride(), "
     "F.batch_norm(z, torch.zeros(3), torch.ones(3)).stride(), F.batch_norm(z, torch.zeros(3), torch.ones(3), training=True).stride()",
     x=f32(0, 3), y=tensor([[0.0, 0.0]]), z=channels_last(f32(0, 3, 4, 5)))
-# Dimensions of size 1, whose strides are anything: which numbers are operands of TensorIterator's shows in the result's.
+# Dimensions of size 1 have arbitrary strides. The result's strides show which operands TensorIterator used.
 ONE = ["v + 1", "torch.pow(v, 2.5)", "torch.pow(v, 2)", "torch.pow(2.5, v)", "v.lerp(v, 0.3)", "v.lerp(v, v)", "v.clamp(0.3, 0.9)", "v.clamp(0, 0.9)",
        "v.clamp(min=0.3)", "v.clamp(max=0.3)", "v.clamp_min(0.3)", "v.clamp_max(0.3)", "v.clamp_min(v)", "v > 0.5", "F.leaky_relu(v)", "F.rrelu(v)"]
 row("layout_of_size_1", HEAD + f"""
@@ -207,7 +207,7 @@ for e in ["v.sum(1)", "v.mean([2, 3])", "v.mean([2, 3], keepdim=True)", "v.amax(
 for e in ["v.max(1)", "v.sort(1)", "v.topk(1, 1)", "v.cummax(1)", "v.min(3, keepdim=True)"]:
     unary(e, results=2)
 
-# ---- Elements moved -------------------------------------------------------------------------------
+# ---- Moved elements -------------------------------------------------------------------------------
 
 for e in ["torch.cat([v, v])", "torch.cat([v, v], 1)", "torch.stack([v, v])", "torch.stack([v, v], -1)", "torch.hstack([v, v])",
           "v.flip([1])", "v.roll(1, 2)", "v.roll(1)", "torch.rot90(v, 1, [2, 3])", "v.tril()", "v.repeat(1, 2, 1, 1)",
@@ -221,7 +221,7 @@ for e in ["torch.cat([v, v])", "torch.cat([v, v], 1)", "torch.stack([v, v])", "t
           "torch.as_strided(v.contiguous(), [2, 1], [1, 3])"]:
     unary(e)
 
-# ---- Views: what they are is what stride() says ---------------------------------------------------
+# ---- Views, which stride() describes --------------------------------------------------------------
 
 for e in ["v.permute(0, 2, 3, 1)", "v.transpose(1, 2)", "v.movedim(1, -1)", "v.flatten(2)", "v.flatten(2).transpose(1, 2)", "v.flatten(1)",
           "v.flatten()", "v.ravel()", "v.reshape(v.size(0), -1)", "v.unflatten(1, [1, -1])", "v.squeeze()", "v.unsqueeze(1)",
@@ -242,9 +242,9 @@ def f(x: Tensor):
     return same(x.contiguous(memory_format=torch.channels_last)).view(x.size(0), -1)
 """, x=f32(2, 4, 3, 2), raises="view size is not compatible")
 
-# ---- Writing through what is an alias, and not through what is a copy ------------------------------
+# ---- Writes through aliases, and writes to copies --------------------------------------------------
 
-#: Each gives a tensor `y` of the tensor `c`, which a convolution made.
+#: Each expression makes a tensor `y` from `c`, the result of a convolution.
 ALIASES = {
     "view": "c.view(-1)", "view_batch": "c.view(c.size(0), -1)", "view_as": "c.view_as(c)", "unsafe_view": "torch.ops.aten._unsafe_view(c, [c.numel()])",
     "reshape": "c.reshape(c.size(0), -1)", "reshape_pixels": "c.reshape(c.size(0), c.size(1), -1)", "flatten": "c.flatten(1)",
@@ -278,7 +278,7 @@ def f(x: Tensor):
     return c, y, other, c.stride(), y.stride(), y.storage_offset(), y.is_contiguous()
 """.replace("F.conv2d(x, w)", "F.conv2d(x, torch.linspace(-0.5, 1, 16).view(4, 4, 1, 1))"), x=x)
 
-# The part of a tensor that dies is as good as new memory where nobody can see that it was a part.
+# A slice of a dead tensor may be reused as new memory if no program can see the storage behind it.
 for name, made in {"softmax": "torch.softmax(part(x, n), 2)", "log_softmax": "torch.log_softmax(part(x, n), 1)", "relu": "torch.relu(part(x, n))",
                    "add": "part(x, n) + 1", "layer_norm": "F.layer_norm(part(x, n), [3])", "batch_norm": "F.batch_norm(part(x, n), torch.zeros(2), torch.ones(2))",
                    "cumsum": "part(x, n).cumsum(1)", "clone": "part(x, n).clone()", "index_add": "torch.index_add(part(x, n), 1, torch.tensor([1]), x[:, :1])",

@@ -1,4 +1,4 @@
-"""Products of matrices, einsum."""
+"""Matrix products and einsum."""
 from conformance import *
 
 NUMBERS = ("f32", "f64", "i64", "i32", "u8")
@@ -8,7 +8,7 @@ def pair(dtype, a, b, lay=lambda x: x):
     return dict(x=lay(random(dtype, *a)), y=lay(random(dtype, *b)))
 
 
-# All the combinations of ranks, with batches that broadcast, empty ones and vectors.
+# All combinations of ranks, with broadcast batches, empty batches and vectors.
 SHAPES = {
     "vector_vector": ((7,), (7,)), "vector_matrix": ((5,), (5, 3)), "matrix_vector": ((3, 5), (5,)),
     "matrix_matrix": ((3, 5), (5, 17)), "row_times_matrix": ((1, 9), (9, 33)), "column_out": ((9, 5), (5, 1)),
@@ -91,7 +91,7 @@ for name, (equation, x, y) in PAIRS.items():
     row(f"einsum_{name}", f"""
         z = torch.einsum('{equation}', x, y)
         return z, z.stride()""", x=x, y=y)
-# Strides, whatever is of size 1: by a product of matrices, by one of elements, with sums before it.
+# Strides with dimensions of size 1: einsum as a matrix product, as a pointwise product, and with sums before it.
 STRIDES = ["ij,kj->ikj", "bhid,bhjd->bhij", "bhij,bhjd->bihd", "ij,jk->ki", "ij,ij->ji", "ij,ki->jk", "ijk,kl->ilj", "ij,k->ikj", "ij,jk->i", "ij,jk->",
            "...i,...i->...", "i...j,j->...i", "i,j->ji", "ij,jk,kl->lji", "ij,ij,ij->ji", "ij,jk,ik->kj", "ab,bc,cd,de,ef,fg,gh->ha"]
 for at, equation in enumerate(STRIDES):

@@ -1,4 +1,4 @@
-"""Factors of matrices and what is solved with them; where signs and order are free, what the factors make is compared."""
+"""Matrix factorizations and solvers. Where signs and order are arbitrary, the rows compare the product of the factors."""
 from conformance import *
 
 NUMBERS = ("f32", "f64", "c64", "c128")

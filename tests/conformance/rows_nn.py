@@ -18,7 +18,7 @@ row("linear_no_features", "F.linear(x, w, b)", x=f32(3, 0), w=weight(f32(4, 0)),
 # ---- Attention -----------------------------------------------------------------------------------
 
 ATTEND = "F.scaled_dot_product_attention(q, k, v{})"
-# float32: exp and two products, each with rounding
+# float32 rounds exp and two products
 
 
 def qkv(b, h, l, s, e, ev=None):

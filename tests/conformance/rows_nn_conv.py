@@ -1,4 +1,4 @@
-"""Convolutions of every kind, what is fused into them, and their refusals."""
+"""Convolutions of every kind, the operators that are fused into them, and their refusals."""
 import torch
 
 import conformance
@@ -6,8 +6,8 @@ from conformance import *
 
 
 def odd(*shape):
-    """Normal numbers with NaN, infinities and zeros of both signs. Not the greatest floats: whether their
-    sums overflow depends on the order of summing."""
+    """Draws normal numbers with NaN, infinities and zeros of both signs. It leaves out the greatest floats, because the
+    order of summation decides whether their sums overflow."""
     def make(g, _):
         x = torch.randn(shape, generator=g)
         at = torch.randperm(x.numel(), generator=g)
@@ -70,24 +70,24 @@ KINDS = {
 
 
 def weights(*shape):
-    """As large as a network's, so that no sum cancels to less than it is rounded to."""
+    """Makes weights as large as a network's, so that no sum cancels to less than its rounding error."""
     return f32(*shape, lo=-0.3, hi=0.3)
 
 
 for name, (body, x, w, b) in KINDS.items():
-    ints = "transposed" not in name  # PyTorch has those for int64 only where nothing is special
+    ints = "transposed" not in name  # PyTorch has no transposed convolution of integers
     for dtype in CONV_DTYPES if ints else FLOATS:
         bias = random(dtype, b)
         row(f"conv_{name}_{dtype}", body, x=random(dtype, *x), b=weight(bias),
             w=weight(weights(*w) if dtype == "f32" else random(dtype, *w)))
     row(f"conv_{name}_no_bias", body.replace(", b", ", None"), x=f32(*x), w=weight(weights(*w)))
-    # Weights that are computed, and inputs and weights in every order.
+    # Computed weights, and inputs and weights in every layout.
     row(f"conv_{name}_run_time_weight", body, x=f32(*x), w=weights(*w), b=f32(b))
     row(f"conv_{name}_layouts", body, x=channels_last(f32(*x)) if len(x) > 3 else transposed(f32(*x)),
         w=weight(transposed(weights(*w))), b=weight(noncontig(f32(b))),
         also=[{"x": noncontig(f32(*x))}, {"x": transposed(f32(*x))}])
 
-# One model, many shapes: nothing of the first run may stay.
+# One model runs with many shapes, so no cache of the first run may be reused for another shape.
 row("conv_shapes_change", "F.conv2d(x, w, b, 1, 1)", x=f32(1, 3, 5, 5), w=weight(weights(4, 3, 3, 3)), b=weight(f32(4)),
     also=[{"x": f32(2, 3, 9, 4)}, {"x": f32(1, 3, 1, 1)}, {"x": f32(0, 3, 5, 5)}, {"x": f32(3, 7, 6)}, {"x": f32(1, 3, 5, 5)}])
 row("conv_twice_the_same_weight", "F.conv2d(F.conv2d(x, w, None, 1, 1), w, None, 1, 1) + F.conv2d(x, w, None, 1, 1)",
@@ -96,7 +96,7 @@ row("conv_weight_is_read_too", "F.conv2d(x, w) + w.sum()", x=f32(1, 2, 5, 5), w=
 row("conv_stride_is_computed", "F.conv2d(x, w, None, [s, s])", x=f32(1, 2, 7, 7), w=weight(f32(3, 2, 3, 3)), s=2,
     also=[{"s": 3}])
 
-# What follows a convolution may be fused: NaN and infinity go through as in PyTorch.
+# The operator after a convolution may be fused with it. NaN and infinity propagate as in PyTorch.
 for act, text in {"relu": "torch.relu({})", "relu6": "F.relu6({})", "hardtanh": "F.hardtanh({}, -0.25, 0.5)",
                   "clamp_min": "torch.clamp({}, min=-0.1)", "clamp_max": "{}.clamp_max(0.2)"}.items():
     row(f"conv_{act}_special", text.format("F.conv2d(x, w, b, 1, 1)"), x=odd(1, 3, 6, 5), w=weight(f32(4, 3, 3, 3)),
@@ -189,7 +189,7 @@ return y, y.stride()""",
 row("conv_scaled_wrong", "F.conv2d(x * torch.sigmoid(F.conv2d(v.mean([2, 3], True), g)), w)", x=f32(1, 12, 6, 5), v=f32(1, 5, 3, 3),
     g=weight(weights(7, 5, 1, 1)), w=weight(weights(10, 12, 1, 1)), raises="must match the size of tensor b")
 
-# Nothing to compute.
+# Empty convolutions.
 row("conv_no_batch", "F.conv2d(x, w, b)", x=f32(0, 2, 5, 5), w=weight(f32(3, 2, 3, 3)), b=weight(f32(3)))
 row("conv_unbatched", "F.conv2d(x, w, b)", x=f32(2, 5, 5), w=weight(f32(3, 2, 3, 3)), b=weight(f32(3)))
 row("conv_1d_unbatched", "F.conv1d(x, w)", x=f32(2, 9), w=weight(f32(3, 2, 3)))

@@ -1,4 +1,4 @@
-"""Operators that torch.nn.functional reaches otherwise, by their own names (one_operator.py)."""
+"""Operators that torch.nn.functional replaces with others, called by their own names (one_operator.py)."""
 from conformance import *
 
 CONV = dict(x=f32(2, 4, 7, 6), w=f32(6, 2, 3, 2), b=f32(6))

@@ -1,4 +1,4 @@
-"""Softmax and the norms."""
+"""Softmax and normalization."""
 from conformance import *
 from conformance import row as any_row
 

@@ -6,8 +6,8 @@ from conformance import *
 
 
 def odd(*shape):
-    """Normal numbers with NaN, infinities and zeros of both signs. Not the greatest floats: whether their
-    sums overflow depends on the order of summing."""
+    """Draws normal numbers with NaN, infinities and zeros of both signs. It leaves out the greatest floats, because the
+    order of summation decides whether their sums overflow."""
     def make(g, _):
         x = torch.randn(shape, generator=g)
         at = torch.randperm(x.numel(), generator=g)
@@ -96,7 +96,7 @@ row("pad_refuses_negative_size", "F.pad(x, [-2, -2])", x=f32(2, 3), raises="")
 
 # ---- Interpolation -------------------------------------------------------------------------------
 
-# Weights are float32 in PyTorch and double here: cubic sums of 16 products differ by a few units in the last place.
+# Weights are float32 in PyTorch and double here, so cubic sums of 16 products differ by a few units in the last place.
 CUBIC = dict(atol=1e-5, why="taps of both signs cancel, and are multiplied in another order: 1.8 times the default was measured")
 for name, (mode, sizes) in {"nearest_1d": ("nearest", (2, 3, 5)), "nearest_2d": ("nearest", (2, 3, 5, 4)), "nearest_3d": ("nearest", (1, 2, 3, 4, 2)),
                             "exact_2d": ("nearest-exact", (2, 3, 5, 4)), "linear": ("linear", (2, 3, 5)), "bilinear": ("bilinear", (2, 3, 5, 4)),
@@ -124,7 +124,7 @@ for mode in ("bilinear", "bicubic"):
     row(f"interpolate_{mode}_antialias_f64", body, x=f64(1, 2, 11, 8))
     row(f"interpolate_{mode}_antialias_specials", body, x=tensor([[[[float("inf")] + [1.0] * 20] + [[2.0] * 21] * 30]]), **tolerance)
     row(f"interpolate_{mode}_antialias_no_pictures", body, x=f32(0, 2, 11, 8))
-# In integers, and rounded to uint8 between width and height. (To one pixel PyTorch's own AVX kernel fails an assertion.)
+# uint8 is resized in integers and rounded between width and height. One pixel is left out: PyTorch's AVX kernel asserts.
 for mode in ("bilinear", "bicubic"):
     tolerance = CUBIC if mode == "bicubic" else {}
     for name, how in {"up": "size=[9, 13]", "down": "size=[3, 4]", "mixed": "size=[3, 13]", "scale": "scale_factor=[1.7, 0.6]", "same": "size=[7, 8]",

@@ -1,4 +1,4 @@
-"""Recurrent layers and cells. torch.nn's modules are rows as they are, traced and scripted."""
+"""Recurrent layers and cells. Rows run the modules of torch.nn unchanged, traced and scripted."""
 from conformance import *
 
 HEAD = """class M(torch.nn.Module):
@@ -102,7 +102,7 @@ class M(torch.nn.Module):
         padded, lengths = pad_packed_sequence(y, batch_first=True)
         return padded, lengths, h""", trace=True, x=f32(3, 6, 3), n=tensor([2, 6, 4], "i64"), also=[{"n": tensor([6, 6, 6], "i64")}, {"n": tensor([6, 1, 2], "i64")}])
 
-# A step of two dimensions, as the trace of a module with a batch gives it for an unbatched input, is one sequence for all rows of the state.
+# A trace with a batch gives an unbatched input of two dimensions. It is one sequence for all rows of the state.
 for name, cell, gates, state in [("rnn_tanh", "torch.rnn_tanh", 1, "h"), ("rnn_relu", "torch.rnn_relu", 1, "h"), ("lstm", "torch.lstm", 4, "[h, h]")]:
     for layers, first in ((1, False), (2, False), (1, True)):
         weights = "[w, v, b, b]" if layers == 1 else "[w, v, b, b, v, v, b, b]"

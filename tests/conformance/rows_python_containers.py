@@ -1,4 +1,4 @@
-"""Lists, tuples, dicts, strings and text, beyond what rows_control.py touches: every method, each quirk and
+"""Lists, tuples, dicts, strings and text. These rows go beyond rows_control.py: they cover every method, quirk and
 refusal of libtorch 2.6."""
 from conformance import *
 
@@ -104,7 +104,7 @@ row("dict_of_pairs", "d = dict(xs)\nreturn d, len(d)", xs=[("x", 1), ("y", 2), (
 row("dict_of_lists", "d['a'].append(3)\nd['b'] = d['a']\nd['b'].append(4)\nreturn d", d={"a": [1]})
 row("dict_of_tensors_alias", "d['y'] = d['x']\nd['y'] += 1\nreturn d['x'], d", d={"x": f32(3)})
 row("dict_comprehension", "{k: v * 2 for k, v in d.items()}", d=D)
-# Tensors are keys by what they are, not by their values.
+# Tensors are dict keys by identity, not by value.
 for dtype in ("f32", "f16", "i64"):
     x, y = tensor([1, 2], dtype), tensor([1, 2], dtype)
     row(f"dict_of_tensor_keys_{dtype}", "d = {x: 1, y: 2}\nd[y] = d[y] + 5\nd[x.clone()] = 3\nreturn d[x], d[y], len(d), x in d, x + 1 in d, d.get(x), d.get(x + 1, 9), d.keys(), d.values()", x=x, y=y)

@@ -1,4 +1,4 @@
-"""Overloads that TorchScript would not pick, by their own names (one_operator.py); dicts with keys of every kind."""
+"""Overloads that TorchScript would not select, called by their own names (one_operator.py); dicts with keys of every kind."""
 from conformance import *
 
 # ---- Numbers ---------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ for name in ("item", "_local_scalar_dense", "is_nonzero", "IntImplicit", "FloatI
     row(f"name_{name.strip('_')}", f"aten::{name}(x)", x=tensor(3, kind), also=[{"x": tensor(0, kind)}])
 row("name_number_to_tensor", "prim::NumToTensor.bool(a)", a=True, also=[{"a": False}])
 
-# ---- What is asked of tensors ----------------------------------------------------------------------
+# ---- Queries of tensors -----------------------------------------------------------------------------
 
 LYING = [{"x": f32(0, 3)}, {"x": transposed(f32(3, 5))}, {"x": i64(4, 2)}]
 for name in ("aten::sym_size", "aten::sym_stride", "aten::sym_numel", "aten::sym_storage_offset", "prim::itemsize", "prim::layout", "prim::name", "prim::is_sparse",

@@ -1,4 +1,4 @@
-"""Python numbers in TorchScript, where they differ from Python's or from what one expects."""
+"""Numbers in TorchScript that differ from Python's, or that are surprising."""
 from conformance import *
 
 INTS_ = [(7, 3), (-7, 3), (7, -3), (-7, -3), (0, 5), (9223372036854775807, 2), (-9223372036854775808, 3)]
@@ -77,7 +77,7 @@ row("complex_numbers_made", "[complex(x, x), complex(n, x), complex(x, n), compl
     x=1.5, n=-7, b=True)
 row("complex_numbers_of_tensors", "[complex(x, y), complex(x, 2), complex(2, x), complex(x, 0.5), complex(0.5, x), complex(x, True), complex(True, x)]", x=tensor(1.5), y=tensor(3, "i64"))
 row("complex_numbers_in_lists", "(z[0] * z[1], z[::2], z + [a], len(z), torch.tensor(a), torch.as_tensor(a))", z=[1 + 2j, 3j, 4 + 0j], a=3j)
-row("complex_numbers_sum", "sum(z)", z=[1 + 2j, 3j, 4 + 0j])  # after which PyTorch's list holds zeros
+row("complex_numbers_sum", "sum(z)", z=[1 + 2j, 3j, 4 + 0j])  # PyTorch's list holds zeros afterwards
 row("complex_tolist", """
     a: List[List[complex]] = x.tolist()
     b: complex = x[0, 0].tolist()

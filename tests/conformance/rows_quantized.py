@@ -1,11 +1,11 @@
-"""Quantization: fake, decomposed (pt2e), and tensors that carry their scale."""
+"""Quantization: fake, decomposed (pt2e), and quantized tensors."""
 import torch
 import torch.ao.quantization.fx._decomposed  # noqa: F401 - registers quantized_decomposed
 from conformance import *
 
 # ---- Fake quantization -----------------------------------------------------------------------------
 
-#: Halves between steps, beyond the range, and what no integer holds.
+#: Values halfway between two steps, values out of range, and values that no integer can represent.
 STEPS = tensor([0.0, -0.0, 0.05, 0.15, 0.25, -0.05, -0.15, 12.7, 12.8, 25.4, 25.6, -12.8, -12.9, 1e30, -1e30, INF, -INF, NAN])
 BYTE, HALF_BYTE = dict(low=0, high=255), dict(low=-8, high=7)
 FAKE = "torch.fake_quantize_per_tensor_affine(x, s, z, low, high)"
@@ -71,9 +71,9 @@ row("decomposed_groups", f"""
 row("decomposed_fake_channels", f"{OF}fake_quant_per_channel(x, s, z, 1, -128, 127)", x=f32(4, 3, 5), s=f32(3, lo=0.01, hi=0.2), z=i32(3))
 row("decomposed_convert", f"{OF}convert_element_type(x, torch.int32)", x=f32(3, 5))
 
-# ---- Tensors that carry their scale ------------------------------------------------------------------
+# ---- Quantized tensors --------------------------------------------------------------------------------
 
-#: The engine that packs weights for these rows, and whose rounding they have.
+#: The engine that packs weights for these rows and determines their rounding.
 torch.backends.quantized.engine = "qnnpack"
 FINITE = tensor([0.0, -0.0, 0.05, 0.15, 0.25, -0.05, -0.15, 12.7, 12.8, 25.4, 25.6, -12.8, -12.9, 1e9, -1e9])
 WHAT = "(q.dequantize(), q.int_repr(), q.q_scale(), q.q_zero_point(), q.dtype == torch.{0}, q.is_quantized, x.is_quantized)"
@@ -110,7 +110,7 @@ POOLS = """
 for name, body in {"max_pool2d": "F.max_pool2d(q, 2)", "max_pool2d_padded": "F.max_pool2d(q, 3, 2, 1)", "avg_pool2d": "F.avg_pool2d(q, 3)",
                    "adaptive_avg_pool2d": "F.adaptive_avg_pool2d(q, [2, 2])", "nearest": "F.interpolate(q, scale_factor=2.0, mode='nearest')", "mean": "q.mean([2, 3])"}.items():
     row(f"quantized_{name}", POOLS.format(body), x=f32(2, 3, 8, 9))
-# Bytes, channels last and not, in windows that padding and the last column cut.
+# Bytes, channels-last and contiguous, in windows that padding and the last column cut.
 for dtype, zero in {"quint8": 100, "qint8": -7}.items():
     row(f"quantized_max_pool_of_{dtype}", f"""
     q = torch.quantize_per_tensor(x, 0.02, {zero}, torch.{dtype})
@@ -124,7 +124,7 @@ for dtype, zero in {"quint8": 100, "qint8": -7}.items():
     return F.avg_pool2d(q, 3, 2, 1).int_repr(), F.avg_pool2d(last, [3, 2], 2, [1, 0], True, False).int_repr(), F.adaptive_avg_pool2d(last, [3, 2]).int_repr()""",
         x=f32(2, 37, 8, 9, lo=-4, hi=4), also=[{"x": f32(1, 16, 5, 5, lo=-4, hi=-1)}, {"x": f32(1, 15, 7, 4, lo=-4, hi=4)}])
 row("quantized_max_pool1d", "return F.max_pool1d(torch.quantize_per_tensor(x, 0.1, 100, torch.quint8), 3, 2, 1).int_repr()", x=f32(2, 5, 9))
-# Means of integers that lie between two: to the even one, whatever the scale.
+# A mean halfway between two integers is rounded to the even one, for every scale.
 for name, body in {"avg_pool2d": "F.avg_pool2d(q, 2)", "adaptive_avg_pool2d": "F.adaptive_avg_pool2d(q, [1, 1])", "mean": "q.mean([2, 3])"}.items():
     row(f"quantized_{name}_of_halves", f"""
     q = torch._make_per_tensor_quantized_tensor(x, s, 100)
@@ -210,7 +210,7 @@ packed("quantized_conv_transpose1d_dynamic", (4, 6, 3), "conv_transpose1d_prepac
 packed("quantized_conv_transpose2d_dynamic", (4, 6, 3, 2), "conv_transpose2d_prepack(w, b, [2, 1], [1, 0], [1, 0], [1, 2], 1)", ON_THE_FLY.format("conv_transpose2d", False),
        f32(2, 4, 5, 6), axis=1, outs=6)
 
-# ---- Tables of rows with a scale and a bias each -----------------------------------------------------
+# ---- Embedding tables with a scale and a bias per row----------------------------------------------------
 
 TABLE = """
 class M(torch.nn.Module):
@@ -252,7 +252,7 @@ for bits in ("byte", "4bit", "2bit"):
 for bits, each in (("4bit", 2), ("2bit", 4)):
     row(f"embedding_bag_{bits}_prepack_of_a_broken_byte", f"torch.ops.quantized.embedding_bag_{bits}_prepack(x)", x=f32(3, 7), raises=f"the number of columns a multiple of {each}")
 
-# ---- Element by element ------------------------------------------------------------------------------
+# ---- Pointwise ---------------------------------------------------------------------------------------
 
 PAIR = """
     p, q = torch.quantize_per_tensor(x, 0.031, {zero}, torch.{dtype}), torch.quantize_per_tensor(y, 0.043, {zero}, torch.{dtype})
@@ -265,20 +265,20 @@ ONES = {"leaky_relu": "leaky_relu(p, 0.2, False, 0.037, {zero})", "hardswish": "
         "instance_norm": "instance_norm(p, w, w, 1e-5, 0.037, {zero})", "batch_norm1d": "batch_norm1d(p, w, w, w, w * w + 1, 1e-5, 0.037, {zero})",
         "cat": "cat([p, q], 1, 0.051, {zero})", "cat_relu": "cat_relu([p, q], 1, None, None)",
         "add": "add(p, q, 0.053, {zero})", "add_relu": "add_relu(p, q, 0.053, {zero})", "mul": "mul(p, q, 0.053, {zero})", "mul_relu": "mul_relu(p, q, 0.053, {zero})"}
-# More elements than there are bytes: functions of one are looked up.
+# There are more elements than byte values, so unary functions use a lookup table.
 for name in ("leaky_relu", "hardswish", "elu", "celu", "sigmoid"):
     for dtype, zero in {"quint8": 119, "qint8": -7, "qint32": 5}.items():
         body = ONES[name].format(zero=zero, least={"quint8": 0, "qint8": -128, "qint32": 0}[dtype])
         row(f"quantized_{name}_of_many_{dtype}", PAIR.format(dtype=dtype, zero=zero, body=body), x=f32(2, 3, 7, 17), y=f32(1),
             also=[{"x": channels_last(f32(2, 3, 9, 17))}, {"x": noncontig(f32(23, 17))}])
-# As squeeze and excitation multiplies: halves everywhere, which are even only without the zero point.
+# Products as in squeeze and excitation: every one is halfway, and even only without the zero point.
 HALVES = """
     p, q = torch.quantize_per_tensor(x, 0.3, 1, torch.quint8), torch.quantize_per_tensor(y, 0.00390625, 0, torch.quint8)
     r = torch.ops.quantized.{}(p, q, 0.3, 1)
     return r.dequantize(), r.int_repr()"""
 for name in ("mul", "mul_relu"):
     row(f"quantized_{name}_of_halves", HALVES.format(name), x=f32(2, 3, 5, 7, lo=-0.3, hi=70), y=tensor([[[0.5]], [[0.25]], [[0.75]]]))
-# Scales that are floats, as observers find them; operands that lie alike, that do not, that broadcast (which PyTorch refuses of qint8).
+# Arbitrary float scales, as observers set them. Operands have equal or different layouts, or broadcast (PyTorch refuses qint8).
 TWO = """
     p, q = torch.quantize_per_tensor(x, 0.03125, {zero}, torch.{dtype}), torch.quantize_per_tensor(y, 0.0123456791, {zero}, torch.{dtype})
     r = torch.ops.quantized.{name}(p, q, 0.0471234992, {zero})
@@ -291,7 +291,7 @@ for name in ("add", "add_relu", "mul", "mul_relu"):
     for dtype, zero in {"quint8": 119, "qint8": -7}.items():
         row(f"quantized_{name}_of_two_{dtype}", TWO.format(name=name, dtype=dtype, zero=zero), x=f32(2, 19, 3, 5), y=f32(2, 19, 3, 5),
             also=ALIKE + (OTHERS if dtype == "quint8" else []))
-# qnnpack adds integers, of which scales are multiples of a power of two: all pairs of bytes, and scales for which that shows.
+# qnnpack adds integers whose scales are multiples of a power of two. All pairs of bytes, with scales that show it.
 ALL = """
     p = torch._make_per_tensor_quantized_tensor(x.view(-1, 1).expand(256, 256).contiguous(), s, 133)
     q = torch._make_per_tensor_quantized_tensor(x.expand(256, 256).contiguous(), t, 130)
@@ -302,7 +302,7 @@ for dtype, zero in {"quint8": 119, "qint8": -7}.items():
     for name, body in ONES.items():
         row(f"quantized_{name}_of_{dtype}", PAIR.format(dtype=dtype, zero=zero, body=body.format(zero=zero, least=0 if dtype == "quint8" else -128)), x=f32(2, 4, 17), y=f32(2, 4, 17), w=f32(4), v=f32(17))
 
-# Integers of 32 bits wrap where they are multiplied.
+# Products of 32-bit integers wrap.
 row("quantized_mul_wraps", """
     a = torch.quantize_per_tensor(x, 1e-5, 0, torch.qint32)
     b = torch.quantize_per_tensor(y, 1e-5, 0, torch.qint32)

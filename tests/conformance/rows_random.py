@@ -1,5 +1,5 @@
-"""Random numbers. Every row runs with one seed (README.md); manual_seed in a body takes another.
-A last draw shows that the generator stands where PyTorch's does."""
+"""Random numbers. Every row runs with one seed (README.md); manual_seed in a body sets another.
+A last draw shows that the generator's state equals PyTorch's."""
 from conformance import *
 
 NEXT = dict(rtol=1e-6, atol=1e-6, why="the numbers are PyTorch's; a normal one is made of log and cos, which differ in the last place")
@@ -11,7 +11,7 @@ def drawn(name, draw, **inputs):
 
 # ---- Uniform and normal ------------------------------------------------------------------------
 
-for n in (0, 1, 5, 15, 16, 17, 31, 48, 700):  # 16 is where randn takes its other way
+for n in (0, 1, 5, 15, 16, 17, 31, 48, 700):  # randn uses another algorithm from 16 elements on
     drawn(f"rand_{n}", f"torch.rand({n})")
     drawn(f"rand_f64_{n}", f"torch.rand({n}, dtype=torch.float64)")
     drawn(f"randn_{n}", f"torch.randn({n})")
@@ -48,7 +48,7 @@ row("random_rand_of_ints", "torch.rand([3], dtype=torch.int64)", raises="not imp
 
 
 def written(name, write, **options):
-    """An in-place draw, into dense and into other tensors."""
+    """Adds an in-place draw, to dense and to strided tensors."""
     inputs = [{"x": noncontig(f32(3, 7))}, {"x": transposed(f32(3, 7))}, {"x": f64(3, 7)}, {"x": f32(0)}, {"x": f32(3, 17)}]
     row(f"random_{name}", f"y = {write}\nreturn y, x, torch.rand(1)", x=f32(3, 7), also=options.pop("also", inputs), **NEXT, **options)
 

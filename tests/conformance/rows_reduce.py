@@ -1,4 +1,4 @@
-"""Reductions, cumulative operators: dimensions, keepdim, dtypes, layouts, empty, NaN and infinity."""
+"""Reductions and cumulative operators: dimensions, keepdim, dtypes, layouts, empty tensors, NaN and infinity."""
 from conformance import *
 from conformance import row as any_row
 
@@ -31,7 +31,7 @@ for op, dtypes, lists in (("torch.sum", ALL, True), ("torch.mean", FLOATS, True)
     if lists:
         row(f"{name}_of_dims", calls(op, LISTS), y=f32(3, 4, 5, 6), n=channels_last(f32(3, 4, 5, 6)))
 
-# -1 for inf: rows of NaN, of infinities of both signs, of zeros
+# -1 for inf; rows of NaN, infinities of both signs, and zeros
 ODD = tensor([[NAN, 1, 2], [INF, 1, 2], [-INF, 1, 2], [INF, -INF, 0], [-INF, -INF, -INF], [0.0, -0.0, 0.0], [1, NAN, NAN]])
 for op in ("sum amax amin logsumexp").split():
     row(f"{op}_special", f"torch.{op}(x, dim=[1]), torch.{op}(x, dim=[0])", x=ODD)
@@ -50,7 +50,7 @@ row("argmax_empty_dim", "torch.argmax(x, 1)", x=f32(3, 0), raises="non-zero size
 row("amax_empty_other_dim", "torch.amax(x, 0), torch.max(x, 0), torch.argmax(x, 0)", x=f32(3, 0))
 row("sum_0d", "torch.sum(x), torch.sum(x, 0), torch.max(x, 0), torch.argmax(x), torch.mean(x, -1), torch.cumsum(x, 0)", x=f32())
 row("sum_wrong_dim", "torch.sum(x, 2)", x=f32(3, 4), raises="Dimension out of range")
-# dim=[] reduces everything, but of any and all nothing
+# dim=[] reduces all dimensions, but any and all reduce none
 for op in ("sum mean amax amin std var std_mean var_mean norm nansum count_nonzero linalg.vector_norm").split():
     row(f"{op.split('.')[-1]}_no_dims", f"torch.{op}(x, dim=torch.jit.annotate(List[int], []))", x=f32(3, 4))
 row("keepdim_no_dims", "torch.sum(x, n, True), torch.amax(x, n, True), torch.logsumexp(x, n, True), torch.norm(x, 1, n, True), "
@@ -95,7 +95,7 @@ row("name_norm_dtype", "aten::norm.ScalarOpt_dtype(x, p, dtype=7)", x=f32(5, 6),
 row("name_norm_along_dtype", "aten::norm.ScalarOpt_dim_dtype(x, p, d, False, dtype=7)", x=f32(5, 6), p=2, d=[1], also=[{"p": 1.5}])
 row("name_special_logsumexp", "aten::special_logsumexp(x, d, True)", x=f32(5, 6), d=[1], also=[{"d": [0, 1]}])
 
-# PyTorch takes the absolute value of a single element, whatever its powers are, and 0 of none.
+# PyTorch returns the absolute value of a single element for every power, and 0 for no element.
 ORDERS = "(" + ", ".join(f"torch.linalg.vector_norm(x, {p}, dim=d)" for p in ("2", "-2", "2.5", "0", "float('inf')", "float('nan')")) + ")"
 row("norm_of_single_elements", ORDERS, x=tensor([[1e200], [-3.0], [0.0]], "f64"), d=1, also=[{"x": tensor([[1e30], [-1e-30]])}, {"x": tensor([[1e200 + 1e200j]], "c128")}, {"x": tensor([[5.0, -7.0]]), "d": 0}])
 row("norm_of_order_nan", "(torch.linalg.vector_norm(x, float('nan')), torch.norm(x, float('nan')), torch.norm(x, float('nan'), 0))", x=f32(3, 2), also=[{"x": f64(0, 1)}, {"x": f32(1, 1)}, {"x": f64(1, 3)}])

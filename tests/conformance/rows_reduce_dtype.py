@@ -1,12 +1,12 @@
-"""Reductions and scans with dtype=, from every dtype to every dtype that PyTorch takes. It converts the elements first."""
+"""Reductions and scans with dtype=, for every pair of dtypes that PyTorch supports. The elements are converted first."""
 from conformance import *
 
 INTEGERS = ("b8", *SHORTS, *INTS)
 REAL = (*HALVES, *FLOATS)
 EVERYTHING = (*INTEGERS, *REAL, *COMPLEX)
 
-#: Fractions below one, numbers that halves round, integers that wrap in narrower ones. A negative or large floating
-#: number has no integer that all processors agree on.
+#: Fractions below one, numbers that float16 rounds, integers that wrap in narrower dtypes. The conversion of a negative
+#: or large float to an integer depends on the processor.
 _FRACTIONS = [[0.3, 0.5, 2.0, 1.0], [2.7, 3.9, 1.2, 9.63], [0.0, 7.1, 5.55, 100.7]]
 _SMALL = [[1, 0, 1, 2], [7, 100, 5, 3], [120, 3, 77, 11]]
 _LARGE = [[1, 0, 1, 2], [7, 300, -5, 3], [30000, 3, -777, 11]]
@@ -16,7 +16,7 @@ _INPUTS = {"b8": [[True, False, True, True], [True, True, True, True], [False, F
 
 
 def each_dtype(name, body, targets):
-    """A row for each dtype of x: a list of results, one for each of `targets(dtype)`. `body` has D where the dtype stands."""
+    """Adds a row for each dtype of x, with a result for each of `targets(dtype)`. The dtype replaces D in `body`."""
     for dtype in EVERYTHING:
         if targets(dtype):
             results = ", ".join(body.replace("D", str(DTYPES[to])) for to in targets(dtype))
@@ -44,7 +44,7 @@ def without_nan(dtype):
 
 
 def wider(dtype):
-    """Norms take no narrower dtype, and none of another kind."""
+    """Returns the dtypes that norms accept: of the same kind, and not narrower."""
     return {"f16": ("f16", "f32", "f64"), "bf16": ("bf16", "f32", "f64"), "f32": FLOATS, "f64": ("f64",), "c64": COMPLEX, "c128": ("c128",)}.get(dtype, ())
 
 

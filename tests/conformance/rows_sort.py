@@ -1,5 +1,5 @@
-"""Order: sort, topk, kthvalue, median, unique, searchsorted. Integers in a narrow range make ties, whose
-indices must be PyTorch's too."""
+"""Sorting: sort, topk, kthvalue, median, unique, searchsorted. Integers in a narrow range make ties, and the
+indices of ties must equal PyTorch's."""
 from conformance import *
 
 TIES = i64(40, lo=0, hi=5)
@@ -79,6 +79,6 @@ row("isin_floats", "(torch.isin(x, x), torch.isin(x, i), torch.isin(i, x))", x=O
 # ---- By their own names (one_operator.py) ------------------------------------------------------------
 
 row("name_unique", "aten::_unique(x, True, True)", x=i64(3, 5), also=[{"x": tensor([2.5, 1.0, 2.5])}])
-# What was not asked for comes, too.
+# These operators also return results that the caller did not request.
 row("name_unique_along", "aten::unique_dim(x, 0)", x=i64(5, 1, lo=0, hi=2))
 row("name_unique_consecutive_along", "aten::unique_dim_consecutive(x, d)", x=i64(5, 1, lo=0, hi=2), d=0, also=[{"d": 1}])

@@ -1,6 +1,6 @@
-"""What a program keeps in attributes by joining more to it (rush::grow): nothing of that can be seen.
+"""Attributes that a program extends with cat (rush::grow). A program must not see the shared buffer.
 
-A joined tensor and the one that it was made of are apart, whichever of them is kept, joined to again,
+The joined tensor and the old one stay independent, even if either of them is kept, extended again,
 read as a view or written in place."""
 from conformance import *
 

@@ -1,9 +1,8 @@
-"""Views. Strides are part of the answer wherever a
-program could see them; writing through a view shows that it is one."""
+"""Views. The rows compare strides wherever a program could read them. A write through a view shows that it is one."""
 from conformance import *
 
 def views(name, expression, cases=CUBE, **options):
-    """The view's sizes, strides, offset and elements, and that writing it writes x."""
+    """Returns the view's sizes, strides, offset and elements, and shows that a write to it changes x."""
     for case, x in cases.items():
         body = f"""
             y = {expression}
@@ -52,7 +51,7 @@ views("split", "x.split(1, 0)[0]")
 views("chunk", "x.chunk(2, 2)[1]", {k: v for k, v in CUBE.items() if k != "ones"})
 views("select_slice_permute", "x[:, :, 0].t()[1:]")
 
-# ---- reshape: a view where it can be, a copy where not --------------------------------------------
+# ---- reshape: a view if possible, a copy otherwise ------------------------------------------------
 
 for shape in ("-1", "6, 4", "2, 12", "4, 3, 2", "2, 3, 2, 2", "2, 1, 3, 4, 1", "1, 24"):
     name = shape.replace(", ", "x").replace("-1", "flat")
@@ -98,7 +97,7 @@ row("views_of_ints", "(x.t(), x[1], x[:, ::2], x.reshape(-1), x.unsqueeze(1))", 
 row("views_of_bools", "(x.t(), x[1], x[:, ::2], x.reshape(4, 3))", x=b8(3, 4))
 row("view_rank_8", "(x.view(1, 2, 1, 3, 1, 2, 1, 1).permute(7, 6, 5, 4, 3, 2, 1, 0), x.view(2, 1, 3, 1, 2, 1, 1, 1).squeeze())", x=f32(2, 3, 2))
 
-# ---- Taking apart --------------------------------------------------------------------------------
+# ---- Splitting -----------------------------------------------------------------------------------
 
 row("split_uneven", "(x.split(2), x.split(3, 1), x.split(99, -1))", x=f32(5, 7))
 row("split_sizes", "(x.split([1, 4]), x.split([2, 0, 5], 1), torch.split_with_sizes(x, [3, 2], 0))", x=f32(5, 7))
@@ -202,6 +201,6 @@ row("name_unsafe_split_with_sizes", "aten::unsafe_split_with_sizes(x, n)", x=f32
 for name, n in (("hsplit", 1), ("vsplit", 0), ("dsplit", 2)):
     row(f"name_{name}_at", f"aten::{name}.array(x, n)", x=f32(4, 4, 4), n=[1, 3])
     row(f"name_{name}", f"aten::{name}.int(x, 2)", x=f32(4, 4, 4))
-# A name of its own that others see only where sizes change in place; lift_fresh gives the tensor itself.
+# An alias shares sizes with the tensor only if they change in place. lift_fresh returns the tensor itself.
 for name in ("alias", "lift_fresh"):
     row(f"own_name_{name}", f"y = torch.ops.aten.{name}(x)\nx.unsqueeze_(0)\nreturn x, y", x=f32(2, 3), mutates=True)

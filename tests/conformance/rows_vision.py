@@ -8,7 +8,7 @@ NMS = "torch.ops.torchvision.nms(b, s, t)"
 
 
 def boxes(n, dtype="f32", size=20.0):
-    """n boxes [x1, y1, x2, y2] with positive sides, many of which overlap."""
+    """Makes n boxes [x1, y1, x2, y2] with positive sides, many of which overlap."""
     def make(g, _):
         corner = torch.rand(n, 2, generator=g, dtype=torch.float64) * size
         return torch.cat([corner, corner + 1 + torch.rand(n, 2, generator=g, dtype=torch.float64) * size], 1).to(DTYPES[dtype])
@@ -16,7 +16,7 @@ def boxes(n, dtype="f32", size=20.0):
 
 
 def regions(n, images, dtype="f32", size=20.0):
-    """n regions [image, x1, y1, x2, y2], some of which reach past the image."""
+    """Makes n regions [image, x1, y1, x2, y2], some of which extend past the image."""
     def make(g, _):
         box = boxes(n, dtype, size).make(g, None) - 3
         return torch.cat([torch.randint(0, images, (n, 1), generator=g).to(box), box], 1)
@@ -64,7 +64,7 @@ for layout in ("strided", "turned", "nhwc"):
         x=LAYOUTS[layout](f32(2, 5, 13, 17), (2, 5, 13, 17)), scale=1.0, h=2, w=3)
 row("roi_align_after_a_convolution", "torch.ops.torchvision.roi_align(F.conv2d(x, k), r, 1.0, 3, 3, 2, False)",
     x=channels_last(f32(1, 3, 12, 12)), k=weight(f32(8, 3, 3, 3)), r=regions(4, 1, size=9.0))
-#: Points, regions turned inside out, of no size, far outside, and larger than the image.
+#: Points, inverted regions, and regions that are empty, far outside or larger than the image.
 ODD = tensor([[0, 2, 2, 2, 2], [1, 5, 5, 3, 2], [0, -30, -30, -20, -20], [1, 100, 100, 120, 120], [0, -9, -9, 40, 40],
               [0, 1.5, 2.5, 4.5, 3.5], [1, 0, 0, 13, 13], [0, -1, -1, 0, 0], [0, 12, 16, 13, 17]])
 for n in (-1, 2):
@@ -130,7 +130,7 @@ deform("many_images", images=5, outs=9, groups=3, offsets=2)
 deform("channels_last", x=channels_last(f32(2, 6, 9, 11)))
 deform("strided", x=noncontig(f32(2, 6, 9, 11)), k=transposed(f32(4, 6, 3, 3)), b=noncontig(f32(4)))
 deform("no_offset_is_a_convolution", o=of("torch.zeros(2, 18, 9, 11)"))
-deform("special", x=special(2, 6, 9, 11), of_x="x / 1000")  # whether the greatest overflow in a sum depends on its order
+deform("special", x=special(2, 6, 9, 11), of_x="x / 1000")  # the order of summation decides whether a sum of the greatest floats overflows
 deform("wrong_offset", o=f32(2, 16, 9, 11), raises="offset.shape[1] is not valid: got: 16 expected: 18")
 deform("wrong_batch", o=f32(3, 18, 9, 11), raises="invalid batch size of offset")
 deform("wrong_offset_size", o=f32(2, 18, 9, 10), raises="offset output dims: (9, 10) - computed output dims: (9, 11)")
