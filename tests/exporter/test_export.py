@@ -319,6 +319,25 @@ def test_the_tool_exports_inspects_and_verifies(out, tmp_path):
     assert "ok" in run("verify", out)
 
 
+def product(x, y):
+    return x * y
+
+
+def test_the_tool_verifies_with_further_inputs(out, tmp_path):
+    path = save(torch.jit.script(models.Net()), str(tmp_path / "net.pt"))
+    np.save(tmp_path / "x.npy", np.random.rand(2, 3, 8, 8).astype(np.float32))
+    given = ("export", path, "-o", out, "--input", "1x3x8x8", "--no-test-vectors")
+    assert "PyTorch on 1 input:" in run(*given)
+    report = run(*given, "--test-input", f"x=@{tmp_path}/x.npy", "--test-input", "4x3x8x8")
+    assert "PyTorch on 3 inputs:" in report and "test_inputs takes real ones" not in report
+    two = save(torch.jit.script(product), str(tmp_path / "two.pt"))
+    given = ("export", two, "-o", out, "--input", "3", "--input", "3", "--no-test-vectors")
+    assert "PyTorch on 2 inputs:" in run(*given, "--test-input", "y=1", "--test-input", "x=5")
+    assert "must be given 2 times for each example, as --input is, got 3" in run(*given, *["--test-input", "3"] * 3, code=1)
+    assert "input 'x' is given twice" in run(*given, "--test-input", "x=3", "--test-input", "x=3", code=1)
+    assert "needs --input" in run("export", path, "-o", out, "--test-input", "3", code=2)
+
+
 def test_the_tool_counts_in_words(out, tmp_path):
     path = save(torch.jit.trace(torch.nn.Flatten(0), torch.ones(1)), str(tmp_path / "m.pt"))
     report = run("export", path, "-o", out, "--input", "1")

@@ -13,6 +13,8 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
                                     1x3x224x224[:DTYPE[:LO..HI]]  random numbers; Nx3: N is an open size
                                     @FILE.npy                     an array
                                     5, 0.5, True, text            an int, float, bool, str
+    --test-input [NAME=]SPEC      verify with a further example, such as @photo.npy; repeat it for each
+                                    --input, and again for the next example
     --output-names A,B            name the outputs
     --method NAME                 export a method besides or instead of forward; may be repeated
     --load-library LIB.so         load a library of operators; may be repeated
@@ -147,6 +149,8 @@ const Option kOptions[] = {
     {"output", 'o', true, [](CommandLine &l, const std::string &v) { l.options.path = v; }},
     {"input", 0, true,
      [](CommandLine &l, const std::string &v) { l.options.inputs.push_back(parse_input(v)); }},
+    {"test-input", 0, true,
+     [](CommandLine &l, const std::string &v) { l.options.test_inputs.push_back(parse_input(v)); }},
     {"output-names", 0, true,
      [](CommandLine &l, const std::string &v) { l.options.output_names = split(v, ','); }},
     {"method", 0, true, [](CommandLine &l, const std::string &v) { l.methods.push_back(v); }},
@@ -224,6 +228,8 @@ void check_command(const CommandLine &line) {
   if (line.files.size() != 1) throw UsageError(command + " takes one file");
   if (command == "export" && line.options.path.empty())
     throw UsageError("export needs -o MODEL.rush");
+  if (!line.options.test_inputs.empty() && (command != "export" || line.options.inputs.empty()))
+    throw UsageError("--test-input is an option of export, and needs --input");
 }
 
 }  // namespace

@@ -248,6 +248,37 @@ void add_other_integers(const Reference &reference, std::vector<Example> *exampl
   }
 }
 
+static Example example_from(const Method &m, const std::vector<const InputSpec *> &specs,
+                            int64_t size, uint64_t seed) {
+  Example e;
+  e.method = m.name;
+  for (size_t i = 0; i < specs.size(); i++) {
+    if (!specs[i] && !m.inputs[i].initial)
+      throw std::invalid_argument("input '" + m.inputs[i].name + "' is missing: give --input " +
+                                  m.inputs[i].name + "=...");
+    e.args.push_back(specs[i] ? made_up(*specs[i], m.inputs[i], size, seed + i)
+                              : *m.inputs[i].initial);
+  }
+  return e;
+}
+
+// Examples that are only compared, in groups of as many inputs as the first example has.
+static void add_test_inputs(const Method &m, const ExportOptions &options,
+                            std::vector<Example> *examples) {
+  const size_t n = options.inputs.size(), count = options.test_inputs.size();
+  if (count % n != 0)
+    throw std::invalid_argument("--test-input must be given " + std::to_string(n) +
+                                " times for each example, as --input is, got " +
+                                std::to_string(count));
+  for (size_t at = 0; at < count; at += n) {
+    const auto first = options.test_inputs.begin() + static_cast<std::ptrdiff_t>(at);
+    const std::vector<InputSpec> group(first, first + static_cast<std::ptrdiff_t>(n));
+    Example e = example_from(m, in_order(m, group), 2, kSeed + m.inputs.size() + at);
+    e.only_compared = true;
+    examples->push_back(std::move(e));
+  }
+}
+
 std::vector<Example> examples_of(const Program &program, const ExportOptions &options) {
   std::vector<Example> out = options.examples;
   for (const Example &e : out)
@@ -261,18 +292,9 @@ std::vector<Example> examples_of(const Program &program, const ExportOptions &op
   for (const InputSpec *spec : specs)
     for (int64_t n : spec && spec->is_tensor ? spec->sizes : std::vector<int64_t>())
       unknown |= n < 0;
-  for (int64_t size = 2; size <= (unknown ? 3 : 2); size++) {  // two sizes where one is unknown
-    Example e;
-    e.method = m.name;
-    for (size_t i = 0; i < specs.size(); i++) {
-      if (!specs[i] && !m.inputs[i].initial)
-        throw std::invalid_argument("input '" + m.inputs[i].name + "' is missing: give --input " +
-                                    m.inputs[i].name + "=...");
-      e.args.push_back(specs[i] ? made_up(*specs[i], m.inputs[i], size, kSeed + i)
-                                : *m.inputs[i].initial);
-    }
-    out.push_back(std::move(e));
-  }
+  for (int64_t size = 2; size <= (unknown ? 3 : 2); size++)  // two sizes where one is unknown
+    out.push_back(example_from(m, specs, size, kSeed));
+  add_test_inputs(m, options, &out);
   return out;
 }
 

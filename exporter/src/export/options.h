@@ -53,7 +53,9 @@ using Tracer =
 
 struct ExportOptions {
   std::string path;
-  std::vector<InputSpec> inputs;          // of the first method
+  std::vector<InputSpec> inputs;  // of the first method
+  // Further examples to verify with, of the first method: each has as many inputs as `inputs`.
+  std::vector<InputSpec> test_inputs;
   std::vector<std::string> input_names;   // of the first method, by place
   std::vector<std::string> output_names;  // of the first method
   // (input of the first method, constraints on its sizes); dimensions may count from the end.
