@@ -62,6 +62,12 @@ _watch(torch.testing, "assert_close", _after_assert_close)
 _watch(pytest, "raises", lambda context, _: _raises.append(context))
 
 
+@pytest.fixture
+def out(tmp_path):
+    """The path of a file to export to."""
+    return str(tmp_path / "model.rush")
+
+
 @pytest.fixture(autouse=True)
 def _fresh_sight():
     features.seen.__init__()

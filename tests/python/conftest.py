@@ -1,11 +1,11 @@
 import os
+import subprocess
 import sys
 
 import pytest
 import torch
 
 TESTS = os.path.dirname(os.path.dirname(__file__))
-sys.path[:0] = [os.path.dirname(__file__), TESTS]
 
 
 @pytest.fixture(autouse=True)
@@ -17,9 +17,7 @@ def seed():
 
 @pytest.fixture
 def fresh(tmp_path):
-    """Runs lines of Python in a fresh process; what they print last is returned."""
-    import subprocess
-
+    """Runs lines of Python in a fresh process. Gives what they print."""
     def run(lines):
         head = f"import sys\nsys.path.append({TESTS!r})\nimport reference, torch\n"
         done = subprocess.run([sys.executable, "-c", head + lines], capture_output=True, text=True, cwd=tmp_path,

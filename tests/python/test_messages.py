@@ -21,11 +21,6 @@ class Pair(nn.Module):
         return x * y.sum()
 
 
-@pytest.fixture
-def out(tmp_path):
-    return str(tmp_path / "m.rush")
-
-
 def test_what_tracing_bakes_in_is_warned_of_once_at_its_line(out):
     with pytest.warns(torch.jit.TracerWarning, match="Python boolean") as caught:
         report = rushlight.export(Branch(), torch.tensor([1.0, 2.0]), out)
@@ -65,10 +60,10 @@ def test_dynamic_shapes_by_place_follow_the_names_that_were_given(out):
 
 
 @pytest.mark.parametrize("shapes,message", [
-    (({}, {}, {}), "3 inputs are given; the model's are x, y"),
-    (5, "dynamic_shapes are"),
-    ({"x": {"0": "b"}}, "those of the input 'x'"),
-    ({"x": "b"}, "those of the input 'x'"),
+    (({}, {}, {}), "at most one item for each input, got 3; the inputs of the model are x, y"),
+    (5, "dynamic_shapes must be"),
+    ({"x": {"0": "b"}}, "dynamic_shapes of the input 'x' must be"),
+    ({"x": "b"}, "dynamic_shapes of the input 'x' must be"),
 ])
 def test_other_dynamic_shapes_are_refused(out, shapes, message):
     with pytest.raises(ValueError, match=message):
@@ -186,7 +181,7 @@ def test_call_without_the_methods_name_says_so(out):
     session = rushlight.load(out)
     for wrong in (lambda: session.call(torch.ones(4, 2)), lambda: session.run({"input": torch.ones(4, 2)}, torch.ones(4, 2)),
                   lambda: session.run(torch.ones(4, 2))):
-        with pytest.raises(TypeError, match="method's name|takes a dict of inputs by name") as e:
+        with pytest.raises(TypeError, match="the name of a method|a dict by name") as e:
             wrong()
         assert "1." not in str(e.value) and len(str(e.value)) < 200
 
@@ -197,7 +192,7 @@ def test_a_wrong_dtype_names_the_input(out):
     assert_close(session(torch.ones(2, 2, dtype=torch.float64), torch.ones(2)), torch.full((2, 2), 2.0, dtype=torch.float64))
     rushlight.export(nn.Linear(2, 3), torch.ones(1, 2), out)
     session = rushlight.load(out)
-    with pytest.raises(rushlight.RushlightError, match='^input "input" is float64, and was float32 when exported: forward, instruction 0'):
+    with pytest.raises(rushlight.RushlightError, match='^input "input" is float64 but was exported as float32: forward, instruction 0'):
         session.run({"input": torch.ones(1, 2, dtype=torch.float64)})
     with pytest.raises(rushlight.RushlightError, match="^forward: input 'input' is uint16, a dtype that this runtime does not have"):
         session.run({"input": torch.ones(1, 2, dtype=torch.uint16)})

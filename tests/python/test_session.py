@@ -94,7 +94,7 @@ def test_a_pickled_session_goes_on_where_it_was(file, of_bytes):
 def test_a_file_that_has_changed_is_not_pickled(file):
     session = rushlight.Session(file)
     file.write_bytes(file.read_bytes() + b"\0")
-    with pytest.raises(pickle.PicklingError, match="is not what it was when the session loaded it"):
+    with pytest.raises(pickle.PicklingError, match="has changed since the session loaded it"):
         pickle.dumps(session)
 
 
