@@ -109,11 +109,11 @@ def test_sizes_inside_of_lists_and_dicts_are_verified(front, out):
 
 
 @pytest.mark.parametrize("shapes, says", [
-    ({"xs": [{0: "n"}]}, "the input 'xs' is a list of 2: give as many sizes"),
-    ({"xs": {0: "n"}}, "the input 'xs' is a list of 2: give as many sizes"),
-    ({"d": {"y": {0: "n"}}}, "the input 'd' is a dict of 'other', 'scale': give {key: sizes}"),
+    ({"xs": [{0: "n"}]}, "of the input 'xs' must have 2 items, one for each of its list"),
+    ({"xs": {0: "n"}}, "of the input 'xs' must have 2 items, one for each of its list"),
+    ({"d": {"y": {0: "n"}}}, "of the input 'd' must be {key: sizes} for its keys 'other', 'scale', got"),
     ({"d": {"scale": {3: "n"}}}, "'d' has no dimension 3"),
-    ({"d": {"scale": {"a": "n"}}}, "those of the input \"d['scale']\" are {dimension: name}, of a tensor"),
+    ({"d": {"scale": {"a": "n"}}}, "of the input \"d['scale']\" must be {dimension: name}, with a number"),
 ])
 def test_sizes_of_another_nesting_are_refused(shapes, says, out):
     with pytest.raises(ValueError, match=re.escape(says)):
@@ -201,7 +201,7 @@ def test_an_example_that_breaks_a_constraint_is_refused(out):
 
 
 @pytest.mark.parametrize("shapes, message", [
-    ({"x": {0: 2 * Dim("k") + 1}}, r"2\*k \+ 1 of the input 'x' follows from another size, and is no multiple"),
+    ({"x": {0: 2 * Dim("k") + 1}}, r"must be a multiple of another one, got 2\*k \+ 1 of the input 'x'"),
     ({"x": {0: 4, -2: Dim("k", min=5)}}, "size 0 of 'x' would be at least 5 and at most 4"),
 ])
 def test_constraints_that_cannot_be_made(shapes, message, out):

@@ -452,7 +452,7 @@ def test_static_int8_wants_examples(tmp_path):
     good = torch.randn(1, 3, 8, 8)
     for bad, message in [
         ((good, good), r"calibration\[1\] has 2 arguments; the model takes 1"),
-        ({"y": good}, r"calibration\[1\]: the model has no input 'y'"),
+        ({"y": good}, r"calibration\[1\] has the input 'y', which the model does not have"),
         ("good", r"calibration\[1\] must be a tuple"),
         (None, r"calibration\[1\] must be the inputs of one call, got None"),
         (good.numpy(), r"calibration\[1\] must hold tensors .* got numpy.ndarray"),

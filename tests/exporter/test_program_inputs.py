@@ -180,7 +180,7 @@ def test_autocast(out):
 
     x = torch.randn(3, 3)
     keep("ep_no_autocast", torch.export.export(Net(False), (x,)), (x,), eager=Net(False))
-    with pytest.raises(rushlight.RushlightError, match=r"test_program_inputs.py:\d+: autocast on cpu"):
+    with pytest.raises(rushlight.RushlightError, match=r"test_program_inputs.py:\d+: cannot export autocast on cpu"):
         rushlight.export(torch.export.export(Net(True), (x,)), None, out)
 
 

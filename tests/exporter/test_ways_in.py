@@ -94,12 +94,12 @@ def test_a_scripted_module_takes_names_and_its_defaults(out):
     model = torch.jit.script(Scripted())
     rushlight.export(model, {"y": 2, "x": X}, out)
     assert_close(rushlight.load(out)(X, 3, 2), model(X, 3, 2))
-    with pytest.raises(ValueError, match="the input 'x' is missing; the model's are x, times, y"):
+    with pytest.raises(ValueError, match="must have the input 'x'; the inputs of the model are x, times, y"):
         rushlight.export(model, {"y": 2}, out)
 
 
 def test_a_name_that_the_model_does_not_have_is_refused_with_those_that_it_has(out):
-    with pytest.raises(ValueError, match="no input 'token_type_ids'; it has input_ids, scale, attention_mask"):
+    with pytest.raises(ValueError, match="'token_type_ids', which the model does not have: its inputs are input_ids, scale, attention_mask"):
         rushlight.export(Masked(), {"input_ids": X, "token_type_ids": X}, out)
 
 
@@ -824,11 +824,11 @@ class Autocast(nn.Module):
 
 def test_autocast_is_refused_at_its_line(out):
     line = Autocast.forward.__code__.co_firstlineno + 1
-    with pytest.raises(rushlight.RushlightError, match=f"test_ways_in.py:{line}: autocast on cpu to torch.bfloat16, whose results"):
+    with pytest.raises(rushlight.RushlightError, match=f"test_ways_in.py:{line}: cannot export autocast on cpu to torch.bfloat16, because its results"):
         rushlight.export(Autocast(True), X, out)
     assert rushlight.export(Autocast(False), X, out).verified == 1
     assert Autocast(True)(X).dtype == torch.bfloat16  # as before
-    with torch.autocast("cpu"), pytest.raises(rushlight.RushlightError, match="^autocast on cpu to torch.bfloat16, whose results"):
+    with torch.autocast("cpu"), pytest.raises(rushlight.RushlightError, match="^cannot export autocast on cpu to torch.bfloat16, because its results"):
         rushlight.export(nn.Linear(4, 3), X, out)
 
 

@@ -221,7 +221,7 @@ def test_answers_do_not_depend_on_the_number_of_threads(tmp_path):
     for n in 2, 5:
         assert torch.equal(rushlight.load(file, threads=n)(x), one)
     for n in 0, 65:
-        with pytest.raises(ValueError, match=f"threads is 1 to 64, not {n}"):
+        with pytest.raises(ValueError, match=f"threads must be between 1 and 64, got {n}"):
             rushlight.load(file, threads=n)
 
 

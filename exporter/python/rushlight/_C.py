@@ -1,6 +1,6 @@
-"""Stands in for the compiled module _C where none was built: compiles it when it is first used.
+"""Replaces the compiled module _C if there is none, and compiles it on first use.
 
-A compiled one in the same folder, or earlier on the path, is imported in its place.
+Python imports a compiled module in the same folder, or earlier on the path, in place of this file.
 """
 
 import importlib.util

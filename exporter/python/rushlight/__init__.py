@@ -6,9 +6,9 @@
     y = session(x)
     net = rushlight.lower(module, (x,))  # an nn.Module that runs natively
 
-Tensors are on the CPU, of dtype float16 to float64, bfloat16, int8 to int64, uint8, bool, complex64 or complex128.
-Operators mean what PyTorch's of the same name mean; what a program needs and the runtime lacks is refused by name, with
-its Python lines.
+Tensors are on the CPU. Their dtype is float16, float32, float64, bfloat16, int8 to int64, uint8, bool, complex64 or complex128.
+Operators give the results of PyTorch's operators with the same names. If the runtime lacks an operator, export() refuses the model
+and names the operator and its Python lines.
 """
 
 import os
@@ -38,11 +38,14 @@ __all__ = ["export", "load", "Session", "Report", "describe", "diff", "Diff", "l
 
 
 def describe(path, json=False):
-    """What a .rush file is: methods with inputs and outputs, operators, sizes, attributes, the program. Its head alone is read.
+    """Describes a .rush file: methods with inputs and outputs, operators, sizes, attributes and the program. The weights are not read.
 
     Args:
-        path: of the file
-        json: JSON in place of text for people
+        path (str or PathLike): path of the file
+        json (bool): return JSON
+
+    Returns:
+        str: text, or JSON
 
     Raises:
         RushlightError: the file is damaged, or cannot be read

@@ -1,9 +1,8 @@
-"""Where the compiled parts are; where there are none, CMake builds them here, on first use.
+"""Finds the compiled parts of the package. If there are none, CMake builds them on first use.
 
-Two of them: the module _C (exporter and runtime) and librushlight_torch (torch.classes.rushlight). What CMake or pip
-built stands in the package's folder and is taken from there. Otherwise, with this checkout around us, a build in the
-cache is brought up to date. It finds XNNPACK as every build of ours does (cmake/xnnpack/README.md); the variables
-RUSH_XNNPACK_DIR and RUSH_XNNPACK_SOURCE are its options of the same names.
+There are two: the module _C (exporter and runtime) and librushlight_torch (torch.classes.rushlight). CMake and pip put them into the
+folder of the package. In a checkout without a build, this file makes one in the cache. XNNPACK is found as in every build
+(cmake/xnnpack/README.md). The environment variables RUSH_XNNPACK_DIR and RUSH_XNNPACK_SOURCE set the options of the same names.
 """
 
 import contextlib
@@ -22,21 +21,21 @@ _HERE = pathlib.Path(__file__).resolve().parent
 
 
 def class_library():
-    """The path of librushlight_torch, compiled if need be."""
+    """The path of librushlight_torch, which is compiled if necessary."""
     return str(_found([CLASS_LIBRARY]) or _built("rushlight_torch", [f"lib/{CLASS_LIBRARY}"]))
 
 
 def extension_path():
-    """The path of the module _C, compiled if need be."""
+    """The path of the module _C, which is compiled if necessary."""
     names = [f"_C{suffix}" for suffix in importlib.machinery.EXTENSION_SUFFIXES]
     return str(_found(names) or _built("rushlight_python", [f"python/rushlight/{name}" for name in names]))
 
 
 def require_this_torch(package_path):
-    """Refuses a module _C in these folders that was compiled for another torch: it would crash while it is loaded.
+    """Refuses a module _C in these folders that was compiled for another torch. It would crash while it is loaded.
 
     Raises:
-        ImportError: says for which torch it was compiled, which there is, and what to do
+        ImportError: the message names both versions, and the remedy
     """
     spec = importlib.machinery.PathFinder.find_spec("rushlight._C", package_path)
     if not spec or not spec.origin or spec.origin.endswith(".py") or _built_for(spec.origin) == _here():
@@ -48,7 +47,7 @@ def require_this_torch(package_path):
 
 
 def _built_for(path):
-    """The torch that a compiled file says it was built for (exporter/torch/built_for.cpp)."""
+    """The torch for which a file was compiled, as it states (exporter/torch/built_for.cpp)."""
     found = re.search(rb"rushlight was built for (torch [^,\0]+, C\+\+11 ABI [01])\0", pathlib.Path(path).read_bytes())
     return found[1].decode() if found else "a torch that it does not name"
 
@@ -61,7 +60,7 @@ def _here():
 
 
 def _found(names):
-    """One of these files in the package's folders, built for the torch that there is."""
+    """One of these files in the folders of the package, if it was compiled for this torch."""
     package = sys.modules.get(__package__)
     folders = [pathlib.Path(p) for p in getattr(package, "__path__", [_HERE])]
     if os.environ.get("RUSH_NATIVE"):  # CMake's build folder, set by ./dev
@@ -74,7 +73,7 @@ def _found(names):
 
 
 def _built(target, names):
-    """One of these files of the cached build, in which the target is up to date then."""
+    """One of these files of the cached build, after the target was brought up to date."""
     folder = _folder()
     with _locked(folder):
         if not (folder / "CMakeCache.txt").exists():
@@ -106,7 +105,7 @@ def _folder():
 
 @contextlib.contextmanager
 def _locked(folder):
-    """One process at a time."""
+    """Only one process at a time runs the block."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

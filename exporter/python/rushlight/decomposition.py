@@ -1,4 +1,4 @@
-"""Operators of your own as functions of others, which export() puts in their place."""
+"""Decompositions: operators of your own, written as TorchScript functions of other operators."""
 
 import torch
 
@@ -6,29 +6,29 @@ _known = {}
 
 
 def register_decomposition(op):
-    """Says what an operator is made of, so that a file needs no operator that the runtime lacks.
+    """Registers a function with which export() replaces an operator, so that the file does not need the operator itself.
 
         @rushlight.register_decomposition("my_ops::scale")
         def scale(x: torch.Tensor, by: float) -> torch.Tensor:
             return x * by
 
+    The function is scripted unless it is a ScriptFunction. It may use control flow, and operators with decompositions. It takes
+    positional arguments, one for each of the schema, and returns a tuple if the operator has several results. export() compares the
+    file with the operator itself.
+
     Args:
-        op: its full name, "my_ops::f" or with an overload "my_ops::f.int"; or torch.ops.my_ops.f, or torch.ops.my_ops.f.int
+        op: the full name, "my_ops::f" or "my_ops::f.int" for an overload; or torch.ops.my_ops.f or torch.ops.my_ops.f.int
 
     Returns:
-        A decorator, which gives the function back as it was.
+        A decorator that returns the function unchanged.
 
     Raises:
-        ValueError: the operator has a decomposition, or `op` names none
-
-    The function is TorchScript (it is scripted here, if it is not yet) and may use control flow and other operators
-    with decompositions. Arguments come by place, as many as the schema has; an operator with several results
-    is a function that returns a tuple. export() compares with the operator itself.
-    It raises what torch.jit.script raises.
+        ValueError: the operator already has a decomposition, or `op` is not the name of an operator
+        Exception: any error of torch.jit.script
     """
     name = _name_of(op)
     if name in _known:
-        raise ValueError(f"{name} has a decomposition already")
+        raise ValueError(f"{name} already has a decomposition")
 
     def register(function):
         _known[name] = function if isinstance(function, torch.jit.ScriptFunction) else torch.jit.script(function)
@@ -43,7 +43,7 @@ def _name_of(op):
     if isinstance(op, torch._ops.OpOverloadPacket):
         return op._qualified_op_name
     if not isinstance(op, str) or "::" not in op:
-        raise ValueError(f"an operator is named like 'my_ops::f' or 'my_ops::f.int', not {op!r}")
+        raise ValueError(f"op must be the name of an operator, such as 'my_ops::f' or 'my_ops::f.int', got {op!r}")
     return op
 
 

@@ -1,4 +1,4 @@
-"""Where a .rush file and the model that it came from part."""
+"""Compares a .rush file with its model, operator by operator."""
 
 import os
 
@@ -10,16 +10,17 @@ from .front.capture import capture
 
 
 class Diff:
-    """What came of a comparison. print() it; it is true where all values agree.
+    """The result of diff(). print() shows it. It is true if all values agree.
 
     Attributes:
-        agree: whether all agree
-        where: the first that differs: instruction, operator, Python line, round of a loop, and how; "" where all agree
-        compared: how many runs of operators, and of whole branches and loops, agreed up to there
-        unpaired: how many had no counterpart in PyTorch's graph
-        max_abs: the greatest difference of floating-point numbers in what agrees
-        max_rel: the same relative to PyTorch's, as in Report
-        text: what print() shows
+        agree (bool): whether all values agree
+        where (str): the first value that differs: instruction, operator, Python line, iteration of a loop, and the difference; "" if
+            all agree
+        compared (int): number of operators, branches and loops that agree before it
+        unpaired (int): number of those without a counterpart in PyTorch's graph
+        max_abs (float): the largest absolute difference of floating-point numbers that agree
+        max_rel (float): the largest relative difference, as in Report
+        text (str): the text that print() shows
     """
 
     def __init__(self, fields):
@@ -36,29 +37,29 @@ class Diff:
 
 
 def diff(path, model=None, example_inputs=(), *, method="forward", train=False, rtol=-1.0, atol=-1.0):
-    """Runs a .rush file beside PyTorch and names the first value that differs.
+    """Runs a .rush file and its model, and names the first value that differs.
 
-    Compared is what each operator, branch and loop gives with what its node gives in PyTorch's graph, which is run as
-    it was before freezing: paired by debug handle, loops round by round. What was folded or fused is compared where its
-    value comes out. Random numbers are those of torch.manual_seed(1) on both sides.
+    The result of each operator, branch and loop is compared with that of its node in PyTorch's graph, as the graph was before it was
+    frozen. Loops are compared iteration by iteration. An operator that was fused is compared where its result is used. Both sides use
+    the random numbers of torch.manual_seed(1).
 
     Args:
-        path: of the .rush file
-        model: what it was exported from, as for export(); None: the trace in the file (export(..., trace=True))
-        example_inputs: a tuple of positional arguments (or one tensor), or a dict of them by name
-        method: which method to run
-        train: leave the training mode as it is
-        rtol: an element agrees where it differs by at most rtol times itself plus atol times the tensor's greatest
-            element (at least 1); by default what the dtype deserves, and a value agrees also where it is as near as
-            PyTorch's to what the same graph gives in float64
-        atol: see rtol
+        path (str or PathLike): path of the .rush file
+        model: the model from which it was exported, as for export(). None uses the trace in the file, see export(trace=True)
+        example_inputs: one tensor, a tuple of positional arguments, or a dict by name
+        method (str): name of the method to run
+        train (bool): keep the training mode
+        rtol (float): relative tolerance. An element agrees if it differs by at most rtol times itself plus atol times the largest
+            element of its tensor (at least 1). The default depends on the dtype; a value then also agrees if it is as close as PyTorch's
+            to the result in float64
+        atol (float): absolute tolerance, see rtol
 
     Returns:
-        a Diff
+        Diff
 
     Raises:
-        RushlightError: the file was exported from another graph, or without sources, or holds no trace
-        ValueError: the inputs do not fit
+        RushlightError: the file was exported from another graph or without sources, or has no trace
+        ValueError: the inputs do not match the method
     """
     if model is None:
         return Diff(_C.diff_file(os.fspath(path)))

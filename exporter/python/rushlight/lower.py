@@ -17,16 +17,16 @@ _loaded = set()
 
 
 def load_library():
-    """Makes torch.classes.rushlight known, as torch.classes.load_library(path) does.
+    """Registers torch.classes.rushlight, as torch.classes.load_library(path) does.
 
-    What torch.jit.save wrote of a lowered model needs this before torch.jit.load. Where no build is found
-    the first call compiles one, which takes minutes.
+    A lowered model in a file of torch.jit.save needs it before torch.jit.load. If there is no build, the first call compiles one,
+    which takes minutes.
 
     Returns:
-        The path of the library, for torch.classes.load_library in a process without this package, or dlopen in C++.
+        str: path of the library, for torch.classes.load_library in a process without this package, or for dlopen in C++
 
     Raises:
-        RuntimeError: there is neither a build nor what one can be made of
+        RuntimeError: there is no build, and none can be made
     """
     path = _build.class_library()
     if path not in _loaded:
@@ -36,31 +36,27 @@ def load_library():
 
 
 def lower(model, example_inputs=None, *, methods=("forward",), **options):
-    """An nn.Module that does what `model` does, in Rushlight's runtime.
+    """Converts a model to an nn.Module that runs in Rushlight's runtime.
+
+    The module can be run, scripted, traced (also with torch.fx) as a part of a larger model, copied, and saved with torch.save and
+    torch.jit.save. It contains the bytes of a .rush file and the attributes that the program has written. Inputs and results have the
+    structure of the model's. A named tuple that is the result keeps its name and fields; one inside of it becomes a plain tuple.
+
+    It is for inference on the CPU: an input that requires gradients is refused while gradients are enabled. Writes to tensors reach
+    the caller's tensors, as in PyTorch. Changes to lists and dicts do not. Ctrl-C ends a run with KeyboardInterrupt; a scripted module
+    around it raises RuntimeError first. Operators of your own need a decomposition (register_decomposition).
 
     Args:
         model: as for rushlight.export
         example_inputs: as for rushlight.export
         methods: as for rushlight.export
-        options: all others of rushlight.export
+        options: all other arguments of rushlight.export
 
     Returns:
-        A Lowered, in evaluation mode.
+        Lowered: in evaluation mode
 
     Raises:
-        RushlightError: and whatever rushlight.export raises
-
-    It runs in Python, can be scripted and traced (torch.fx, too), also as a part of a larger model, copied, and saved with
-    torch.save and torch.jit.save: the model is inside, as the bytes of a .rush file with the attributes
-    that the program has written. Inputs and results have the model's structure. A result that is a named
-    tuple comes as one of the same name and fields; deeper inside named tuples are plain ones.
-
-    Operators of your own need a decomposition (register_decomposition): JavaScript and C cannot supply them here.
-
-    Ctrl-C ends a run: KeyboardInterrupt. (From a scripted module around it a RuntimeError comes first.)
-
-    For inference: an input that requires gradients is refused while gradients are on. Everything runs on
-    the CPU. In-place writes reach the caller's tensors, as in PyTorch; changed lists and dicts do not.
+        RushlightError: and any other error of rushlight.export
     """
     load_library()
     handle, path = tempfile.mkstemp(suffix=".rush")
@@ -75,11 +71,14 @@ def lower(model, example_inputs=None, *, methods=("forward",), **options):
 
 
 def wrap(interpreter, defaults=None):
-    """The nn.Module around an Interpreter (of a file that was exported before). `defaults` are those of
-    inputs that may be left out: {method: {input: value}}.
+    """Makes the nn.Module around an Interpreter of an exported file.
+
+    Args:
+        interpreter: a torch.classes.rushlight.Interpreter
+        defaults: {method: {input: value}} of inputs that may be left out
 
     Raises:
-        ValueError: the name of a method in the file cannot be that of a member, or would replace one
+        ValueError: the name of a method cannot be the name of a member
     """
     spec = []
     for m in json.loads(interpreter.describe())["methods"]:
@@ -94,17 +93,17 @@ def wrap(interpreter, defaults=None):
 
 
 def _let_python_raise():
-    """What waits to be raised in this thread is raised where a function begins."""
+    """Python raises a waiting KeyboardInterrupt at the start of a function, such as this one."""
 
 
 class Lowered(torch.nn.Module):
-    """The class of what lower() returns. It has the methods that were lowered, with the model's own signatures.
+    """The result of lower(). It has the methods that were lowered, with the signatures of the model's.
 
     Attributes:
-        interpreter: the torch.classes.rushlight.Interpreter, made of a path or of a uint8 tensor with a file's bytes. It
-            has `forward(Tensor[]) -> Tensor[]`, `call(str method, Any[] args) -> Any`, `methods() -> str[]`, `reset()`, which gives the
-            attributes the values of the file back, and `describe() -> str`, which says what the file is. Threads may
-            share it: each run takes a session of a pool.
+        interpreter: a torch.classes.rushlight.Interpreter, constructed from a path or from a uint8 tensor with the bytes of a file.
+            Its methods are `forward(Tensor[]) -> Tensor[]`, `call(str method, Any[] args) -> Any`, `methods() -> str[]`, `reset()`,
+            which sets all attributes to the values in the file, and `describe() -> str`. Threads may share it: each run uses a session
+            of a pool.
     """
 
     def __reduce__(self):

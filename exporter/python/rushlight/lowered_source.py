@@ -19,18 +19,18 @@ _PLAIN = {"Tensor": torch.Tensor, "int": int, "float": float, "bool": bool, "str
 _TEXTS = {**{name: name for name in _PLAIN}, "NoneType": "None", "Device": "torch.device"}
 _SCOPE = {"torch": torch, "Tensor": torch.Tensor, "Any": typing.Any, "Dict": typing.Dict, "List": typing.List,
           "Optional": typing.Optional, "Tuple": typing.Tuple, "Union": typing.Union, "__name__": f"{__package__}.lower"}
-# What the source itself says, so that an input cannot.
+# Words of the source, which cannot be names of inputs.
 _OURS = {*_SCOPE, *_PLAIN, "self", "_args", "_interpreter", "_result", "_Result"}
 
 
 def is_word(text):
-    """Whether the name of an input may stand in source as it is."""
+    """Whether the name of an input may be a word of the source."""
     return (re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text) is not None and not text.startswith("__")
             and not keyword.iskeyword(text) and text not in _OURS)
 
 
 class Type(typing.NamedTuple):
-    """A type in words of TorchScript's, the same as an object, and the name where it is a named tuple."""
+    """A type: its TorchScript annotation, the same as a Python object, and the name of a named tuple."""
     text: str
     value: object
     name: str = ""
@@ -40,7 +40,7 @@ _ANY = Type("Any", typing.Any)
 
 
 def parse_type(text):
-    """The Type of what rushlight.describe prints ("Dict(str, Tensor[])"); Any for what is not understood."""
+    """The Type from its text in rushlight.describe ("Dict(str, Tensor[])"); Any if the text is unknown."""
     try:
         return _next_type(re.findall(r"\[\]|[(),?]|[^\s(),?\[\]]+", text))
     except (IndexError, TypeError):  # the name of a tuple may be anything
@@ -80,7 +80,7 @@ def _container(name, items):
 
 
 def _parameters(names):
-    """The names of the inputs, or numbers where those cannot be had."""
+    """The names of the inputs. A name that cannot be a word of the source becomes input_N."""
     out = []
     for i, name in enumerate(names):
         own = is_word(name) and name not in out and not re.fullmatch(r"input_\d+", name)
@@ -89,7 +89,7 @@ def _parameters(names):
 
 
 def _named_tuple(type, fields):
-    """The class of a named tuple; None where it is none, or its names are no words."""
+    """The class of a named tuple; None if the type is another, or its names cannot be words of the source."""
     items = typing.get_args(type.value)
     plain = all(is_word(f) and not f.startswith("_") for f in (type.name, *fields))
     if not plain or not type.text.startswith("Tuple[") or len(items) != len(fields) or len({*fields}) < len(fields):
@@ -98,7 +98,7 @@ def _named_tuple(type, fields):
 
 
 def _ending(type, fields, scope):
-    """The annotation of a result, and the lines that give it from `_result`, which is Any."""
+    """The annotation of a result, and the lines that convert `_result` of type Any to it."""
     if type.text in ("Any", "None"):
         return type.text, ["return _result" if type.text == "Any" else "return None"]
     lines = [f"assert torch.jit.isinstance(_result, {type.text})"]
@@ -110,11 +110,11 @@ def _ending(type, fields, scope):
 
 
 def functions(index, inputs, result, fields):
-    """Two functions of a file's method number `index`: one whose first argument is the interpreter, and the module's own.
+    """Makes two functions for the method number `index` of a file: one that takes the interpreter, and the module's own.
 
     Args:
-        inputs: (name, type's text, whether it may be left out, what it is then) of each
-        result: the text of its type
+        inputs: (name, type, whether it is optional, default) of each
+        result: the type of the result
         fields: names of the outputs
     """
     scope = dict(_SCOPE)

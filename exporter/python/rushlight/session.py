@@ -1,4 +1,4 @@
-"""Running a .rush file natively."""
+"""Runs a .rush file natively."""
 
 import collections.abc
 import io
@@ -13,8 +13,14 @@ from .base.printable import printable
 
 
 class Replay(tuple):
-    """What came of a test vector: (max_abs, max_rel, values compared), and as attributes the same and the distances to what
-    the program gives in float64, as in Report: measured, pytorch, rushlight, difference."""
+    """The result of one test vector: the tuple (max_abs, max_rel, compared).
+
+    Attributes:
+        max_abs (float): the largest absolute difference of floating-point numbers
+        max_rel (float): the largest relative difference, as in Report
+        compared (int): number of compared values
+        measured, pytorch, rushlight, difference: the distances to the answer in float64, as in Report
+    """
 
     def __new__(cls, max_abs, max_rel, compared, measured, pytorch, rushlight, difference):
         self = super().__new__(cls, (max_abs, max_rel, compared))
@@ -23,16 +29,16 @@ class Replay(tuple):
         return self
 
 
-class _Unfit(ValueError):
-    """Names of inputs that do not fit: in a dict a ValueError, in a call a TypeError."""
+class _WrongInputs(ValueError):
+    """The names of inputs are wrong. A dict raises this ValueError, a call raises a TypeError."""
 
 
 class Session:
-    """One model with its state, in the native runtime: on the CPU, without gradients.
+    """A loaded model with its state, in the native runtime. It runs on the CPU, without gradients.
 
-    A session is used by one thread at a time: while one uses it, all others get a RuntimeError, and so does what a run
-    itself calls, such as a signal handler. Threads that share a model have a session each: `clone` makes one on the model
-    that is loaded already. Python's lock is released during a run, so that sessions on several threads run at once:
+    Only one thread at a time may use a session. Meanwhile it raises RuntimeError in other threads, and in a signal handler that
+    interrupts a run. Give each thread a session of its own with `clone()`, which shares the loaded model. A run releases the global
+    interpreter lock, so that sessions in several threads run at the same time:
 
         model = rushlight.load("model.rush")
         local = threading.local()
@@ -42,25 +48,27 @@ class Session:
                 local.session = model.clone()
             return local.session(x)
 
-    A session can be pickled, with its file and its state, so that other processes and machines can have it.
+    A pickled session contains its file and its state, so that it can be sent to other processes and machines.
     """
 
     def __init__(self, source, *, threads=1, max_bytes=0, max_steps=0):
         """
         Args:
-            source: a path, or the bytes of a file
-            threads: how many long operators run on, the caller's among them; results do not depend on it
-            max_bytes: the most memory that model and runs may take; what needs more fails ('out-of-memory'). 0: no limit
-            max_steps: the most instructions of one run; a loop that does not end fails there ('interrupted'). 0: no limit
+            source (str, PathLike or bytes): the path of a file, or its contents
+            threads (int): number of threads for long operators, including the caller's, from 1 to 64. Results do not depend on it
+            max_bytes (int): limit on the memory of the model and its runs, in bytes. A run that needs more raises RushlightError
+                ('out-of-memory'). 0 means no limit
+            max_steps (int): limit on the instructions of one run, which ends a loop without end ('interrupted'). 0 means no limit
 
         Raises:
-            RushlightError: the file is damaged ('bad-file'), or needs what this runtime lacks ('unsupported')
-            KeyboardInterrupt: Ctrl-C ends loading and runs, also inside a long operator
+            RushlightError: the file is damaged ('bad-file'), or the runtime lacks something that it needs ('unsupported')
+            ValueError: a number is out of range
+            KeyboardInterrupt: Ctrl-C ends loading, and any run
         """
         if min(max_bytes, max_steps) < 0:
-            raise ValueError("max_bytes and max_steps are not negative")
+            raise ValueError(f"max_bytes and max_steps must be at least 0, got {max_bytes} and {max_steps}")
         if not 1 <= threads <= 64:
-            raise ValueError(f"threads is 1 to 64, not {threads}")
+            raise ValueError(f"threads must be between 1 and 64, got {threads}")
         self._source = source if isinstance(source, bytes) else os.path.abspath(source)
         self._version = self._source_version()
         self._options = {"threads": threads, "max_bytes": max_bytes, "max_steps": max_steps}
@@ -68,9 +76,13 @@ class Session:
         self._session = _C.Session(source if isinstance(source, bytes) else os.fspath(source), max_bytes, max_steps, threads)
 
     def clone(self):
-        """Makes another session on the same loaded model, for another thread. The file is not read again, and the model's
-        weights are in memory once. The clone has this session's state, as a copy, a seed of its own, and the same options,
-        where max_bytes is what the clone's own runs may take. It goes on when this session is gone.
+        """Makes another session on the same loaded model, for another thread.
+
+        The sessions share the weights. The clone has a copy of this session's state and its own random seed. Its options are the
+        same, except that `max_bytes` limits the clone's own runs alone. The clone stays valid when this session is deleted.
+
+        Returns:
+            Session
 
         Raises:
             RushlightError: the model has state, and this session is running ('bad-state')
@@ -95,13 +107,13 @@ class Session:
             with open(self._source, "rb") as f:
                 file = f.read()
         else:
-            raise pickle.PicklingError(f"{self._source} is not what it was when the session loaded it")
+            raise pickle.PicklingError(f"{self._source} has changed since the session loaded it: load it again")
         state = io.BytesIO()
         torch.save(self.state(), state)  # which, unlike pickle, keeps what tensors share
         return _restored, (file, self._options, state.getvalue())
 
     def __call__(self, /, *args, **named):
-        """call("forward", *args, **named)."""
+        """Runs forward: `call("forward", *args, **named)`."""
         return self.call("forward", *args, **named)
 
     def __repr__(self):
@@ -112,25 +124,21 @@ class Session:
         """Runs a method.
 
         Args:
-            method: its name
-            args: arguments by place, of the types that the method was exported with: tensors of any shape that the
-                program takes, numbers, strings, lists, tuples, dicts. As in PyTorch, a bool may stand for a number, an
-                int for a float, and a tensor of one element for either. They are copied in, views with their strides and
-                their place in their storage (but for what is small far inside of a large one, which counts from its
-                first element); trailing ones may be left to their defaults. Where the program takes an enum or an object of
-                a class of its own, so do you, or a named tuple: of the enum's name and value, of the object's attributes
-            named: the following ones by name
+            method (str): its name
+            args: positional arguments, of the types that the method was exported with: tensors on the CPU, numbers, strings, lists,
+                tuples and dicts. As in PyTorch, a bool may stand for a number, an int for a float, and a tensor with one element for
+                either. Trailing arguments with defaults may be left out. Tensors may have any strides. An enum or an object of a
+                class of the program may also be a named tuple with the enum's name and value, or with the object's attributes
+            named: further arguments by name
 
         Returns:
-            What the method returns, in its own structure, as PyTorch gives it: named tuples, too. An enum or an object of
-            a class of the program's own is a named tuple of the class's name, with `name` and `value`, or with the object's
-            attributes. Tensors are the caller's.
+            The result in the structure that PyTorch gives. Its tensors belong to the caller. An enum or an object of a class of the
+            program is a named tuple with the name of the class.
 
         Raises:
-            RushlightError: as its code says; 'bad-state', where the session is running
-            ValueError: no such method
-            TypeError: arguments that a Python function of these inputs would not take: one too many, a name that it does not
-                have, one given twice or missing; or the method's name is missing
+            RushlightError: the run failed; `code` says why. It is 'bad-state' if the session is running
+            ValueError: there is no such method
+            TypeError: the arguments do not match the inputs of the method
         """
         self._check_method(method)
         names = self._names(method)
@@ -139,14 +147,14 @@ class Session:
         if named or len(args) < len(names):
             try:
                 args += self._in_order(named, method, len(args))
-            except _Unfit as e:
+            except _WrongInputs as e:
                 raise TypeError(f"{method}(): {e}") from None
         return self._session.run(method, args)
 
     def _check_method(self, method):
         if not isinstance(method, str):
-            raise TypeError(f"call()'s first argument is the method's name, of {', '.join(self.methods())}, and not a value "
-                            f"({type(method).__name__}): call('{self.methods()[0]}', ...), or session(...) for forward")
+            raise TypeError(f"the first argument of call() must be the name of a method ({', '.join(self.methods())}), got "
+                            f"{type(method).__name__}: use call('{self.methods()[0]}', ...), or session(...) for forward")
 
     def _names(self, method):
         if method not in self._known:
@@ -154,43 +162,50 @@ class Session:
         return self._known[method]
 
     def _optional(self, method):
-        """Names of the inputs that have defaults."""
+        """Names of the inputs with defaults."""
         if self._with_defaults is None:
             methods = json.loads(self._session.describe())["methods"]
             self._with_defaults = {m["name"]: {i["name"] for i in m["inputs"] if i["optional"]} for m in methods}
         return self._with_defaults[method]
 
     def _in_order(self, named, method, taken):
-        """Inputs by name as those by place that follow the first `taken`."""
+        """The positional arguments after the first `taken`, from inputs by name."""
         names = self._names(method)
         optional = self._optional(method) if len(names) > taken + len(named) else ()
         for name in named:
             if name not in names:
-                raise _Unfit(f"there is no input {name!r}; the inputs are {', '.join(names) or 'none'}")
+                raise _WrongInputs(f"there is no input {name!r}; the inputs are {', '.join(names) or 'none'}")
             if name in names[:taken]:
-                raise _Unfit(f"the input {name!r} is given twice")
+                raise _WrongInputs(f"the input {name!r} is given twice")
         args = []
         for i, name in enumerate(names[taken:], taken):
             if name in named:
                 args.append(named[name])
             elif name not in optional or any(n in named for n in names[i + 1:]):
-                raise _Unfit(f"the input {name!r} is missing; the inputs are {', '.join(names)}")
+                raise _WrongInputs(f"the input {name!r} is missing; the inputs are {', '.join(names)}")
         return tuple(args)
 
     def run(self, inputs, method="forward"):
-        """The same by name: {input: value} to {output: value}.
+        """Runs a method with inputs and outputs by name.
+
+        Args:
+            inputs (dict): {input: value}
+            method (str): its name
+
+        Returns:
+            dict: {output: value}
 
         Raises:
-            ValueError: an input that the method does not have, or one that is missing
-            TypeError: the inputs are no dict
+            ValueError: an input is unknown or missing
+            TypeError: `inputs` is not a dict, or `method` is not a name
             RushlightError: as call()
         """
         if not isinstance(inputs, collections.abc.Mapping):
-            raise TypeError(f"run() takes a dict of inputs by name ({', '.join(self.inputs())}), not {type(inputs).__name__}: "
-                            "session(...) takes them by place")
+            raise TypeError(f"the inputs of run() must be a dict by name ({', '.join(self.inputs())}), got {type(inputs).__name__}: "
+                            "session(...) takes positional arguments")
         if not isinstance(method, str):
-            raise TypeError(f"run()'s second argument is the method's name, of {', '.join(self.methods())}, and not a value "
-                            f"({type(method).__name__})")
+            raise TypeError(f"the second argument of run() must be the name of a method ({', '.join(self.methods())}), got "
+                            f"{type(method).__name__}")
         result = self._session.run(method, self._in_order(inputs, method, 0))
         outputs = self.outputs(method)
         if not outputs:
@@ -198,46 +213,59 @@ class Session:
         return dict(zip(outputs, result if isinstance(result, tuple) else (result,)))
 
     def state(self):
-        """A copy of the attributes that the program writes, {path: value}; tensors that share memory share it in the copy."""
+        """Copies the attributes that the program writes.
+
+        Returns:
+            dict: {path: value}. Tensors that share memory also share it in the copy
+        """
         return self._session.state()
 
     def set_state(self, values):
-        """Gives attributes that the program writes other values, all of state()'s or some.
+        """Sets attributes that the program writes.
+
+        Args:
+            values (dict): {path: value} with all or some of the attributes in state()
 
         Raises:
-            ValueError: the program writes no such attribute
-            RushlightError: a value is of another type ('bad-argument')
+            ValueError: the program writes no attribute of this path
+            RushlightError: the value has another type ('bad-argument')
         """
         self._session.set_state(dict(values))
 
     def reset(self):
-        """Sets the attributes that the program writes back to the file's values."""
+        """Sets all attributes that the program writes to the values in the file."""
         self._session.reset()
 
     def manual_seed(self, seed):
-        """Seeds the session's random numbers, which then are those of torch.manual_seed(seed) (torch 2.6, CPU,
-        without MKL). A new session's seed is the system's; reset() leaves the generator as it is."""
+        """Seeds the random numbers of the session, which are then those of torch.manual_seed(seed) (torch 2.6, CPU, without MKL).
+
+        A new session has a seed of the system's. reset() does not change the random numbers.
+
+        Args:
+            seed (int): the seed
+        """
         self._session.manual_seed(seed & (1 << 64) - 1)
 
     def methods(self):
-        """Names of the methods, in the file's order."""
+        """Names of the methods (list of str), in the order of the file."""
         return self._session.methods()
 
     def inputs(self, method="forward"):
-        """Names of a method's arguments, in order."""
+        """Names of a method's inputs (list of str), in order."""
         return self._session.inputs(method)
 
     def outputs(self, method="forward"):
-        """Names of a method's results: the items of a tuple, none for None, else one."""
+        """Names of a method's outputs (list of str): one for each item of a tuple, none for None, else one."""
         return self._session.outputs(method)
 
     def verify(self):
-        """Replays the file's test vectors, each on the file's state. An answer is right as torch.allclose says, NaN equal to
-        NaN, or where it is as near as PyTorch's to what the program gives in float64, as far as the file has that.
+        """Replays the test vectors of the file, each from the state in the file.
+
+        An answer is accepted if it is close as in torch.allclose, where NaN equals NaN. It is also accepted if it is as close as
+        PyTorch's to the answer in float64, if the file stores that.
 
         Returns:
-            For each vector a Replay: (max_abs, max_rel, values compared); the differences are those of floating-point numbers,
-            as in Report. Its attributes have the distances to float64's answer.
+            list of Replay: one for each test vector
 
         Raises:
             RushlightError: an answer differs ('mismatch'; the message says where), or a run fails
@@ -257,5 +285,16 @@ def _restored(file, options, state):
 
 
 def load(source, *, threads=1, max_bytes=0, max_steps=0):
-    """A Session of a .rush file (a path, or its bytes), with threads and limits as Session has them."""
+    """Loads a .rush file.
+
+    Args:
+        source (str, PathLike or bytes): the path of a file, or its contents
+        threads, max_bytes, max_steps: as for Session
+
+    Returns:
+        Session
+
+    Raises:
+        RushlightError: the file is damaged ('bad-file'), or the runtime lacks something that it needs ('unsupported')
+    """
     return Session(source, threads=threads, max_bytes=max_bytes, max_steps=max_steps)

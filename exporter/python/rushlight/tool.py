@@ -1,4 +1,4 @@
-"""The command `rushlight` of an installed package: the tool, in a process that has loaded Python's own libtorch."""
+"""The command `rushlight` of an installed package. It runs the tool in a process that has loaded Python's libtorch."""
 
 import signal
 import sys
@@ -7,5 +7,5 @@ from . import _C
 
 
 def main():
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing of it is Python, which would wait for its turn
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python would handle Ctrl-C only after the tool has ended
     sys.exit(_C.tool(["rushlight", *sys.argv[1:]]))

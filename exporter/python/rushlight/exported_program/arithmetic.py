@@ -1,11 +1,11 @@
-"""Python's arithmetic on sizes and other numbers, as FX graphs have it, in operators of numbers."""
+"""Converts Python's arithmetic on sizes and other numbers to operators."""
 
 import math
 import operator
 
 import torch
 
-# (for ints, for floats); the schema says what comes out. None: the number itself.
+# (operator for ints, operator for floats). None: the result is the number itself.
 NUMBERS = {
     operator.add: ("aten::add.int", "aten::add.float"),
     operator.sub: ("aten::sub.int", "aten::sub.float"),
@@ -33,14 +33,14 @@ NUMBERS = {
 }
 BOOLS = {operator.and_: "aten::__and__.bool", operator.or_: "aten::__or__.bool", torch.sym_not: "aten::__not__",
          operator.not_: "aten::__not__"}
-# By the function's name: what gives the type, and the operator for all others.
+# {name of the function: (type that it leaves unchanged, operator for other types)}.
 CASTS = {name: ("float", "aten::Float.Scalar") for name in ("sym_float", "_sym_float", "float")}
 CASTS |= {name: ("int", "aten::Int.Scalar") for name in ("sym_int", "_sym_int", "int", "trunc")}
 ROOTS = {"sqrt", "_sym_sqrt", "sym_sqrt"}
 
 
 def number(builder, function, args, name):
-    """What function(*args) gives, of values; None where it is no arithmetic."""
+    """The value of function(*args); None if it is no arithmetic."""
     types = {str(a.type) for a in args}
     word = getattr(function, "__name__", str(function))
 

@@ -1,7 +1,7 @@
-"""Nested values: the containers of an ExportedProgram's inputs and results.
+"""Converts nested values: the containers of an ExportedProgram's inputs and results.
 
-A container is one of KINDS: it says which pytree it is for, what its type is, and how an item is taken out of a value of it
-or a value is made of items. A further one (a registered class) is a further row.
+Each container is a row of KINDS. The row says for which pytrees it is, and its type. It adds the nodes that take an item out of a
+value, and those that make a value from items.
 """
 
 import collections
@@ -18,7 +18,7 @@ from ..base.lock import PYTORCH_LOCK
 
 
 def plain_type(value):
-    """The type of a value that is no container, or of a symbolic number."""
+    """The type of a value that is not a container, or of a symbolic number."""
     if isinstance(value, torch.Tensor):
         return "Tensor"
     for type_, name in ((bool, "bool"), (torch.SymBool, "bool"), (int, "int"), (torch.SymInt, "int"),
@@ -27,7 +27,7 @@ def plain_type(value):
             return name
     if value is None:
         return "Tensor?"
-    raise unsupported(f"a value of type {type(value).__name__} cannot be exported")
+    raise unsupported(f"cannot export a value of type {type(value).__name__}")
 
 
 def is_leaf(spec):
@@ -39,16 +39,16 @@ def children_of(spec):
 
 
 def common_type(items):
-    """What one type of all items is; of none, a tensor's."""
+    """The type of all items: "Any" if they differ, "Tensor" if there are none."""
     if not items:
         return _C.Type("Tensor")
     return items[0] if all(t == items[0] for t in items) else _C.Type("Any")
 
 
 class Tuple:
-    """Also the base of the others: items that are known by their places."""
+    """A tuple, and the base class of the others. Its items have indices."""
 
-    checked = False  # whether the number of items can be another in a value of this type
+    checked = False  # whether a value of this type may have another number of items
 
     @staticmethod
     def is_for(spec):
@@ -60,12 +60,12 @@ class Tuple:
 
     @staticmethod
     def names(spec):
-        """Of the outputs, where the program's result is one of these; None: it is one output."""
+        """Names of the outputs if the result of the program is this container; None if it is one output."""
         return [f"output_{i}" for i in range(len(children_of(spec)))]
 
     @staticmethod
     def shown(spec, i):
-        """How Python writes an item."""
+        """The Python expression for an item."""
         return f"[{i}]"
 
     @staticmethod
@@ -82,7 +82,7 @@ class Tuple:
 
 
 class Named(Tuple):
-    """A named tuple, or a dataclass but for its Nones."""
+    """A named tuple, or a dataclass. Fields that are None are left out of a dataclass."""
 
     @staticmethod
     def is_for(spec):
@@ -131,7 +131,7 @@ class List(Tuple):
 
 
 class Dict(Tuple):
-    """A dict, or a class of dicts that is registered with its keys (as the outputs of transformers are)."""
+    """A dict, or a subclass of dict that is registered as a pytree, such as the outputs of transformers."""
 
     checked = True
 
@@ -155,7 +155,7 @@ class Dict(Tuple):
     def type(spec, items, what):
         keys = {plain_type(k) for k in Dict.keys(spec)} or {"str"}
         if len(keys) > 1 or keys - {"str", "int", "float", "bool"}:
-            raise unsupported(f"{what} has a dict whose keys are not of one plain type")
+            raise unsupported(f"the keys of a dict must be all strings, ints, floats or bools, got others in {what}")
         return _C.Type.dict(keys.pop(), common_type(items))
 
     @staticmethod
@@ -173,7 +173,7 @@ class Dict(Tuple):
 
 
 class Registered(Tuple):
-    """A class that its library made a pytree of (transformers' DynamicCache): a tuple of its parts, by their names."""
+    """A class that a library registered as a pytree, such as transformers' DynamicCache. It becomes a tuple of its parts."""
 
     @staticmethod
     def is_for(spec):
@@ -199,23 +199,23 @@ KINDS = (Tuple, List, Dict, Named, Registered)
 
 
 def kind_of(spec, what):
-    """The row of KINDS."""
+    """The row of KINDS for a pytree. `what` names the value in the error for an unknown container."""
     kind = next((k for k in KINDS if k.is_for(spec)), None)
     if kind is None:
-        raise unsupported(f"{what} holds a {spec.type.__name__}, which cannot be exported: tuples, lists, dicts, "
-                          "dataclasses and what torch.utils._pytree.register_pytree_node knows can")
+        raise unsupported(f"cannot export a {spec.type.__name__} in {what}: containers must be tuples, lists, dicts, dataclasses or "
+                          "classes that torch.utils._pytree.register_pytree_node registered")
     return kind
 
 
 def tree_type(spec, leaves, what):
-    """The type of a nested value; `leaves` yields the types of its leaves in their order."""
+    """The type of a nested value. `leaves` yields the types of its leaves, in order."""
     if is_leaf(spec):
         return next(leaves)
     return kind_of(spec, what).type(spec, [tree_type(s, leaves, what) for s in children_of(spec)], what)
 
 
 def pack(builder, spec, leaves, type_of, what):
-    """(value, type) of a nested result; `leaves` yields the values of its leaves, type_of tells theirs."""
+    """(value, type) of a nested result. `leaves` yields the values of its leaves, and type_of gives their types."""
     if is_leaf(spec):
         leaf = next(leaves)
         return leaf, type_of(leaf)
@@ -226,7 +226,7 @@ def pack(builder, spec, leaves, type_of, what):
 
 
 def rebuild(spec, value):
-    """A plain nested value with the containers of the spec."""
+    """A nested value of tuples, lists and dicts, in the containers of the spec."""
     if is_leaf(spec) or not isinstance(value, (tuple, list, dict)):  # an object of a class is one already
         return value
     if Dict.is_for(spec):
@@ -241,8 +241,11 @@ def rebuild(spec, value):
 
 @contextlib.contextmanager
 def fx_flattens(spec):
-    """For a while a program's module takes what torch.utils._pytree alone knows (OrderedDict, a dataclass), and what fx takes
-    apart to other parts than it (transformers 4.52 gives the tensors of a DynamicCache for its lists)."""
+    """The module of a program accepts all containers that torch.utils._pytree knows, in its parts.
+
+    torch.fx does not know OrderedDict or dataclasses. It flattens others to different parts: of a DynamicCache (transformers 4.52)
+    it gives the tensors, in place of lists of tensors.
+    """
     with PYTORCH_LOCK:
         before = dict(fx_pytree.SUPPORTED_NODES)
         for type_ in _types(spec) - {tuple, list, dict, collections.namedtuple}:

@@ -1,4 +1,4 @@
-"""Control flow of FX graphs, which are higher-order operators with graphs of their own, as prim::If and prim::Loop."""
+"""Converts control flow, which FX graphs have as higher-order operators, to prim::If and prim::Loop."""
 
 import operator
 
@@ -7,7 +7,7 @@ from torch.utils import _pytree as pytree
 from .higher_order import SCANS, name_of, scan_arguments
 
 FOREVER = 2**63 - 1
-# Calls that only set a mode which an interpreter does not have; their body, at this place, runs in place.
+# {call that sets a mode of PyTorch's: index of the argument that is its body}. The body is inlined.
 INLINED = {"wrap_with_set_grad_enabled": 1, "tag_activation_checkpoint": 0, "wrap_activation_checkpoint": 0}
 
 
@@ -18,7 +18,7 @@ def truth(builder, value):
 
 
 def choose(builder, pred, branches, name):
-    """prim::If; each of the two branches gives its results."""
+    """Adds prim::If. Each of the two branches gives its results."""
     builder.begin("prim::If", [truth(builder, pred)])
     results = []
     for branch in branches:
@@ -30,7 +30,7 @@ def choose(builder, pred, branches, name):
 
 
 def loop(builder, rounds, first, carried, body, name):
-    """prim::Loop; body(round, values) gives the condition and the next values."""
+    """Adds prim::Loop. body(iteration, values) gives the condition and the next values."""
     types = [v.type for v in carried]
     builder.begin("prim::Loop", [rounds, first, *carried])
     i, *inner = builder.block(["int", *types], name)
@@ -40,7 +40,7 @@ def loop(builder, rounds, first, carried, body, name):
 
 
 class Control:
-    """What a higher-order operator does. `converter` brings its graphs."""
+    """Converts higher-order operators. `converter` converts their graphs."""
 
     def __init__(self, converter):
         self.converter, self.b = converter, converter.b
@@ -68,7 +68,7 @@ class Control:
             if enabled:
                 first = next((n for n in body(step).graph.nodes if n.op == "call_function"), node)  # it has a line
                 self.converter.refuse(first, f"autocast on {device}{f' to {dtype}' if dtype else ''}, whose results have "
-                                      "half the precision,")
+                                      "half the precision")
             return block(body(step), value(operands, env))
         if name in INLINED:
             at = INLINED[name]
@@ -76,7 +76,7 @@ class Control:
         if name == "strict_mode":
             return block(body(args[0]), value(list(args[1]), env))
         if name == "flex_attention":
-            return self.converter.refuse(node, "flex_attention of an ExportedProgram (the module itself can, which is traced)")
+            return self.converter.refuse(node, "flex_attention of an ExportedProgram: export the module itself, which is traced")
         return self.converter.refuse(node, f"the higher-order operator {name}")
 
     def while_loop(self, cond, step, carried, more, name):

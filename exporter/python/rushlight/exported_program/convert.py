@@ -1,4 +1,4 @@
-"""FX graphs of ATen operators as nodes of a graph."""
+"""Converts FX graphs of ATen operators to nodes of the exporter's graph."""
 
 import contextlib
 import operator
@@ -15,15 +15,15 @@ from .source_lines import source_of
 from .interpreter import handles_of
 from .containers import plain_type
 
-# Modes of the computation, which are none here.
+# Functions that set a mode of PyTorch's and compute nothing.
 MODES = {"_set_grad_enabled", "_enter_autocast", "_exit_autocast"}
-# The number in a tensor, as what it is known to be.
+# Operators that give the number in a tensor, and the operator that gives it its type.
 ITEMS = {"aten::item", "aten::_local_scalar_dense"}
 AS_NUMBER = {"int": "aten::Int.Scalar", "float": "aten::Float.Scalar"}
 
 
 class Converter:
-    """Walks FX graphs. In `env`, of their nodes: a value, a list of values, or None where there is none."""
+    """Converts the nodes of FX graphs in order. `env` has the value of each node, a list of values, or None for no value."""
 
     def __init__(self, builder, module, with_source):
         self.b, self.handles, self.with_source = builder, handles_of(module), with_source
@@ -32,7 +32,7 @@ class Converter:
     # -- arguments
 
     def given(self, a, env):
-        """An argument of an operator: constants stay Python's, so that its schema can cast them."""
+        """An argument of an operator. Constants stay Python numbers, so that the schema of the operator can cast them."""
         if isinstance(a, torch.fx.Node):
             return env[a]
         if isinstance(a, (list, tuple)):
@@ -40,7 +40,7 @@ class Converter:
         return a
 
     def value(self, a, env):
-        """An argument of a Python function, as a value; a list of them of a list."""
+        """An argument of a Python function as a value, or a list of values."""
         if isinstance(a, torch.fx.Node):
             return env[a]
         if isinstance(a, (list, tuple)):
@@ -52,7 +52,7 @@ class Converter:
     # -- graphs
 
     def run(self, module, env):
-        """All nodes of module.graph; gives what it returns, in its own nesting."""
+        """Converts all nodes of module.graph. Gives its result, in its own nesting."""
         for node in module.graph.nodes:
             if node.op == "output":
                 return self.value(node.args[0], env)
@@ -63,18 +63,18 @@ class Converter:
                     env[node] = self.call(module, node, env)
                     self.b.mark(env[node] if isinstance(env[node], list) else [env[node]], self.handles[node])
             elif node.op != "placeholder":
-                self.refuse(node, f"{node.op} of {node.target}")
-        raise unsupported("a graph without an output")
+                self.refuse(node, f"the node {node.op} of {node.target}")
+        raise unsupported("cannot export a graph without an output")
 
     def block(self, module, arguments):
-        """A graph of its own inside this one, with given values for its placeholders; a flat list."""
+        """Converts a graph inside this one, with these values for its placeholders. Gives a flat list of results."""
         holders = [n for n in module.graph.nodes if n.op == "placeholder"]
         out = self.run(module, dict(zip(holders, arguments, strict=True)))
         return list(out) if isinstance(out, list) else [out]
 
     @contextlib.contextmanager
     def at(self, node):
-        """What is made meanwhile comes from where the node does."""
+        """Nodes that are added meanwhile have the source line of `node`."""
         before = self.b.source
         self.b.source = source_of(node) if self.with_source else None
         yield
@@ -87,9 +87,9 @@ class Converter:
         elif not isinstance(what, torch.nn.Module):
             self.refuse(node, f"an attribute of type {type(what).__name__}")
 
-    def refuse(self, node, why):
+    def refuse(self, node, what):
         source = source_of(node)
-        raise unsupported((f"{source[0]}:{source[1]}: " if source else "") + f"{why} cannot be exported")
+        raise unsupported((f"{source[0]}:{source[1]}: " if source else "") + f"cannot export {what}")
 
     # -- nodes
 
@@ -123,7 +123,7 @@ class Converter:
     def overload(self, node, target, env):
         op = target.name()
         if target.namespace == "prims":
-            self.refuse(node, f"the operator {op} (decompose to ATen operators only)")
+            self.refuse(node, f"the operator {op}: decompose the program to ATen operators alone")
         args = [self.given(a, env) for a in arguments(node, target._schema)]
         if op in ITEMS and "val" in node.meta:
             return self.item(args[0], node)
@@ -138,14 +138,14 @@ class Converter:
 
 
 def has_complex_weight(node):
-    """Whether the second operand is a complex tensor, as far as torch.export says."""
+    """Whether the second operand is known to be a complex tensor."""
     weight = node.args[1] if len(node.args) > 1 else None
     value = weight.meta.get("val") if isinstance(weight, torch.fx.Node) else None
     return isinstance(value, torch.Tensor) and value.is_complex()
 
 
 def arguments(node, schema):
-    """The arguments of a call in the schema's order, with its defaults."""
+    """The arguments of a call in the order of the schema, with its defaults."""
     for i, argument in enumerate(schema.arguments):
         if i < len(node.args):
             yield node.args[i]

@@ -1,4 +1,4 @@
-"""What the exporter takes of an ExportedProgram: its graph, its inputs and outputs, its texts."""
+"""Describes an ExportedProgram for the exporter: its graph, its inputs and outputs, its texts."""
 
 import torch
 
@@ -12,7 +12,7 @@ from .containers import Dict, children_of, is_leaf, kind_of, pack, plain_type, t
 
 
 def describe_program(program, source=True):
-    """For _C.export_graph."""
+    """The description that _C.export_graph takes. `source`: keep Python lines and texts."""
     refuse_fixed_sizes(program)
     return Description(program, source).make()
 
@@ -25,7 +25,7 @@ class Description:
         self.b = _C.GraphBuilder()
         self.env = {}  # {placeholder: value}
         self.inputs, self.named = [], []  # the ports, and (name, value, spec) of all leaves
-        self.notes = []  # what the program does that its users may not know
+        self.notes = []  # for Report.notes
         self.ports = {}  # {placeholder: port} of the inputs that are leaves
 
     def make(self):
@@ -70,7 +70,7 @@ class Description:
         return {"name": name, **hint(self.holders[spec.arg.name].meta["val"])}
 
     def unpack(self, spec, value, leaves, name):
-        """Takes an input apart, down to the values of its leaves."""
+        """Takes the items out of an input, down to its leaves."""
         if is_leaf(spec):
             (leaf,) = leaves
             self.env[self.holders[leaf.arg.name]] = value
@@ -112,7 +112,7 @@ class Description:
             return
         if kind not in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
             if node.users:
-                raise unsupported(f"the program holds {spec.target}, which is no tensor and cannot be exported")
+                raise unsupported(f"cannot export {spec.target}: values that the program stores must be tensors")
         elif node.users or self.is_written(spec.target):
             self.env[node] = self.b.attribute(spec.target, self.state(spec.target))
 
@@ -126,7 +126,7 @@ class Description:
     # -- results
 
     def results(self, returned):
-        """Sets the result and what is written back; gives the outputs."""
+        """Sets the result and the tensors that are written back. Gives the outputs."""
         user, written = [], []
         output = next(n for n in self.program.graph.nodes if n.op == "output").args[0]
         for spec, value, node in zip(self.signature.output_specs, returned, output, strict=True):
@@ -136,13 +136,13 @@ class Description:
             elif kind in ("BUFFER_MUTATION", "USER_INPUT_MUTATION"):
                 written.append((spec, value))
             else:
-                raise unsupported(f"the program returns a {kind.lower()}, which cannot be exported")
+                raise unsupported(f"cannot export a program that returns a {kind.lower()}")
         result, _ = pack(self.b, self.out_spec, iter([v for v, _ in user]), result_type, "the result")
         self.b.set_result(result)
         nones = sum(node is None for _, node in user)
         if nones:
-            self.notes.append(f"the program gives None for {nones} of its {len(user)} results, whatever its inputs are"
-                              if len(user) > 1 else "the program gives None, whatever its inputs are")
+            self.notes.append(f"the program returns None for {nones} of its {len(user)} results, for all inputs"
+                              if len(user) > 1 else "the program returns None, for all inputs")
         for spec, value in written:
             self.write_back(spec, value)
         return self.output_ports(user)
@@ -154,7 +154,7 @@ class Description:
         self.b.write_back(self.env[self.holders[name]], value)
 
     def output_ports(self, leaves):
-        """One for each item of a tuple; a model that returns None has none."""
+        """One port for each item of a tuple. A model that returns None has no outputs."""
         spec, what = self.out_spec, "the result"
         names = None if is_leaf(spec) else kind_of(spec, what).names(spec)
         if names is None:
@@ -178,7 +178,7 @@ def result_type(value):
 
 
 def hint(val):
-    """What is known of a tensor."""
+    """The dtype and the sizes of a tensor, as far as they are known."""
     if not isinstance(val, torch.Tensor):
         return {}
     sizes = map(fixed_size, val.shape)

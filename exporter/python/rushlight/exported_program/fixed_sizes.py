@@ -1,4 +1,4 @@
-"""Sizes that torch.export fixed without a word: int() of a symbolic size in the model's Python gives the example's number."""
+"""Finds sizes that torch.export fixed without a warning. In Python, int() of a symbolic size gives the example's number."""
 
 import re
 
@@ -13,14 +13,14 @@ _SIZES = {"size", "output_size", "shape"}
 
 
 def refuse_fixed_sizes(program):
-    """Raises where an operator takes numbers as sizes of a result, at a line of the model's that has int(), while the sizes of
-    the tensor that it takes are open."""
+    """Raises RushlightError if an operator gets numbers as sizes of its result, at a Python line with int(), although the sizes of its
+    operand are dynamic."""
     for node in program.graph.nodes:
         line = _line_of(node)
         if line and re.search(r"\bint\(", line[1]) and _has_open_sizes(node) and _takes_numbers_as_sizes(node):
-            raise unsupported(f"torch.export fixed a size at {line[0]}: {line[1]}\nint(...) makes a number of a size there, which stays "
-                              "the example's: write sizes with whole numbers alone, h // 14 * 14 in place of int(h / 14) * 14, and "
-                              "without int() around them; or export with torch.export.export(..., strict=True)")
+            raise unsupported(f"torch.export fixed a size at {line[0]}: {line[1]}\nint(...) of a size gives a number, which stays "
+                              "the example's: compute sizes with integer operators alone, h // 14 * 14 in place of "
+                              "int(h / 14) * 14, and without int() around them; or use torch.export.export(..., strict=True)")
 
 
 def _line_of(node):

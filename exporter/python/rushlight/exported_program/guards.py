@@ -1,4 +1,4 @@
-"""PyTorch refuses inputs of other sizes, ranks and constants than those a program was exported for: so does its file."""
+"""Constraints on inputs. PyTorch refuses inputs with other sizes, ranks and constants than the program's, and so does the file."""
 
 import torch
 
@@ -9,7 +9,7 @@ def limit(value):
 
 
 def refuse_unless(builder, ok, message, *shown):
-    """Raises as PyTorch would where `ok` is false; each {} of the message is one of `shown`."""
+    """Adds nodes that raise an exception if `ok` is false. Each {} of the message is replaced by one of `shown`."""
     builder.begin("prim::If", [ok])
     builder.block()
     builder.leave([])
@@ -21,12 +21,12 @@ def refuse_unless(builder, ok, message, *shown):
 
 
 def refuse_other_number(builder, value, number, message):
-    """Raises where an int is not that number; the message shows it."""
+    """Adds nodes that raise an exception if the int `value` is not `number`. The message shows the value."""
     refuse_unless(builder, builder.node("aten::eq.int", [value, number]), message, value)
 
 
 def check_constant(builder, name, value, constant):
-    """A plain input is a part of the program: it has to be what it was."""
+    """Adds a check that an input that is not a tensor has the value that torch.export made a part of the program."""
     compared, wanted = value, constant
     if isinstance(constant, bool):
         compared, wanted = builder.node("aten::Int.bool", [value]), int(constant)
@@ -37,8 +37,10 @@ def check_constant(builder, name, value, constant):
 
 
 class Sizes:
-    """What a program wants of tensors' sizes: constraints of those that are inputs, checks of those inside one. `limits` are
-    the program's range constraints, by symbol; `varying` as the function gives them."""
+    """The sizes that a program accepts: constraints for tensors that are inputs, checks for tensors inside an input.
+
+    `limits` are the range constraints of the program, by symbol. `varying` is the result of the function of this name.
+    """
 
     def __init__(self, builder, limits, varying):
         self.b, self.limits, self.varying = builder, limits, varying
@@ -51,8 +53,10 @@ class Sizes:
         refuse_unless(self.b, self.emit(op, a, b), message, *shown)
 
     def constraint(self, name, value, example):
-        """The constraints on the sizes of an input that was exported with this example, of possibly symbolic sizes: as
-        rushlight.dynamic has it. The number of dimensions is checked."""
+        """The constraints on the sizes of an input, in the form of front/dynamic_shapes.py. Adds a check of its rank.
+
+        `example` is the input at the export, with sizes that may be symbolic.
+        """
         refuse_other_number(self.b, self.emit("aten::dim", value), example.dim(),
                             f"the input {name} has {{}} dimensions; it was exported with {example.dim()}")
         out = []
@@ -70,7 +74,7 @@ class Sizes:
         return out
 
     def check(self, name, value, example):
-        """The same of a tensor inside an input, behind all constraints."""
+        """Adds checks of a tensor inside an input. They come after all constraints."""
         sizes = [fixed_size(n) for n in example.shape]
         wanted = ", ".join("?" if n is None else str(n) for n in sizes)
         message = f"the input {name} has sizes {{}}; it was exported with [{wanted}]"
@@ -91,15 +95,15 @@ class Sizes:
                 self.check_range(n.node.expr, size, what)
 
     def value_of(self, symbol):
-        """(what it is, its value) of a size that was seen."""
+        """(description, value) of a size for which `seen` has an entry."""
         what, tensor, d = self.seen[symbol]
         return what, self.emit("aten::size.int", tensor, d)
 
     def range_of(self, symbol):
-        """(least, most), each None where there is no such limit."""
+        """(minimum, maximum), each None if there is no such limit."""
         limits = self.limits.get(symbol)
         low, high = (limit(limits.lower), limit(limits.upper)) if limits is not None else (None, None)
-        return low if low is not None and low > 2 else None, high  # PyTorch's own rule: 0 and 1 are not told apart
+        return low if low is not None and low > 2 else None, high  # PyTorch specializes 0 and 1, so that its minimum of 2 means none
 
     def check_range(self, symbol, size, what):
         low, high = self.range_of(symbol)
@@ -109,7 +113,7 @@ class Sizes:
             self.refuse_unless("aten::le.int", size, high, f"{what} is {{}}; it must be at most {high}", size)
 
     def check_derived(self):
-        """Behind all inputs: sizes that are multiples of others, and so much more."""
+        """Adds checks of sizes that are a multiple of others plus a number. They come after all inputs."""
         for expr in self.seen:
             terms, added = linear(expr)
             if terms is None or expr.is_Symbol:
@@ -134,7 +138,7 @@ class Sizes:
 
 
 def linear(expr):
-    """({symbol: factor}, number) of a sum of multiples, (None, None) of anything else."""
+    """({symbol: factor}, number) of a sum of multiples; (None, None) of any other expression."""
     factors, added = {}, 0
     for term, factor in expr.as_coefficients_dict().items():
         if not factor.is_Integer or not (term.is_Symbol or term == 1):
@@ -147,14 +151,14 @@ def linear(expr):
 
 
 def fixed_size(n):
-    """A size as a number; None where the program leaves it open. A SymInt can turn out to be a number."""
+    """A size as a number; None if it is dynamic. A SymInt may be a number."""
     if isinstance(n, torch.SymInt) and not n.node.expr.is_Integer:
         return None
     return int(n)
 
 
 def root_of(expr):
-    """(symbol, factor) of a multiple of a symbol; None of what follows from sizes otherwise."""
+    """(symbol, factor) of a multiple of a symbol; None of any other expression."""
     terms, added = linear(expr)
     if terms is None or added or len(terms) != 1:
         return None
@@ -163,8 +167,10 @@ def root_of(expr):
 
 
 def varying(inputs, inside):
-    """The sizes, symbols or multiples of them, that tensors which are inputs have, where no other one follows from them: not of
-    a tensor inside an input, nor as a sum."""
+    """The dynamic sizes of `inputs` that can be tried at other values: symbols, or multiples of one, on which no other size depends.
+
+    Sizes depend on a symbol as a sum, or as the size of a tensor in `inside`.
+    """
     def symbolic(examples):
         return {n.node.expr for example in examples for n in example.shape if fixed_size(n) is None}
 

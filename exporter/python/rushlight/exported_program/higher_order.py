@@ -8,7 +8,7 @@ def is_higher_order(target):
     return isinstance(target, torch._ops.HigherOrderOperator)
 
 
-# Higher-order operators that take one row after the other.
+# Operators that call their graph once for each row of a tensor.
 SCANS = {"map", "map_impl", "scan"}
 
 
@@ -18,11 +18,14 @@ def name_of(target):
 
 
 def scan_arguments(name, args):
-    """(body, carried, xs, dim, reverse, additional inputs) of one of SCANS: body(*carried, *rows, *additional) gives
-    what it carries on, then its results, which are stacked in front. map carries nothing."""
+    """(body, carried, xs, dim, reverse, additional inputs) of an operator in SCANS.
+
+    body(*carried, *rows, *additional) gives the next carried values, then its results, which are stacked in a new first dimension.
+    map carries nothing.
+    """
     if name == "scan":
         body, init, xs, *rest = args
-        dim, reverse, more = (rest if len(rest) == 3 else (0, False, *rest))  # newer torch has turned xs before
+        dim, reverse, more = (rest if len(rest) == 3 else (0, False, *rest))  # newer torch moves the dimension of xs to the front before
         return body, list(init), list(xs), dim, reverse, list(more)
     body, xs, *more = args
     more = more[0] if len(more) == 1 and isinstance(more[0], (list, tuple)) else more
@@ -30,7 +33,7 @@ def scan_arguments(name, args):
 
 
 def scan(body, carried, xs, dim, reverse, more):
-    """What one of SCANS means. Torch's own code also runs the body for its shapes, on what the memory held."""
+    """Runs an operator of SCANS. PyTorch's own code also runs the body on uninitialized memory, to learn its shapes."""
     rows, order = [], range(xs[0].shape[dim])
     for i in reversed(order) if reverse else order:
         out = pytree.tree_leaves(body(*carried, *(x.select(dim, i) for x in xs), *more))

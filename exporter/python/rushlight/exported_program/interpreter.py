@@ -1,4 +1,4 @@
-"""What every node of an ExportedProgram gives in a run of PyTorch, by debug handle."""
+"""Runs an ExportedProgram in PyTorch node by node, and records the result of each by its debug handle."""
 
 import contextlib
 import copy
@@ -13,19 +13,22 @@ from ..base.errors import unsupported
 from ..base.lock import PYTORCH_LOCK
 from .higher_order import SCANS, is_higher_order, name_of, scan, scan_arguments
 
-# Their elements are whatever the memory held.
-UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_"}
+# Operators whose results are uninitialized memory.
+UNINITIALIZED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_"}
 
-# They write a part of a copy of their first argument.
+# Operators that write a part of a copy of their first argument.
 SCATTERS = {"select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter", "index_put"}
 
-# They write all of it.
+# Operators that write all elements of their first argument.
 WHOLE = {"fill_", "zero_", "copy_", "normal_", "uniform_", "random_"}
 
 
 def handles_of(module):
-    """{node: handle} of a GraphModule and those inside it: its number, counted from 1, and above that a
-    fingerprint of all of them. Dead ones, which ExportedProgram.module() takes away, have none: 0."""
+    """{node: handle} of a GraphModule and the graphs inside it.
+
+    The lower half of a handle is the number of the node, from 1. The upper half is a checksum of all nodes. Dead nodes, which
+    ExportedProgram.module() removes, have the handle 0.
+    """
     graphs = [inner.graph for inner in module.modules() if isinstance(inner, torch.fx.GraphModule)]
     dead = {n for graph in graphs for n in dead_nodes(graph)}
     nodes = [n for graph in graphs for n in graph.nodes if n not in dead]
@@ -34,7 +37,7 @@ def handles_of(module):
 
 
 def dead_nodes(graph):
-    """What Graph.eliminate_dead_code takes away."""
+    """The nodes that Graph.eliminate_dead_code removes."""
     dead = set()
     for node in reversed(graph.nodes):
         if not node.is_impure() and dead.issuperset(node.users):
@@ -43,7 +46,7 @@ def dead_nodes(graph):
 
 
 def copied(value):
-    """A value as it is now; None where it is none that can be compared."""
+    """A copy of a value; None if it cannot be compared."""
     leaves = pytree.tree_leaves(value)
     if not all(v is None or isinstance(v, (torch.Tensor, bool, int, float, complex, str)) for v in leaves):
         return None
@@ -53,8 +56,10 @@ def copied(value):
 
 
 def results_of(node, value):
-    """The results that a schema tells of, a list among them; None for what nobody uses: an index may be another there,
-    where two elements are as good as equal."""
+    """The results of a node, one for each of its schema; None for a result that no node uses.
+
+    Unused results are not compared: if two elements are nearly equal, an index may differ.
+    """
     schema = getattr(node.target, "_schema", None)
     if not isinstance(value, (list, tuple)) or (schema is not None and len(schema.returns) == 1):
         return [value]
@@ -63,7 +68,7 @@ def results_of(node, value):
 
 
 def wide(value):
-    """float64 in place of each floating-point dtype; a tensor cast so."""
+    """float64 or complex128 for a floating-point or complex dtype; a tensor is cast to it."""
     if isinstance(value, torch.Tensor):
         return value.to(wide(value.dtype))
     if isinstance(value, torch.dtype) and value.is_floating_point:
@@ -73,7 +78,7 @@ def wide(value):
 
 @contextlib.contextmanager
 def double_by_default(on):
-    """While it lasts, tensors without a dtype are float64."""
+    """Tensors that are created without a dtype are float64 meanwhile, if `on`."""
     with PYTORCH_LOCK:
         before = torch.get_default_dtype()
         try:
@@ -84,7 +89,7 @@ def double_by_default(on):
 
 
 class Runner(torch.fx.Interpreter):
-    """Runs a graph, in float64 where `exact` says so."""
+    """Runs a graph, in float64 if `exact`."""
 
     def __init__(self, module, exact):
         super().__init__(module, garbage_collect_values=True)
@@ -93,14 +98,14 @@ class Runner(torch.fx.Interpreter):
     def call_function(self, target, args, kwargs):
         if self.exact:
             if target is torch.ops.aten.view.dtype:
-                raise unsupported("it looks at the bits of numbers (view)")
+                raise unsupported("the program reads the bits of numbers (view)")
             args, kwargs = pytree.tree_map_only(torch.dtype, wide, (args, kwargs))
         if is_higher_order(target) and name_of(target) in SCANS:
             return scan(*scan_arguments(name_of(target), args))
         return super().call_function(target, args, kwargs)
 
     def inner(self, module):
-        """One for a graph inside this one."""
+        """A runner for a graph inside this one."""
         return Runner(module, self.exact)
 
     def fetch_attr(self, target):
@@ -113,7 +118,7 @@ class Runner(torch.fx.Interpreter):
 
 
 class Open:
-    """Memory whose elements are whatever was there before, held so that no other takes its place."""
+    """Storages with uninitialized elements. References keep them alive, so that no other storage gets the same address."""
 
     def __init__(self):
         self.storages = {}
@@ -122,18 +127,18 @@ class Open:
         return isinstance(value, torch.Tensor) and value.layout == torch.strided and value.untyped_storage().data_ptr() in self.storages
 
     def follow(self, name, args, value):
-        """What an operator of this name, run with these arguments, makes of the memory of its result."""
+        """Adds or removes the storage of the result of an operator with this name and these arguments."""
         if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
             return
         storage = value.untyped_storage()
-        if name in UNINITIALISED or (name in SCATTERS and args[0] in self):
+        if name in UNINITIALIZED or (name in SCATTERS and args[0] in self):
             self.storages[storage.data_ptr()] = storage
         elif name in WHOLE and value.is_contiguous() and value.nbytes == storage.nbytes():
             self.storages.pop(storage.data_ptr(), None)
 
 
 class Recorder(Runner):
-    """Runs a graph and those inside it, and keeps (handle, results) of each call."""
+    """Runs a graph and the graphs inside it, and records (handle, results) of each call."""
 
     def __init__(self, module, handles, record, exact, open_=None):
         super().__init__(module, exact)
@@ -155,7 +160,7 @@ class Recorder(Runner):
 
 
 def answer(program, inputs, exact):
-    """What the program's graph gives for these inputs, in float64 where `exact` says so."""
+    """The result of the program's graph for these inputs, in float64 if `exact`."""
     module = copy.deepcopy(program.module())
     leaves = copy.deepcopy([v.detach() if isinstance(v, torch.Tensor) else v for v in pytree.tree_leaves(inputs)])
     with torch.no_grad(), torch.random.fork_rng(devices=[]), double_by_default(exact):
@@ -164,8 +169,7 @@ def answer(program, inputs, exact):
 
 
 def trace(program, inputs, exact=False):
-    """[(handle, results)] of a run on these inputs, by rising handle, of one handle in the order of the run; in float64 where
-    `exact` says so."""
+    """[(handle, results)] of a run on these inputs, in float64 if `exact`. Sorted by handle, and by time for equal handles."""
     given = iter(pytree.tree_leaves(inputs))
     placeholders = []
     for spec in program.graph_signature.input_specs:
@@ -175,7 +179,7 @@ def trace(program, inputs, exact=False):
         elif kind in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
             value = program.state_dict.get(spec.target, program.constants.get(spec.target))
         else:
-            raise unsupported(f"an input of kind {kind} cannot be traced")
+            raise unsupported(f"cannot trace an input of kind {kind}")
         placeholders.append(value)
     with torch.no_grad():  # tensors that share their elements still do
         placeholders = copy.deepcopy([v.detach() if isinstance(v, torch.Tensor) else v for v in placeholders])

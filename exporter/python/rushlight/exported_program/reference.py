@@ -1,4 +1,4 @@
-"""An ExportedProgram as PyTorch runs it."""
+"""Runs an ExportedProgram in PyTorch."""
 
 import copy
 
@@ -8,13 +8,13 @@ from .containers import Dict, children_of, fx_flattens, rebuild
 
 
 def inputs_of(program, args):
-    """Positional arguments, as the containers that the program was exported with."""
+    """Positional arguments, in the containers with which the program was exported."""
     args_spec, kwargs_spec = children_of(program.call_spec.in_spec)
     return [rebuild(s, a) for s, a in zip([*children_of(args_spec), *children_of(kwargs_spec)], args)]
 
 
 def reference_of(program):
-    """Answers as PyTorch does, each time from the program's first state."""
+    """A function (method, args) -> PyTorch's answer, each time from the initial state of the program."""
     base = program.module()
     args_spec, kwargs_spec = children_of(program.call_spec.in_spec)
     n = len(children_of(args_spec))
@@ -28,7 +28,7 @@ def reference_of(program):
 
 
 def example_of(program):
-    """The example that the program was exported with, by position; None where it was not kept."""
+    """The example inputs of the export as a tuple; None if the program does not store them."""
     if not getattr(program, "example_inputs", None):
         return None
     args, kwargs = program.example_inputs

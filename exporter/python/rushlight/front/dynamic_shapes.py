@@ -1,30 +1,37 @@
-"""Constraints on sizes: export()'s dynamic_shapes, in the forms that torch.export takes."""
+"""Constraints on sizes from the argument dynamic_shapes of export(), in the forms that torch.export takes."""
 
 import torch
 from torch.export import Dim
 
 from ..exported_program.guards import limit
 
-_UNSAID = (None, getattr(Dim, "STATIC", None))
+_UNCONSTRAINED = (None, getattr(Dim, "STATIC", None))
 
 
 def constraints(shapes, names, examples=()):
-    """{input: [constraint, ...]} of {input: {dimension: size}}, or by place; an input's may be a sequence, too. A constraint is
-    (dimension, name or "", least, most or None, whether another size is worth a try, None, None), as _C takes them. Of an input
-    whose example is a list, tuple or dict, sizes come in the same nesting, and the last but one says which of its tensors they are
-    of. The last says of a multiple, 2 * Dim("h"), of which size and how often, and that the program does not check it.
+    """Converts dynamic_shapes to constraints, as _C takes them.
+
+    Args:
+        shapes: {input: {dimension: size}}, or a tuple with one item for each input; sizes may also be a sequence
+        names: names of the inputs
+        examples: their values. An input that is a list, tuple or dict has sizes in the same nesting
+
+    Returns:
+        {input: [constraint, ...]}. A constraint is (dimension, name or "", minimum, maximum or None, whether to try other sizes, index of
+        the tensor inside the input or None, (name, factor, whether the program checks it) of a multiple such as 2 * Dim("h") or None)
 
     Raises:
-        ValueError: it is none of these, or there are more than `names`
+        ValueError: `shapes` has another form, or more items than `names`
     """
     if isinstance(shapes, (tuple, list)):
         if len(shapes) > len(names):
-            known = ", ".join(names) or "not known here: give dynamic_shapes by name"
-            given = "1 input is" if len(shapes) == 1 else f"{len(shapes)} inputs are"
-            raise ValueError(f"dynamic_shapes: {given} given; the model's are {known}")
+            known = ", ".join(names) or "unknown: use a dict by name"
+            raise ValueError(f"dynamic_shapes must have at most one item for each input, got {len(shapes)}; the inputs of the model "
+                             f"are {known}")
         shapes = dict(zip(names, shapes))
     if not isinstance(shapes, dict):
-        raise ValueError("dynamic_shapes are {input: {dimension: name}}, or a tuple with one item for each input")
+        raise ValueError("dynamic_shapes must be {input: {dimension: name}}, or a tuple with one item for each input, "
+                         f"got {type(shapes).__name__}")
     given = dict(zip(names, examples))
     out = {name: _of_input(name, sizes, given.get(name)) for name, sizes in shapes.items()}
     return {name: found for name, found in out.items() if found}
@@ -37,17 +44,19 @@ def _of_input(name, sizes, example):
 
 
 def _leaves(name, sizes, example):
-    """(path, sizes) of each tensor of an example, in order."""
+    """(path, sizes) of each tensor inside an example, in order."""
     if isinstance(example, torch.Tensor):
         yield name, sizes
     elif isinstance(example, dict):
         if sizes is not None and (not isinstance(sizes, dict) or not set(sizes) <= set(example)):
-            raise ValueError(f"dynamic_shapes: the input {name!r} is a dict of {', '.join(map(repr, example))}: give {{key: sizes}}")
+            raise ValueError(f"dynamic_shapes of the input {name!r} must be {{key: sizes}} for its keys "
+                             f"{', '.join(map(repr, example))}, got {sizes!r}")
         for key, value in example.items():
             yield from _leaves(f"{name}[{key!r}]", (sizes or {}).get(key), value)
     elif isinstance(example, (list, tuple)):
         if sizes is not None and (not isinstance(sizes, (list, tuple)) or len(sizes) != len(example)):
-            raise ValueError(f"dynamic_shapes: the input {name!r} is a {type(example).__name__} of {len(example)}: give as many sizes")
+            raise ValueError(f"dynamic_shapes of the input {name!r} must have {len(example)} items, one for each of its "
+                             f"{type(example).__name__}, got {sizes!r}")
         for i, value in enumerate(example):
             yield from _leaves(f"{name}[{i}]", None if sizes is None else sizes[i], value)
 
@@ -58,8 +67,9 @@ def _of_tensor(name, sizes, leaf):
     if sizes is None:
         sizes = {}
     if not isinstance(sizes, dict) or not all(isinstance(d, int) for d in sizes):
-        raise ValueError(f"dynamic_shapes: those of the input {name!r} are {{dimension: name}}, of a tensor")
-    return [(*_constraint(name, d, size), leaf, _multiple(name, size)) for d, size in sizes.items() if size not in _UNSAID]
+        raise ValueError(f"dynamic_shapes of the input {name!r} must be {{dimension: name}}, with a number for each dimension, "
+                         f"got {sizes!r}")
+    return [(*_constraint(name, d, size), leaf, _multiple(name, size)) for d, size in sizes.items() if size not in _UNCONSTRAINED]
 
 
 def _constraint(name, d, size):
@@ -74,12 +84,12 @@ def _constraint(name, d, size):
 
 
 def _multiple(name, size):
-    """(the name of a size, how many times that, False) of a derived one; None of others."""
+    """(name of the size, factor, False) of a multiple; None for other sizes."""
     if not hasattr(size, "root"):
         return None
     added, factor = int(size.fn(0)), int(size.fn(1)) - int(size.fn(0))
     if added or factor < 1 or int(size.fn(3)) != 3 * factor:
-        raise ValueError(f"dynamic_shapes: {size.__name__} of the input {name!r} follows from another size, and is no multiple of it: "
-                         "leave it out, and the size stays as open as the program leaves it, or give torch.export.export(model, ...), "
-                         "which takes such sizes")
+        raise ValueError(f"a derived size in dynamic_shapes must be a multiple of another one, got {size.__name__} of the input {name!r}: "
+                         "leave it out, so that it stays as dynamic as the program leaves it, or export torch.export.export(model, ...), "
+                         "which accepts such sizes")
     return size.root.__name__, factor, False

@@ -1,4 +1,4 @@
-"""Models and example inputs in the forms in which PyTorch's users have them: a tokenizer's dict, wrappers around a module."""
+"""Brings models and example inputs into one form: removes wrappers, and makes inputs positional."""
 
 import collections.abc
 import inspect
@@ -14,7 +14,7 @@ _WRAPPERS = (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
 
 
 class _Method(torch.nn.Module):
-    """A module whose forward is another one's method."""
+    """A module whose forward is a method of another module."""
 
     def __init__(self, method):
         super().__init__()
@@ -23,13 +23,13 @@ class _Method(torch.nn.Module):
 
 
 def unwrapped(model):
-    """What torch.compile or DataParallel was called with; a module for a module's method."""
+    """The model without the wrappers of torch.compile and DataParallel. A method of a module becomes a module."""
     while True:
         if isinstance(model, types.MethodType) and isinstance(model.__self__, torch.nn.Module):
             return _Method(model)
         if isinstance(model, _WRAPPERS):
             model = model.module
-        elif hasattr(model, "_orig_mod"):  # of torch.compile, a module
+        elif hasattr(model, "_orig_mod"):  # a module that torch.compile wrapped
             model = model._orig_mod
         elif hasattr(model, "_torchdynamo_orig_callable"):  # a function
             model = model._torchdynamo_orig_callable
@@ -38,12 +38,19 @@ def unwrapped(model):
 
 
 def positional(model, given, what="example_inputs"):
-    """(example_inputs as a tuple, their names where forward is to be called by name, else None). `given` is a tensor, a tuple,
-    or a dict by name; None in it is left out, so that forward's own default is taken. Where there is no default, the names of what
-    is None come last, without an input. Messages call it `what`.
+    """Makes example inputs positional.
+
+    Args:
+        model: a model without wrappers
+        given: a tensor, a tuple, or a dict by name. If it is None, an input keeps forward's default
+        what: the name of `given` in error messages
+
+    Returns:
+        (tuple, names): `names` is None if forward is called with positional arguments. Names of inputs that are None and have no default
+        come last, without an item in the tuple
 
     Raises:
-        ValueError: `given` is none of these, or has a name that the model does not
+        ValueError: `given` has another type, or an input that the model does not have
     """
     if given is None:
         return None, None
@@ -52,7 +59,7 @@ def positional(model, given, what="example_inputs"):
     if isinstance(given, collections.abc.Mapping):
         return _of_dict(model, dict(given), what)
     if not isinstance(given, (tuple, list)):
-        raise ValueError(f"{what} must be a tuple of positional arguments, or a dict of them by name")
+        raise ValueError(f"{what} must be a tuple of positional arguments, or a dict of them by name, got {type(given).__name__}")
     if any(value is None for value in given) and _is_traced(model):
         names = _parameters(model)
         if len(given) <= len(names):
@@ -61,7 +68,7 @@ def positional(model, given, what="example_inputs"):
 
 
 def call(model, method, args, names=None):
-    """The model's answer to arguments by place, or by these names, of which the last may have None."""
+    """The model's answer to positional arguments, or to arguments with these names. Names without an argument get None."""
     function = model if method == "forward" else getattr(model, method)
     return function(**dict(itertools.zip_longest(names, args))) if names else function(*args)
 
@@ -76,12 +83,12 @@ def _signature_of(model):
 
 
 def _parameters(model):
-    """Names of forward's parameters that can be given by name and by place."""
+    """Names of forward's parameters that can be positional or by name."""
     return [p.name for p in _signature_of(model) if p.kind == p.POSITIONAL_OR_KEYWORD]
 
 
 def accepts_names(model, names, args):
-    """Whether torch.jit.trace, too, takes inputs of these names."""
+    """Whether torch.jit.trace accepts inputs with these names."""
     return len(names) == len(args) and set(names) <= set(_parameters(model))
 
 
@@ -101,7 +108,7 @@ def _of_dict(model, given, what):
     count = max((i + 1 for i, name in enumerate(names) if name in given), default=0)
     for name in names[:count]:
         if name not in given and name not in defaults:
-            raise ValueError(f"{what}: the input '{name}' is missing; the model's are {', '.join(names)}")
+            raise ValueError(f"{what} must have the input '{name}'; the inputs of the model are {', '.join(names)}")
     return tuple(given[name] if name in given else defaults[name] for name in names[:count]), None
 
 
@@ -111,7 +118,7 @@ def _signature(model, what):
         args, kwargs = children_of(model.call_spec.in_spec)
         names = list(getattr(model.module_call_graph[0].signature, "forward_arg_names", None) or [])
         if len(names) != len(children_of(args)) + len(children_of(kwargs)):
-            raise ValueError(f"{what}: this ExportedProgram does not keep its inputs' names: give a tuple")
+            raise ValueError(f"{what} must be a tuple, got a dict: this ExportedProgram does not store the names of its inputs")
         return names, {}
     if isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         function = model if isinstance(model, torch.jit.ScriptFunction) else model.forward
@@ -120,10 +127,11 @@ def _signature(model, what):
     if isinstance(model, torch.fx.GraphModule):
         nodes = [n for n in model.graph.nodes if n.op == "placeholder"]
         return [n.target for n in nodes], {n.target: n.args[0] for n in nodes if n.args}
-    raise ValueError(f"{what}: a file's inputs are given by place, as a tuple")
+    raise ValueError(f"{what} must be a tuple for the path of a file, got a dict")
 
 
 def _refuse_unknown(given, names, what):
     for name in given:
         if name not in names:
-            raise ValueError(f"{what}: the model has no input '{name}'; it has {', '.join(names) or 'none by name'}")
+            raise ValueError(f"{what} has the input '{name}', which the model does not have: its inputs are "
+                             f"{', '.join(names) or 'positional'}")

@@ -1,6 +1,6 @@
 """PyTorch's messages that this package reacts to, with the reaction to each. No other file looks at the words of a message.
 
-PyTorch has no codes for these errors. `tests/python/test_refusals.py` makes PyTorch raise each of them, so that a version with
+PyTorch has no codes for these errors. `tests/exporter/test_refusals.py` makes PyTorch raise each of them, so that a version with
 other words fails there.
 """
 

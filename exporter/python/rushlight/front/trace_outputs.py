@@ -1,7 +1,7 @@
-"""What a traced model returns, where torch.jit.trace has no type for it: dicts and lists of several types, tuples in lists, None;
-or has another: a size is a tensor in a trace.
+"""Traces models whose result has no type for torch.jit.trace (dicts and lists of several types, tuples in lists, None), or
+another one (a size is a tensor in a trace).
 
-The tracer is given a method that returns the tensors in it, and a forward in TorchScript puts them where they were.
+The tracer gets a method that returns only the tensors of the result. A forward in TorchScript puts them into the containers.
 """
 
 import collections
@@ -19,18 +19,18 @@ _NUMBERS = (bool, int, float)
 
 
 class NoType(TypeError):
-    """A value has no type in TorchScript either."""
+    """The value has no type in TorchScript either."""
 
 
 def has_numbers(script, answer):
-    """Whether the model's answer has numbers where its trace has tensors; `answer` is called only where there may be some."""
+    """Whether the model returns numbers for which its trace returns tensors. `answer` is called only if that is possible."""
     if not any(value.type().kind() == "TensorType" and value.type().dim() == 0 for value in _results(script.inlined_graph)):
         return False
     return any(type(leaf) in _NUMBERS for leaf in _leaves(answer())[0])
 
 
 def _results(graph):
-    """The values that containers of what the graph returns are made of."""
+    """The values inside the containers that the graph returns."""
     values = list(graph.outputs())
     while values:
         value = values.pop()
@@ -45,8 +45,7 @@ def _is_other(value):
 
 
 def plain(value):
-    """With a tuple for each torch.Size, which is no pytree, a dict for each defaultdict, and for each of transformers' caches of keys
-    and values a tuple of its layers'."""
+    """The value with tuples for torch.Size, dicts for defaultdict, and a tuple of its layers for a key-value cache of transformers."""
     if _is_other(value):
         value = tuple(value) if isinstance(value, torch.Size) else dict(value) if isinstance(value, dict) else value.to_legacy_cache()
     return pytree.tree_map(lambda v: plain(v) if _is_other(v) else v, value, is_leaf=_is_other)
@@ -57,11 +56,15 @@ def _leaves(value):
 
 
 def traced(model, given, by_name=None, answer=None):
-    """A ScriptModule of a module or function, whose arguments have these values and, where they are called so, names. `answer` is
-    what the model returns where it is not traced, of which numbers are kept.
+    """Traces a module or function to a ScriptModule.
+
+    Args:
+        given: values of the arguments
+        by_name: their names, if forward is called by name
+        answer: the result of the model without a trace. Its numbers become constants
 
     Raises:
-        NoType: it returns what is no tensor, number or string, in tuples, lists and dicts
+        NoType: the result contains other values than tensors, numbers and strings in tuples, lists and dicts
     """
     module = model if isinstance(model, torch.nn.Module) else _Holder(model)
     seen = []
@@ -97,7 +100,7 @@ def _signature(model, by_name, count):
 
 
 def _forward(script, leaves, spec):
-    """The text of the method that puts tensors in their containers."""
+    """The source of the method that puts the tensors into their containers."""
     arguments = script._c._get_method(_METHOD).schema.arguments[1:]
     parameters = "".join(f", {a.name}: {a.type.annotation_str}" for a in arguments)
     places = iter(range(len(leaves)))
@@ -108,7 +111,7 @@ def _forward(script, leaves, spec):
 
 
 def _leaf(value, type_, places):
-    """(text, type) of what a trace returns where the model returns a value of this type."""
+    """(source, type) of a leaf of the result, for a model that returns a value of this type."""
     if isinstance(value, torch.Tensor):
         text = f"tensors_[{next(places)}]"
         return (f"{type_.__name__}({text})", type_.__name__) if type_ in _NUMBERS else (text, "Tensor")
@@ -122,7 +125,7 @@ def _leaf(value, type_, places):
 
 
 def _text(spec, leaves):
-    """(text, type) of a nested value; `leaves` yields those of its leaves in their order."""
+    """(source, type) of a nested value. `leaves` yields those of its leaves, in order."""
     if is_leaf(spec):
         return next(leaves)
     items = [_text(child, leaves) for child in children_of(spec)]
@@ -134,7 +137,7 @@ def _text(spec, leaves):
     if Dict.is_for(spec):
         keys = {type(key) for key in Dict.keys(spec)} or {str}
         if len(keys) > 1 or not keys <= {str, int, float, bool}:
-            raise NoType("a dict whose keys are not of one plain type")
+            raise NoType("the keys of a dict must be all strings, ints, floats or bools")
         type_ = f"Dict[{keys.pop().__name__}, {common}]"
         pairs = (f"{key!r}: {text}" for key, (text, _) in zip(Dict.keys(spec), items))
         return f"torch.jit.annotate({type_}, {{{', '.join(pairs)}}})", type_
