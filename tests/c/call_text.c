@@ -201,3 +201,19 @@ const char *call_text(rig *r, const char *op, const char *args) {
   for (uint32_t k = 0; k < n; k++) rush_value_release(r->session, values + k);
   return said;
 }
+
+int call_rows(const call_row *rows, size_t n, bool (*fits)(const char *said, const char *wanted)) {
+  int wrong = 0;
+  for (size_t k = 0; k < n; k++) {
+    rig rig_, *r = &rig_;
+    rig_open(r);
+    const char *said = call_text(r, rows[k].op, rows[k].args);
+    if (!fits(said, rows[k].wanted)) {
+      print_error("%s %s: expected '%s', got '%s'\n", rows[k].op, rows[k].args, rows[k].wanted,
+                  said);
+      wrong++;
+    }
+    rig_close(r);
+  }
+  return wrong;
+}

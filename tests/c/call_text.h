@@ -12,4 +12,12 @@
  * run said. */
 const char *call_text(rig *r, const char *op, const char *args);
 
+/* A call, and what it must give. */
+typedef struct call_row {
+  const char *op, *args, *wanted;
+} call_row;
+/* Makes all calls and prints each whose answer does not fit `wanted`, so that one run names them
+ * all. Returns how many those are. */
+int call_rows(const call_row *rows, size_t n, bool (*fits)(const char *said, const char *wanted));
+
 #endif

@@ -338,9 +338,15 @@ static void check_convolution(sizes s, bool is_signed, bool symmetric, bool extr
   uint8_t *x = malloc(s.images * s.size * in), *y = malloc(s.images * out * n + 1);
   uint8_t *want = malloc(s.images * out * n);
   const int32_t least = is_signed ? -128 : 0;
-  const rush_int8_requantization to = {
-      offsets,         factors, bias, 0.7f, integer(least, least + 255), least, is_signed, first,
-      RUSH_INT8_PLAIN, NULL,    0,    0};
+  const rush_int8_requantization to = {.offsets = offsets,
+                                       .factors = factors,
+                                       .bias = bias,
+                                       .inverse = 0.7f,
+                                       .zero_point = integer(least, least + 255),
+                                       .least = least,
+                                       .is_signed = is_signed,
+                                       .rounds_first = first,
+                                       .activation = RUSH_INT8_PLAIN};
   for (size_t i = 0; i < n * each; i++)
     w[i] = (int8_t)(extreme ? (noise() < 0 ? -128 : 127) : integer(-128, 127));
   for (size_t i = 0; i < s.images * s.size * in; i++)
@@ -354,22 +360,20 @@ static void check_convolution(sizes s, bool is_signed, bool symmetric, bool extr
       const ptrdiff_t at = (ptrdiff_t)(o + k) - (ptrdiff_t)s.padding;
       places[o * s.kernel + k] = at >= 0 && at < (ptrdiff_t)s.size ? at : -1;
     }
-  rush_int8_conv v = {{{out, 1, 1}, {s.kernel, 1, 1}, {places, &zero_place, &zero_place}},
-                      s.images,
-                      s.size,
-                      s.groups,
-                      s.channels,
-                      s.outs,
-                      x,
-                      is_signed,
-                      integer(least, least + 255),
-                      s.kernel == 1 && s.padding == 0,
-                      0,
-                      0,
-                      0,
-                      NULL,
-                      &to,
-                      y};
+  rush_int8_conv v = {.window = {.out = {out, 1, 1},
+                                 .kernel = {s.kernel, 1, 1},
+                                 .places = {places, &zero_place, &zero_place}},
+                      .images = s.images,
+                      .pixels = s.size,
+                      .groups = s.groups,
+                      .channels = s.channels,
+                      .outs = s.outs,
+                      .x = x,
+                      .is_signed = is_signed,
+                      .zero = integer(least, least + 255),
+                      .direct = s.kernel == 1 && s.padding == 0,
+                      .to = &to,
+                      .y = y};
   size_t bytes, packed_bytes;
   assert_true(rush_int8_conv_packed(s.groups, s.channels, s.outs, s.kernel, &packed_bytes));
   void *packed = memory(packed_bytes), *scratch;
@@ -423,9 +427,15 @@ static void check_winograd(plane s, bool is_signed, bool extreme, const rush_int
   float *factors = malloc((n + 8) * sizeof *factors), *bias = malloc((n + 8) * sizeof *bias);
   uint8_t *x = malloc(of_x), *y = malloc(s.images * outputs * n + 1);
   const int32_t least = is_signed ? -128 : 0;
-  const rush_int8_requantization to = {offsets,         factors, bias,      0.7f,
-                                       least + 100,     least,   is_signed, true,
-                                       RUSH_INT8_PLAIN, NULL,    0,         0};
+  const rush_int8_requantization to = {.offsets = offsets,
+                                       .factors = factors,
+                                       .bias = bias,
+                                       .inverse = 0.7f,
+                                       .zero_point = least + 100,
+                                       .least = least,
+                                       .is_signed = is_signed,
+                                       .rounds_first = true,
+                                       .activation = RUSH_INT8_PLAIN};
   const int sign = noise() < 0 ? -128 : 127;
   for (size_t i = 0; i < n * each; i++) w[i] = (int8_t)(extreme ? sign : integer(-128, 127));
   for (size_t i = 0; i < of_x; i++)

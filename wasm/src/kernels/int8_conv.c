@@ -473,9 +473,63 @@ bool rush_int8_conv_scratch(struct rush_ctx *ctx, const rush_int8_conv *v, size_
   return plan(ctx, v, &j, bytes);
 }
 
-void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scratch) {
+/* Lays the parts of scratch out, fills the pixel of zeros, and copies x if the machine wants it
+ * otherwise. Returns false if the host has stopped it. */
+static bool lay_out(struct rush_ctx *ctx, job *j, uint8_t *at, size_t bytes) {
+  const rush_int8_conv *v = j->v;
+  RUSH_MARK_INITIALIZED(at, bytes); /* rows end in bytes whose weights are 0 */
+  /* Depthwise kernels flip what they read. */
+  memset(at, j->f.wide ? 0 : (uint8_t)(j->f.depthwise ? v->zero : j->f.zero), j->none_bytes);
+  j->none = at;
+  at += j->none_bytes;
+  j->pointers = (const uint8_t **)(void *)at;
+  at += j->pointer_bytes;
+  j->sums = (int32_t *)(void *)at;
+  at += j->sum_bytes;
+  j->rows = at;
+  at += j->all_rows;
+  j->x = v->x;
+  if (!j->f.copies) return true;
+  j->x = j->copy = at;
+  memset(at + j->f.images * j->f.item, 0, SLACK);
+  return !rush_parallel(ctx, v->images * v->pixels, v->groups * v->channels / 16 + 1, copy_pixels,
+                        j);
+}
+
+/* Strategy 1: depthwise with a 3x3 kernel, whole rows of outputs at a time. */
+static void run_strips(struct rush_ctx *ctx, job *j) {
+  const rush_int8_conv *v = j->v;
+  const size_t rows = v->images * v->window.out[0];
+  rush_parallel(ctx, rows, (uint64_t)(v->window.out[1] + 2) * v->groups + 8, convolve_strips, j);
+}
+
+/* Strategy 2: any other depthwise convolution, one output pixel at a time. */
+static void run_depthwise(struct rush_ctx *ctx, job *j) {
+  rush_parallel(ctx, j->m, (uint64_t)j->v->groups * j->taps / 16 + 8, convolve_depth, j);
+}
+
+/* Strategy 3: a matrix product, by tiles of outputs and blocks of channels. */
+static void run_tiles(struct rush_ctx *ctx, job *j) {
   enum { CACHE = 128 * 1024, HEIGHT = 48, ITEM = 1 << 22 };
-  uint8_t *at = scratch;
+  const rush_int8_conv *v = j->v;
+  if (!column_of(v->channels, j->taps, &j->k) || !of_block(v, j->taps, &j->block_bytes)) return;
+  const size_t blocks = round_up(v->outs, NR) / NR;
+  j->group_bytes = blocks * j->block_bytes;
+  j->zeros = has_zeros(v, j->block_bytes);
+  /* The outputs are divided as evenly as possible into pieces of whole tiles. */
+  j->down = (j->m - 1) / HEIGHT + 1;
+  j->height = (j->m - 1) / j->down + 1;
+  j->height = round_up(j->height, j->f.kernel.conv_mr);
+  j->down = (j->m - 1) / j->height + 1;
+  const size_t most = (j->down > 1 ? CACHE : ITEM / j->height) / j->block_bytes;
+  const size_t wide = rush_int8_blocks(ctx, most, blocks, j->down);
+  j->width = wide * NR;
+  j->across = (blocks - 1) / wide + 1;
+  rush_parallel(ctx, v->groups * j->down * j->across,
+                (uint64_t)j->height * j->width * (j->k + 8) / 32 + 1, convolve, j);
+}
+
+void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scratch) {
   size_t bytes;
   job j;
   if (!plan(ctx, v, &j, &bytes) || j.m == 0) return;
@@ -483,47 +537,11 @@ void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scr
     rush_int8_winograd(ctx, v, j.block_bytes, &j.f.kernel, scratch);
     return;
   }
-  RUSH_MARK_INITIALIZED(scratch, bytes); /* rows end in bytes whose weights are 0 */
-  /* Depthwise kernels flip what they read. */
-  memset(at, j.f.wide ? 0 : (uint8_t)(j.f.depthwise ? v->zero : j.f.zero), j.none_bytes);
-  j.none = at;
-  at += j.none_bytes;
-  j.pointers = (const uint8_t **)(void *)at;
-  at += j.pointer_bytes;
-  j.sums = (int32_t *)(void *)at;
-  at += j.sum_bytes;
-  j.rows = at;
-  at += j.all_rows;
-  j.x = v->x;
-  if (j.f.copies) {
-    j.x = j.copy = at;
-    memset(at + j.f.images * j.f.item, 0, SLACK);
-    if (rush_parallel(ctx, v->images * v->pixels, v->groups * v->channels / 16 + 1, copy_pixels,
-                      &j))
-      return;
-  }
-  if (j.strips) {
-    const size_t rows = v->images * v->window.out[0];
-    rush_parallel(ctx, rows, (uint64_t)(v->window.out[1] + 2) * v->groups + 8, convolve_strips, &j);
-    return;
-  }
-  if (j.f.depthwise) {
-    rush_parallel(ctx, j.m, (uint64_t)v->groups * j.taps / 16 + 8, convolve_depth, &j);
-    return;
-  }
-  if (!column_of(v->channels, j.taps, &j.k) || !of_block(v, j.taps, &j.block_bytes)) return;
-  const size_t blocks = round_up(v->outs, NR) / NR;
-  j.group_bytes = blocks * j.block_bytes;
-  j.zeros = has_zeros(v, j.block_bytes);
-  /* As even pieces of outputs as there can be, of whole tiles. */
-  j.down = (j.m - 1) / HEIGHT + 1;
-  j.height = (j.m - 1) / j.down + 1;
-  j.height = round_up(j.height, j.f.kernel.conv_mr);
-  j.down = (j.m - 1) / j.height + 1;
-  const size_t most = (j.down > 1 ? CACHE : ITEM / j.height) / j.block_bytes;
-  const size_t wide = rush_int8_blocks(ctx, most, blocks, j.down);
-  j.width = wide * NR;
-  j.across = (blocks - 1) / wide + 1;
-  rush_parallel(ctx, v->groups * j.down * j.across,
-                (uint64_t)j.height * j.width * (j.k + 8) / 32 + 1, convolve, &j);
+  if (!lay_out(ctx, &j, scratch, bytes)) return;
+  if (j.strips)
+    run_strips(ctx, &j);
+  else if (j.f.depthwise)
+    run_depthwise(ctx, &j);
+  else
+    run_tiles(ctx, &j);
 }
