@@ -1,4 +1,4 @@
-"""What PyTorch's operator table (OpInfo) says of an operator, as programs to export and vectors to replay."""
+"""Makes programs to export and vectors to replay from PyTorch's operator table (OpInfo)."""
 
 import copy
 import random
@@ -13,14 +13,14 @@ import torch  # noqa: E402
 from torch.testing._internal import common_methods_invocations as table  # noqa: E402
 from torch.utils import _pytree as pytree  # noqa: E402
 
-# What is not a matter of running a model: {why: the entries whose names begin so, or end in "*..."}.
+# Entries that are out of scope for running a model: {why: prefixes of names, or suffixes after "*"}.
 OUT_OF_SCOPE = {"gradients": ("*_backward", "*_backward_data"), "sparse layouts": ("sparse.", "to_sparse"), "complex32": ("chalf",)}
-OTHER_DTYPES = {"complex32", "uint16", "uint32", "uint64"}  # PyTorch has them in few operators
-# Their samples are parts of larger storages, and what lies beside them counts: the program makes them of those.
+OTHER_DTYPES = {"complex32", "uint16", "uint32", "uint64"}  # few operators of PyTorch support them
+# Samples of these entries are views of larger storages, and the bytes around them matter. The program takes the storages.
 OF_STORAGES = {"as_strided.partial_views"}
-# The same of strided samples alone.
+# Entries with such samples only if these are strided.
 STRIDED_OF_STORAGES = {"as_strided_scatter"}
-# Their values are nobody's: shapes and dtypes are compared.
+# Entries with uninitialized results. Only shapes and dtypes are compared.
 UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
 
 
@@ -30,7 +30,7 @@ def of_svd(u, s, vh):
 
 
 def of_eigenvalues(values):
-    """What does not depend on their order."""
+    """Sorts the eigenvalues, so that their order does not matter."""
     return tuple(torch.sort(part, -1)[0] for part in (values.real, values.imag, values.abs()))
 
 
@@ -38,15 +38,15 @@ def of_eig(values, v):
     return *of_eigenvalues(values), torch.linalg.solve(v, v * values.unsqueeze(-2), left=False), v.abs().square().sum(-2)
 
 
-# The signs of whose vectors, or whose order, are free: what the factors make is compared.
+# Factorizations in which signs or order are arbitrary. The product of the factors is compared.
 FREE = {"linalg.eig": of_eig, "linalg.eigvals": of_eigenvalues, "linalg.svd": of_svd, "svd": lambda u, s, v: of_svd(u, s, v.mH),
         "linalg.eigh": lambda values, v: (values, (v * values.unsqueeze(-2)) @ v.mH, v.mH @ v)}
-SEED = 1  # RUSH_TEST_SEED: each replay's
-# The table seeds random operators in their Python, which a trace does not show.
+SEED = 1  # the seed of each replay (RUSH_TEST_SEED)
+# The table seeds random operators in Python, which a trace does not record.
 table.wrapper_set_seed = lambda op, *args, **kwargs: op(*args, **kwargs)
 
 
-# Debian's PyTorch takes dot products of complex numbers from a BLAS that leaves them 0.
+# Debian's PyTorch uses a BLAS whose complex dot products are always 0.
 if torch.dot(torch.ones(1, dtype=torch.complex64), torch.ones(1, dtype=torch.complex64)) == 0:
     dots = torch.library.Library("aten", "IMPL")
     dots.impl("dot", lambda x, y: torch.mv(x.unsqueeze(0), y).squeeze(0), "CPU")
@@ -65,7 +65,7 @@ def why_out(name):
 
 
 def entries():
-    """{name: OpInfo} of what PyTorch has on the CPU and is in scope."""
+    """Returns {name: OpInfo} for the entries that run on the CPU and are in scope."""
     return {name_of(op): op for op in table.op_db if op.supported_dtypes("cpu") and not why_out(name_of(op))}
 
 
@@ -74,19 +74,19 @@ def dtypes_of(op):
 
 
 class Case:
-    """A function of tensors, arguments for it, and PyTorch's answer."""
+    """A function of tensors, its arguments, and PyTorch's answer."""
 
     def __init__(self, what, function, args, shared=None, script=None):
         self.what, self.function, self.args = what, function, args
-        self.shared = shared  # the case whose program serves, too, where it can
-        self.script = script  # in place of a trace
+        self.shared = shared  # the case whose program this one shares, if possible
+        self.script = script  # replaces a trace
         self.only_shapes = False
         self.expected = answer(function, args)
         if any(str(t.dtype)[6:] in OTHER_DTYPES for t in tensors_of(self.expected)):
             raise TypeError("its result is of a dtype that is out of scope")
 
     def shapes_only(self):
-        """The same where values are not to be compared."""
+        """Returns the case with zeros as results, so that only shapes and dtypes are compared."""
         function = self.function
 
         def only(*args):
@@ -97,7 +97,7 @@ class Case:
         return case
 
     def made(self, make):
-        """The same with what `make` makes of the results."""
+        """Returns the case with `make` applied to the results."""
         function = self.function
         return Case(self.what, lambda *args: make(*(r if isinstance(r := function(*args), tuple) else (r,))), self.args, self.shared)
 
@@ -121,7 +121,7 @@ def answer(function, args, seed=SEED):
 
 
 def flat(result):
-    """What a trace can return: a tensor, or a tuple of them."""
+    """Flattens a result to a form that a trace can return: a tensor, or a tuple of tensors."""
     if isinstance(result, torch.Tensor):
         return result
     leaves = tensors_of(result)
@@ -131,7 +131,7 @@ def flat(result):
 
 
 def call_of(function, leaves, spec, at, first=0, out=0):
-    """A function of the sample's tensors; `out`: how many tensors before them are for out=."""
+    """Returns a function of the sample's tensors. The first `out` arguments are the tensors for out=."""
 
     def call(*args):
         values = list(leaves)
@@ -146,7 +146,7 @@ def call_of(function, leaves, spec, at, first=0, out=0):
 
 
 def need_same(case, plain):
-    """The case, where PyTorch gives the answer of `plain`, but for rounding: there are out= that it does not write."""
+    """Returns the case if PyTorch gives the answer of `plain`, except for rounding. PyTorch does not write to every out=."""
     for a, b in zip(tensors_of(case.expected), tensors_of(plain.expected)):
         if not (torch.allclose(a, b, 1e-2, equal_nan=True) if a.is_floating_point() or a.is_complex() else torch.equal(a, b)):
             raise ValueError("PyTorch gives another answer with out=")
@@ -154,7 +154,7 @@ def need_same(case, plain):
 
 
 def of_storages(function, tensors):
-    """The same of the storages in which they lie."""
+    """Returns `function` as a function of the storages of its tensors."""
     lie = [(t.size(), t.stride(), t.storage_offset()) for t in tensors]
 
     def call(*storages):
@@ -173,7 +173,7 @@ def is_torchs(op):
 
 
 def must_be_scripted(op, sample, at):
-    """A trace shows no numbers: neither those that are all of the arguments, nor those that are the result."""
+    """Returns whether a trace cannot show the call, because all arguments or all results are numbers."""
     if not is_torchs(op):
         return False
     if not at:
@@ -181,7 +181,7 @@ def must_be_scripted(op, sample, at):
     try:
         with torch.no_grad():
             result = op.op(*copy.deepcopy((sample.input, *sample.args)), **copy.deepcopy(sample.kwargs))
-    except Exception:  # then PyTorch's words come with the case
+    except Exception:  # PyTorch's message is then part of the case
         return False
     return not tensors_of(result)
 
@@ -191,7 +191,7 @@ LITERALS = {torch.strided: "torch.strided", torch.preserve_format: "torch.preser
 
 
 def script_case(what, op, sample):
-    """A call of torch's as TorchScript, whose arguments are the numbers, too."""
+    """Makes a TorchScript call of a torch function. Numbers are arguments, too."""
     names, args = [], []
 
     def text(value):
@@ -223,7 +223,7 @@ def script_case(what, op, sample):
 
 
 def cases_of(op, dtype):
-    """Cases, and {why: how many samples PyTorch cannot do}."""
+    """Returns the cases, and {why: the number of samples that PyTorch refuses}."""
     torch.manual_seed(zlib.crc32(name_of(op).encode()))
     random.seed(1)
     found, refused = [], {}
@@ -232,7 +232,7 @@ def cases_of(op, dtype):
         try:
             found.append(make())
             return found[-1]
-        except Exception as error:  # what PyTorch raises is of many types
+        except Exception as error:  # PyTorch raises many types
             words = str(error).strip().splitlines() or [type(error).__name__]
             refused[words[0][:100]] = refused.get(words[0][:100], 0) + 1
             return None

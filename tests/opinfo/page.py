@@ -1,4 +1,4 @@
-"""Writes OPERATORS.md: for each operator its implementation, and how much of PyTorch's own test table it passes."""
+"""Writes OPERATORS.md, which lists the implementation of each operator and its share of passed samples in PyTorch's table."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ An entry is *complete* in a dtype if all of its cases pass. *Made as* says wheth
 of other operators.
 """
 
-# The reason for each open entry. In all of them, Rushlight's answer is the one nearer to float64.
+# The reason for each open entry. In all of them, Rushlight's answer is closer to float64 than PyTorch's.
 LEFT = {
     "grid_sampler_2d": "PyTorch computes coordinates in halves and reads other pixels",
     "matrix_exp": "PyTorch gives NaN for halves, although the answer is finite",
@@ -27,7 +27,7 @@ LEFT["nn.functional.grid_sample"] = LEFT["grid_sampler_2d"]
 
 
 def kernels():
-    """{schema name: file of its function} of the runtime's table."""
+    """Reads {schema name: file of its function} from the runtime's table."""
     found = {}
     for table in sorted((TOP / "wasm/src/ops").glob("*/*.def")):
         file = None
@@ -39,13 +39,13 @@ def kernels():
 
 
 def programs():
-    """{name: file} of the operators that are programs."""
+    """Returns {name: file} for the operators that the exporter decomposes."""
     folder = TOP / "exporter/src/front/operators"
     return {name: file.name for file in sorted(folder.glob("*.py")) for name in re.findall(r"^def (\w+)\(", file.read_text(), re.M)}
 
 
 def made_of(overload, c, py):
-    """(kind, file) of an operator of PyTorch's graph."""
+    """Returns (kind, file) for an operator of PyTorch's graph."""
     name, _, variant = overload.partition("::")[2].partition(".")
     out = variant.removesuffix("_out") if variant.endswith("_out") else "" if variant == "out" else variant
     for base in (name, name.removesuffix("_")):
@@ -62,7 +62,7 @@ def made_of(overload, c, py):
 
 
 def own(entry, overloads):
-    """Those of an entry's graphs that are the entry, and not what its Python wraps around it."""
+    """Returns the operators in an entry's graphs that belong to the entry itself, without those of its Python wrapper."""
     word = entry.split(".")[2 if entry.startswith("nn.functional.") else 0].strip("_") if "." in entry else entry.strip("_")
     same = [o for o in overloads if word and word in o]
     return (same or overloads)[:6]
@@ -85,7 +85,7 @@ def why(results):
             words = words.removeprefix("test vector 0: ")
             missing = re.search(r"(?:aten|prim)::[\w.]+", words) if "the runtime lacks" in words else None
             text = f"lacks `{missing.group()}`" if missing else words
-            if "expected nan" in text:  # PyTorch's distance is that of its finite elements
+            if "expected nan" in text:  # PyTorch's distance counts finite elements only
                 text = re.sub(r"PyTorch is off by [^,]*, this by", "this is off by", text)
             text = re.sub(r"(?<![\w.])/\S*/", "", text).replace("|", "\\|").replace("\n", " ")
             return f"{r['dtype']}, {what}: {text[:160]}"

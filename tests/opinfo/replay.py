@@ -1,4 +1,4 @@
-"""The cases of one entry and dtype: exported, many to a file, and replayed natively."""
+"""Exports the cases of one entry and dtype, many in one file, and replays them natively."""
 
 import copy
 import sys
@@ -13,7 +13,7 @@ import rushlight  # noqa: E402
 from generate import TOLERANCES, dtypes_in  # noqa: E402
 
 AT_ONCE = 200  # vectors in a file
-GIVE_UP = 30  # so many failures in a row: the rest is not tried, and has failed
+GIVE_UP = 30  # consecutive failures after which the remaining cases count as failed
 
 
 def tolerance(case):
@@ -34,7 +34,7 @@ def seeded_trace(trace):
 
 
 def traced_right(program, case):
-    """Whether PyTorch's own trace gives what PyTorch does: it may leave out what is written into, or keep a size."""
+    """Returns whether PyTorch's trace gives PyTorch's answer. A trace may omit a write, or make a size constant."""
     with torch.no_grad():
         torch.manual_seed(cases.SEED)
         result = cases.flat(program(*copy.deepcopy(case.args)))
@@ -43,15 +43,15 @@ def traced_right(program, case):
 
 
 class Programs:
-    """A ScriptModule with a method for each program. Cases of one graph share one: they differ by sizes and values."""
+    """A ScriptModule with a method for each program. Cases with the same graph share a method, with other sizes and values."""
 
     def __init__(self):
         self.module = torch.jit.trace(torch.nn.Identity(), torch.zeros(1))
         self.by_graph, self.count = {}, 0
 
     def method_of(self, case):
-        """Its name. Raises what PyTorch does where it cannot trace."""
-        how = (case.function, copy.deepcopy(case.args), lambda _: "", False, False)  # neither strict nor without in-place operators
+        """Returns the name of the case's method. Raises PyTorch's error if it cannot trace the case."""
+        how = (case.function, copy.deepcopy(case.args), lambda _: "", False, False)  # not strict, and in-place operators are kept
         names = [f"a{i}" for i in range(len(case.args))]
         graph, _ = seeded_trace(lambda: torch._C._create_graph_by_tracing(*how, None, names))
         torch._C._jit_pass_erase_shape_information(graph)
@@ -69,14 +69,14 @@ class Programs:
 
 
 def overloads_of(graph):
-    """The operators that PyTorch's graph calls."""
+    """Returns the operators that PyTorch's graph calls."""
     for node in graph.nodes():
         if node.kind().startswith("aten::"):
             yield node.schema().split("(")[0]
 
 
 class Replay:
-    """What came of the cases."""
+    """The outcomes of the cases."""
 
     def __init__(self, folder, stem):
         self.folder, self.stem, self.files = folder, stem, 0
@@ -85,7 +85,7 @@ class Replay:
         self.overloads, self.ops = {}, {}
 
     def of(self, found, refused, alone):
-        """`alone`: names of the cases to try by themselves; None: all of them, together where that goes."""
+        """Replays cases. `alone` names cases that get their own file. None stands for all cases, which share files if possible."""
         self.refused = refused
         if alone is not None:
             self.each([case for case in found if case.what in alone])
@@ -106,7 +106,7 @@ class Replay:
         for chunk in chunks(groups):
             try:
                 alone += self.replay(programs.module, chunk)
-            except Exception:  # one of the programs: each by itself
+            except Exception:  # one of the programs failed, so each gets its own file
                 alone += self.one_by_one(programs.module, chunk)
         self.each(alone)
 
@@ -135,13 +135,14 @@ class Replay:
         return alone
 
     def replay(self, module, chunk):
-        """Those that do not agree. Raises where the programs cannot be exported, or the file is refused."""
+        """Returns the cases that differ. Raises if the programs cannot be exported, or the file is refused."""
         members = [(case, method) for method, group in chunk.items() for case in group]
         path = self.export(module, [(case.args, case.expected, *tolerance(case), method) for case, method in members], tuple(chunk))
         return [case for case, why in self.run(path, [case for case, _ in members]) if why]
 
     def by_itself(self, case):
-        """Why it fails, or None: traced from its own arguments, with float64 to say which answers are as right as PyTorch's."""
+        """Returns why the case fails, or None. It is traced from its own arguments, and float64 decides which answers are as
+    accurate as PyTorch's."""
         try:
             program = case.script or seeded_trace(lambda: torch.jit.trace(case.function, copy.deepcopy(case.args), check_trace=False, strict=False))
             self.overloads.update(dict.fromkeys(overloads_of(program.graph)))
@@ -164,7 +165,7 @@ class Replay:
         return path
 
     def run(self, path, group):
-        """[(case, why it fails, or None)]"""
+        """Returns [(case, why it fails, or None)]."""
         session, out = rushlight.load(str(path))._session, []
         for i, case in enumerate(group):
             why = None
@@ -183,7 +184,7 @@ def groups_of(groups, case):
 
 
 def chunks(groups):
-    """Parts of {method: cases} with not many more than AT_ONCE cases."""
+    """Splits {method: cases} into parts with about AT_ONCE cases."""
     part = {}
     for method, members in groups.items():
         part[method] = members
@@ -195,7 +196,7 @@ def chunks(groups):
 
 
 def run_entry(name, dtype, folder, alone=None):
-    """The result of an entry and dtype as plain data; of the cases named in `alone`."""
+    """Returns the result of an entry and dtype as plain data, for all cases or those named in `alone`."""
     op = cases.entries()[name]
     found, refused = cases.cases_of(op, dtype)
     replay = Replay(folder, f"{name}-{dtype}".replace("/", "_"))

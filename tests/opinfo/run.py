@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every operator of PyTorch's own test table (OpInfo): exported, replayed natively and in Node, compared.
+"""Exports every operator of PyTorch's own test table (OpInfo), replays it natively and in Node, and compares the answers.
 
     run.py                  runs all entries and dtypes without a result (build/opinfo), and writes OPERATORS.md
     run.py -k fft -k conv   runs entries whose names contain one of these words again
@@ -71,7 +71,7 @@ def read(job):
 
 
 def begin(job, key, alone=None):
-    """A process that leaves the job's result; of the cases named in `alone` it adds what comes of each by itself."""
+    """Starts a process that writes the job's result. It also runs each case named in `alone` by itself and adds the outcome."""
     before = read(job) if alone else {"passed": 0, "failed": 0, "refused": {}, "overloads": [], "ops": [], "whys": []}
     remove_files(job)
 
@@ -91,7 +91,7 @@ def begin(job, key, alone=None):
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (WORK, WORK))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what entries print
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the output of entries
         os.dup2(1, 2)
         warnings.simplefilter("ignore")
         leave(replay.run_entry(*job, FILES, alone))
@@ -107,8 +107,8 @@ def begin_node(jobs):
 
 
 def take_node(jobs):
-    """Counts what failed in Node alone, where it was tried by itself, and gives {job: names of cases that are to be}. A file that
-    Node did not come to (it crashed) has failed."""
+    """Counts the cases that failed only in Node and ran by themselves. Returns {job: names of cases that must run so}. A file
+    that Node did not reach because it crashed has failed."""
     said = dict(json.loads(line) for line in (OUT / "node.out").read_text().splitlines() if line.startswith('["'))
     again = {}
     for job in jobs:
@@ -132,7 +132,7 @@ def take_node(jobs):
 
 
 def run(jobs, key):
-    """Runs them all, two processes at a time."""
+    """Runs all jobs, two processes at a time."""
     waiting, running, done, in_node = [(job, None) for job in jobs], {}, [], None
     start, said = time.time(), 0
     while waiting or running or done:

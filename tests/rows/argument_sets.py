@@ -1,4 +1,4 @@
-"""Argument sets that PyTorch takes, with its answers."""
+"""Argument sets that PyTorch accepts, with its answers."""
 
 import contextlib
 import copy
@@ -19,15 +19,15 @@ from draw import Draw  # noqa: E402
 
 SETS = 6
 ATTEMPTS = 400
-ONE_VALUE = {"Optional[Generator]": None, "Device": torch.device("cpu")}  # nothing else can be given
-MOST_RESULTS = 4096  # elements; more says nothing more
+ONE_VALUE = {"Optional[Generator]": None, "Device": torch.device("cpu")}  # the only possible values
+MOST_RESULTS = 4096  # elements; larger results would show nothing new
 
 
 class Program:
-    """One operator, as a function of all its arguments."""
+    """A program that calls one operator with all its arguments."""
 
-    options = {}  # of its export
-    more_vectors = 0  # that the export adds
+    options = {}  # options of its export
+    more_vectors = 0  # vectors that the export adds
 
     def __init__(self, name, seed):
         self.name, self.schema, self.seed = name, one_operator.schema_of(name), seed
@@ -46,14 +46,14 @@ class Program:
         return [a for a in self.schema.arguments if a.name not in self.constants]
 
     def draw(self, attempt):
-        """Arguments; None where limits.py leaves them out."""
+        """Draws arguments. Returns None if limits.py leaves them out."""
         d = Draw(self.name, self.seed, attempt, self.variables)
         values = d.arguments(self.schema, structured.given(self.name, d, self.schema))
         values = {a.name: values[a.name] for a in self.inputs()}
         return None if limits.left_out(self.name, values) else tuple(values.values())
 
     def answer(self, args):
-        torch.manual_seed(1)  # RUSH_TEST_SEED: so is every replay's
+        torch.manual_seed(1)  # the seed of every replay (RUSH_TEST_SEED)
         with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return self.run(copy.deepcopy(args))
@@ -64,7 +64,7 @@ class Program:
 
 
 def show(args):
-    """On a line, as it would be written; large tensors by their sizes."""
+    """Formats a value as source on one line. A large tensor is shown by its sizes."""
     return "(" + ", ".join(" ".join(repr(v).split()) if sum(t.numel() for t in tensors_in(v)) <= 40 else
                            f"{type(v).__name__} of {[(str(t.dtype)[6:], *t.shape) for t in tensors_in(v)]}" for v in args) + ")"
 
@@ -83,7 +83,8 @@ def tensors_in(value):
 
 
 def sets_of(program, say, skip=()):
-    """[(attempt, args, expected)]. `say(attempt)` comes before each, so that one that ends the process is known; those in `skip` are."""
+    """Returns [(attempt, args, expected)]. It calls `say(attempt)` first, which identifies an attempt that kills the process.
+    The caller passes such attempts in `skip`."""
     found = []
     for attempt in range(ATTEMPTS):
         if attempt in skip:
@@ -94,7 +95,7 @@ def sets_of(program, say, skip=()):
         say(attempt)
         try:
             expected = program.answer(args)
-        except Exception:  # what PyTorch raises is of many types
+        except Exception:  # PyTorch raises many types
             continue
         results = tensors_in(expected)
         if sum(t.numel() for t in results) <= MOST_RESULTS and all(t.dtype not in limits.OTHER_DTYPES for t in results):

@@ -1,7 +1,7 @@
-"""Arguments for an operator, drawn from its schema: by type, and by PyTorch's names (dim, size, index, keepdim).
+"""Draws arguments for an operator from its schema: by type, and by PyTorch's names (dim, size, index, keepdim).
 
-What PyTorch does not take is drawn again (argument_sets.py), so that a guess here may be wrong now and then. Operators whose
-arguments depend on each other more than that have a function in structured.py.
+If PyTorch refuses the arguments, they are drawn again (argument_sets.py), so a guess here may sometimes be wrong.
+Operators whose arguments depend more on each other have a function in structured.py.
 """
 
 import math
@@ -27,7 +27,7 @@ AXES = ("dim", "dim0", "dim1", "dim2", "axis", "axis0", "axis1", "source", "dest
 
 
 class Draw:
-    """One set of arguments, the same for the same name, seed and attempt."""
+    """Draws one set of arguments, which is the same for the same name, seed and attempt."""
 
     def __init__(self, name, seed, attempt, variables=None):
         self.rng = random.Random(f"{name} {seed} {attempt}")
@@ -35,7 +35,7 @@ class Draw:
         self.variables = variables or {}
         self.dtype = self.pick(list(DTYPES), list(DTYPES.values()))
         self.shape = self.new_shape()
-        self.before = []  # what was drawn
+        self.before = []  # the drawn tensors
 
     def pick(self, values, weights=None):
         return self.rng.choices(list(values), weights)[0]
@@ -56,7 +56,7 @@ class Draw:
     # ---- Tensors
 
     def tensor(self, shape=None, dtype=None, lo=None, hi=None, special=True, layout=True):
-        """Of a shape and dtype; `lo`, `hi`: limits, integers' both included."""
+        """Draws a tensor of a shape and dtype from [lo, hi), or from [lo, hi] for integers."""
         shape = self.shape if shape is None else tuple(shape)
         dtype = dtype or self.dtype
         x = self.values(shape, dtype, lo, hi, special and lo is None)
@@ -90,7 +90,7 @@ class Draw:
         return x
 
     def laid_out(self, x):
-        """The same values, not always contiguous."""
+        """Returns the same values, in a random layout."""
         how = self.pick(("plain", "strided", "turned", "part", "last"), (5, 2, 2, 1, 1))
         if how == "strided" and x.dim():
             wide = torch.zeros(*x.shape[:-1], 2 * x.shape[-1] + 1, dtype=x.dtype)
@@ -105,7 +105,7 @@ class Draw:
         return x
 
     def related_shape(self):
-        """One that often broadcasts with the shape."""
+        """Draws a shape that often broadcasts with `shape`."""
         how = self.pick(("same", "ones", "fewer", "number", "other"), (10, 3, 2, 2, 1))
         if how == "ones":
             return tuple(1 if self.maybe() else n for n in self.shape)
@@ -153,7 +153,7 @@ class Draw:
         if name in ("idx", "index") and self.sequences():
             n = len(self.sequences()[0])
             return self.int(-n, max(0, n - 1))
-        if name == "i":  # of chr, bin
+        if name == "i":  # for chr and bin
             return self.pick((0, 1, 65, 97, 255, 1000, 0x65E5, self.int(0, 0x2FF)))
         return self.pick((self.int(-3, 5), self.int(0, 3), self.int(-100, 100)), (8, 8, 3))
 
@@ -182,7 +182,7 @@ class Draw:
         return [self.int(-2, 4) if self.maybe(0.2) else self.int(0, 3) for _ in range(self.pick((rank, self.int(0, 4)), (2, 3)))]
 
     def size(self):
-        """That of a view, of an expansion, or any."""
+        """Draws sizes for a view, for an expansion, or any sizes."""
         how = self.pick(("flat", "same", "parts", "wider", "new"))
         shape = list(self.shape)
         if how == "flat":
@@ -257,7 +257,7 @@ class Draw:
         return [self.value(type_, "item of " + name) for _ in range(self.int(0, 5))]
 
     def arguments(self, schema, given):
-        """{name: value}, with those that are `given`."""
+        """Draws {name: value}, and keeps the values in `given`."""
         out = {}
         for a in schema.arguments:
             if a.name in given:
@@ -271,6 +271,6 @@ class Draw:
 
 
 def default_of(argument):
-    """A number stands for a list of them, as long as the schema says."""
+    """Returns the default of an argument. A number that stands for a list is repeated to the length in the schema."""
     value = argument.default_value
     return [value] * (argument.N or 1) if argument.type.kind() == "ListType" and isinstance(value, int) else value

@@ -1,21 +1,21 @@
-"""What is not compared, and PyTorch's own reason: the one table of differences between Rushlight and PyTorch."""
+"""The table of differences between Rushlight and PyTorch: results that are not compared, and PyTorch's reason for each."""
 
 import math
 import re
 
 import torch
 
-#: Values that nobody sets: shapes and dtypes are compared.
+#: Operators with uninitialized results. Only shapes and dtypes are compared.
 UNSET = re.compile(r"aten::(new_)?empty|aten::resize_")
 
 
-#: Dtypes that PyTorch has in few operators, and Rushlight has not.
+#: Dtypes that few operators of PyTorch support, and Rushlight does not support.
 OTHER_DTYPES = {torch.complex32, torch.uint16, torch.uint32, torch.uint64}
 
-#: Arguments that are constants of the program: the exporter makes another program where they are not.
+#: Arguments that must be constants of the program. If they vary, the exporter makes another program.
 CONSTANTS = {"aten::scaled_dot_product_attention": {"dropout_p": 0.0, "enable_gqa": False}}
 
-#: Operators without an answer: rows of tests/conformance show the refusal.
+#: Operators that always raise. Rows of tests/conformance show the refusal.
 ALWAYS_REFUSES = {"prim::RaiseException"}
 
 
@@ -24,15 +24,15 @@ def is_unset(name):
 
 
 def variables_of(name):
-    """What the variables of a schema (t, tVal) may be."""
+    """Returns types for the variables of a schema (t, tVal)."""
     if name in ("aten::tensor", "aten::as_tensor.list"):
         return ("int", "float", "bool")
-    if name == "aten::hash.generic":  # a tensor's hash is where it lies
+    if name == "aten::hash.generic":  # a tensor's hash is its address
         return ("int", "float", "str", "Tuple[int, str]")
     return ("int", "float", "str", "Tensor", "List[int]", "Tuple[int, str]")
 
 
-#: (operators, what is left out, why): a function of the arguments by name says whether they are.
+#: (operators, which arguments are left out, why). A function of the arguments by name decides whether they are left out.
 LIMITS = []
 
 
@@ -98,7 +98,7 @@ def _(values):
     return values["memory_format"] == 1
 
 
-# ---- What PyTorch's own code reads wrongly -----------------------------------------------------------
+# ---- Faults in PyTorch's own code --------------------------------------------------------------------
 
 @limit(r"aten::native_group_norm", "PyTorch reads a strided input or weight as if it were contiguous; group_norm, which calls it, makes it so")
 def _(values):
@@ -167,7 +167,7 @@ def _(values):
     return values["width"] < 0
 
 
-# ---- What has no one answer --------------------------------------------------------------------------
+# ---- Ambiguous answers -------------------------------------------------------------------------------
 
 @limit(r"aten::(linalg_)?eig", "the order of eigenvalues is nobody's promise: rows_linalg_factors.py compares what they make")
 def _(values):
@@ -213,7 +213,7 @@ def _(values):
     return x.is_floating_point() and bool(torch.isinf(x).any())
 
 
-# ---- What Rushlight leaves out -----------------------------------------------------------------------
+# ---- Unsupported in Rushlight -----------------------------------------------------------------------
 
 @limit(r"(aten|prim)::\w+\.Scalar$|aten::(fmod|mathremainder|copysign|sub|mul|add|div|remainder|floordiv|pow\.Scalar_Scalar|log\.Scalar_Scalar|atan2\.Scalar_Scalar)$",
        "complex numbers that are no tensors have overloads of their own (aten::sinh.complex), which are refused by name")

@@ -1,10 +1,10 @@
-"""Rows whose operator no call of PyTorch's makes alone: the exporter's own, those of containers and objects, and what only an
-ExportedProgram has. Each runs in a program that has it, with other numbers.
+"""Programs for operators that no single call in PyTorch makes: operators of the exporter, of containers and objects, and of
+ExportedProgram. Each operator runs in a program that contains it, with drawn numbers.
 
 - ROWS: a conformance row, whose random inputs are drawn anew.
 - EXPORTED: an ExportedProgram.
-- QUANTIZED: export(quantize=...). PyTorch has no such answers: Node is compared with what the file gives natively, and
-  tests/exporter/test_fewer_bits.py compares that with PyTorch.
+- QUANTIZED: export(quantize=...). PyTorch has no reference answer, so Node is compared with the native answer, which
+  tests/exporter/test_fewer_bits.py compares with PyTorch.
 """
 
 import random
@@ -41,7 +41,7 @@ ROWS = {
     "aten::_make_per_tensor_quantized_tensor": "quantize_made_of_integers", "aten::_make_per_channel_quantized_tensor": "quantize_made_of_integers",
     "aten::q_per_channel_zero_points": "quantize_channels_quint8", "aten::q_per_channel_axis": "quantize_channels_quint8",
 }
-# Keys that are tensors are found as themselves: the program makes the dict.
+# Tensor keys are compared by identity, so the program itself makes the dict.
 ROWS |= dict.fromkeys((f"aten::{op}" for op in ("__getitem__.Dict_Tensor", "_set_item.Tensor", "len.Dict_Tensor", "__contains__.Tensor", "get.Tensor",
                                                 "get.default_Tensor", "keys.Tensor", "values.Tensor")), "dict_of_tensor_keys_f32")
 ROWS |= dict.fromkeys((f"aten::{op}" for op in ("setdefault.Tensor", "pop.Dict_Tensor", "pop.Dict_default_Tensor", "copy.Dict_Tensor", "dict.Dict_Tensor",
@@ -50,7 +50,7 @@ ROWS |= dict.fromkeys(("aten::popitem.Tensor", "aten::clear.Tensor"), "dict_of_t
 
 
 class OfRow(argument_sets.Program):
-    """The program of a conformance row."""
+    """The program of a conformance row, with drawn inputs."""
 
     def __init__(self, name, seed):
         generate.load_rows()
@@ -67,7 +67,7 @@ class OfRow(argument_sets.Program):
         return tuple(made.values())
 
 
-# ---- What only an ExportedProgram has ----------------------------------------------------------------
+# ---- Operators of ExportedProgram only ----------------------------------------------------------------
 
 class Sizes(nn.Module):
     def forward(self, x):
@@ -97,7 +97,7 @@ EXPORTED = {"aten::_assert_scalar": Checks, "aten::pow.int_to_int": Sizes, "aten
 
 
 class OfExported(argument_sets.Program):
-    more_vectors = 1  # the program's own example
+    more_vectors = 1  # the example of the program
 
     def __init__(self, name, seed):
         self.name, self.seed, module = name, seed, EXPORTED[name]()
@@ -112,10 +112,10 @@ class OfExported(argument_sets.Program):
         return self.eager(*args)
 
 
-# ---- What export(quantize=...) makes -----------------------------------------------------------------
+# ---- Operators of export(quantize=...)----------------------------------------------------------------
 
 class Convolutions(nn.Module):
-    """Of what "int8-static" has operators for, one of each."""
+    """One layer for each operator of "int8-static"."""
 
     def __init__(self):
         super().__init__()
@@ -164,5 +164,5 @@ KINDS = ((ROWS, OfRow), (EXPORTED, OfExported), (QUANTIZED, OfQuantized))
 
 
 def program(name, seed):
-    """None for an operator that PyTorch can be called for."""
+    """Returns a program, or None for an operator that a call in PyTorch makes."""
     return next((kind(name, seed) for table, kind in KINDS if name in table), None)

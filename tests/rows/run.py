@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every row of ops.def, with drawn arguments: PyTorch answers, and Rushlight is compared, natively and in Node.
+"""Runs every row of ops.def with drawn arguments, and compares Rushlight with PyTorch, natively and in Node.
 
     run.py                 runs all rows with seed 1
     run.py --seed 7        runs all rows with another seed
@@ -32,12 +32,12 @@ import torch  # noqa: E402
 from generate import TOLERANCES, dtypes_in, exporter_key  # noqa: E402
 
 JOBS = int(os.environ.get("RUSH_JOBS", 2))
-MOST_ENDS = 20  # argument sets of a row that may end PyTorch's process
-LIMIT = 60  # seconds after which a process that says nothing is ended
+MOST_ENDS = 20  # argument sets of a row that may crash PyTorch's process
+LIMIT = 60  # seconds without output after which a process is killed
 
 
 def names_of(rows):
-    """A program for each row, and one for its in-place form, where PyTorch has that."""
+    """Returns the operators: each row, and its in-place form if PyTorch has one."""
     names = [name for r in rows for name in (r.name, r.in_place) if name == r.name or name and one_operator.has_schema(name)]
     return [name for name in names if name not in limits.ALWAYS_REFUSES]
 
@@ -56,7 +56,7 @@ def tolerance(*values):
 def export(program, path, sets, verify=False):
     import rushlight
     tests = [(args, expected, *tolerance(args, expected)) for _, args, expected in sets]
-    if verify:  # with float64's answer in the file, by which all runtimes judge (wasm/include/rushlight/verdict.h)
+    if verify:  # the file has float64's answer, which all runtimes compare with (wasm/include/rushlight/verdict.h)
         tests = [(args, expected) for _, args, expected in sets]
     return rushlight.export(program.function, path=str(path), tests=tests, **{"verify": verify, "source": False, **program.options})
 
@@ -66,7 +66,8 @@ def reason(error):
 
 
 def differences(path, n):
-    """{number of the argument set: why} of the first n vectors, natively. An ExportedProgram's own example is behind them."""
+    """Returns {number of the argument set: why it differs} for the first n vectors, natively. The example of an ExportedProgram
+    comes after them."""
     import rushlight
     session, found = rushlight.load(str(path))._session, {}
     for i in range(n):
@@ -79,7 +80,7 @@ def differences(path, n):
 
 
 def as_near(program, path, one):
-    """Whether the answer is as near as PyTorch's to what the program gives in float64."""
+    """Returns whether the answer is as close to the program's float64 answer as PyTorch's is."""
     try:
         export(program, path, [one], verify=True)
         return True
@@ -90,7 +91,8 @@ def as_near(program, path, one):
 
 
 def make(name, seed, folder, say, skip, exact):
-    """What is to be known of the row's file. `exact`: it shall have float64's answers, as where it differs natively."""
+    """Makes the row's file and returns its manifest entry. With `exact` the file has float64's answers, which a row needs if
+    it differs natively."""
     program = made_of.program(name, seed) or argument_sets.Program(name, seed)
     sets = argument_sets.sets_of(program, say, skip)
     path = folder / file_of(name)
@@ -112,10 +114,10 @@ def make(name, seed, folder, say, skip, exact):
     return entry
 
 
-# ---- Making them all, apart ----------------------------------------------------------------------
+# ---- Making files in processes---------------------------------------------------------------------
 
 def work(names, seed, folder, exact, skips, pipe):
-    """In a process of its own: says what it begins and what came of it, a line of JSON each."""
+    """Makes files in its own process. It reports each start and each outcome as a line of JSON."""
     def say(*what):
         os.write(pipe, (json.dumps(what) + "\n").encode())
     warnings.simplefilter("ignore")
@@ -130,7 +132,7 @@ def work(names, seed, folder, exact, skips, pipe):
 
 
 class Makers:
-    """Processes that make files. One that PyTorch ends is begun again behind the argument set that did it."""
+    """Runs processes that make files. If PyTorch crashes one, it restarts after the argument set that crashed it."""
 
     def __init__(self, seed, folder, exact=False):
         self.seed, self.folder, self.exact = seed, folder, exact
@@ -157,7 +159,7 @@ class Makers:
         if left:
             name, at = state["at"] or (left[0], "its beginning")
             skips = self.skips.setdefault(name, set())
-            if isinstance(at, int) and len(skips) < MOST_ENDS:  # PyTorch's process ends: another set is drawn
+            if isinstance(at, int) and len(skips) < MOST_ENDS:  # PyTorch's process crashed, so another set is drawn
                 skips.add(at)
             else:
                 self.entries[name] = {"name": name, "file": file_of(name), "tests": 0, "differs": [f"the process ended at: {at}"]}
@@ -200,7 +202,7 @@ def key_now(seed):
 
 
 def make_all(names, seed, folder):
-    """The manifest's rows, those of `names` among them new where they must be."""
+    """Returns the rows of the manifest. Files in `names` are made if they are missing or out of date, or differ."""
     manifest, key = folder / "manifest.json", key_now(seed)
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
@@ -217,7 +219,7 @@ def make_all(names, seed, folder):
 
 
 def replay(entries, folder):
-    """{name: why}, in Node."""
+    """Returns {name: why it differs} for the rows that differ in Node."""
     chosen = folder / "chosen.json"
     chosen.write_text(json.dumps({"rows": [e for e in entries.values() if e["tests"] and not e["differs"]]}))
     ran = subprocess.run(["node", str(HERE / "node.mjs"), str(chosen)], capture_output=True, text=True, cwd=TOP)
@@ -242,7 +244,7 @@ def main():
     entries = make_all(chosen(options), options.seed, folder)
     made, in_node = time.time(), replay(entries, folder)
     again = [name for name, entry in entries.items() if entry["file"] in in_node]
-    if again:  # judged by float64's answers, too
+    if again:  # also compared with float64's answers
         entries |= Makers(options.seed, folder, exact=True).run(again)
         in_node = replay({name: entries[name] for name in again}, folder)
     bad = 0

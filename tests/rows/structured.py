@@ -1,5 +1,5 @@
-"""Arguments that depend on each other: a function of a Draw for each such operator, which gives {name: value}; the rest is
-drawn from the schema."""
+"""Draws arguments that depend on each other. Each such operator has a function of a Draw, which returns {name: value}. All
+other arguments are drawn from the schema."""
 
 import re
 
@@ -10,7 +10,7 @@ BY_NAME = {}
 
 
 def of(*names):
-    """Registers a function for operators (all names are aten's, but for those that say otherwise)."""
+    """Registers a function for operators. A name without a namespace belongs to aten."""
     def keep(function):
         for name in names:
             BY_NAME[name if "::" in name else f"aten::{name}"] = function
@@ -19,7 +19,7 @@ def of(*names):
 
 
 def of_dims(names, dims=(1, 2, 3), **options):
-    """The same for names with {n} in them, with the number of dimensions as second argument."""
+    """Registers a function for names with {n}. Its second argument is the number of dimensions."""
     def keep(function):
         for n in dims:
             for name in names:
@@ -372,7 +372,7 @@ BY_NAME["aten::index_fill.int_Scalar"] = lambda d: {**along_one(d), "value": d.n
 
 @of("index_copy")
 def index_copy(d):
-    out = along_one(d)  # places that are written once: which write is last is nobody's promise
+    out = along_one(d)  # each position is written once, because the order of writes is undefined
     n = out["self"].shape[out["dim"]]
     index = torch.randperm(n, generator=d.generator)[:out["index"].numel()]
     shape = list(out["source"].shape)
@@ -400,7 +400,7 @@ def index(d):
 def index_put(d):
     shape = some_shape(d)
     x, taken = d.tensor(layout=False), d.int(1, len(shape))
-    n = d.int(0, min(shape[:taken]))  # each place once
+    n = d.int(0, min(shape[:taken]))  # each position once
     indices = [torch.randperm(s, generator=d.generator)[:n] for s in shape[:taken]]
     return {"self": x, "indices": indices, "values": d.tensor(d.pick(([], [n, *shape[taken:]])))}
 
@@ -815,8 +815,8 @@ def deform(d):
 
 
 def given(name, d, schema):
-    """What a function here says of the schema's arguments."""
-    function = BY_NAME.get(name) or BY_NAME.get(re.sub(r"_(?=\.|$)", "", name))  # or of its in-place form
+    """Returns the arguments that a function of this file draws for the schema."""
+    function = BY_NAME.get(name) or BY_NAME.get(re.sub(r"_(?=\.|$)", "", name))  # or the name of its in-place form
     known = {a.name for a in schema.arguments}
     return {k: v for k, v in function(d).items() if k in known} if function else {}
 

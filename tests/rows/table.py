@@ -1,4 +1,4 @@
-"""The rows of wasm/src/ops/ops.def."""
+"""Reads the rows of wasm/src/ops/ops.def."""
 
 import dataclasses
 import re
@@ -14,7 +14,7 @@ class OpsRow:
     id: str
     name: str  # "aten::add.Tensor"
     schema: str
-    in_place: str  # the name of its in-place form, "aten::add_.Tensor"; "" where it has none
+    in_place: str  # the name of its in-place form, "aten::add_.Tensor", or ""
 
 
 def in_place_of(name):
@@ -23,7 +23,7 @@ def in_place_of(name):
 
 
 def rows():
-    """All of them, in their order."""
+    """Returns all rows in the order of the table."""
     found = []
     for family in re.findall(r'#include "ops/(\w+)/\w+\.def"', (OPS / "ops.def").read_text()):
         text = (OPS / family / f"{family}.def").read_text()

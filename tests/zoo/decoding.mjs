@@ -1,5 +1,5 @@
-// Runs a .rush file of build/ step by step in Node and in Chromium, in the page and in a worker: decoding.mjs FILE <
-// what decoding.py tells. Prints the largest difference in each; throws where a step differs.
+// Runs a .rush file of build/ step by step in Node and in Chromium, in the page and in a worker: decoding.mjs FILE. It
+// reads the steps of decoding.py from stdin, prints the largest difference in each, and throws if a step differs.
 
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';

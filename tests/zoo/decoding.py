@@ -1,7 +1,7 @@
-"""transformers' gpt2, llama and whisper with their caches, token by token: `./dev zoo --decoding`.
+"""Runs gpt2, llama and whisper of transformers with their caches, token by token: `./dev zoo --decoding`.
 
-DynamicCache goes in and comes out, of any length; StaticCache is state of the program. Both are exported as transformers does it
-(transformers.integrations.executorch). Each step is compared with the model's own, natively, in Node and in Chromium.
+Each call takes a DynamicCache of any length and returns it. A StaticCache is state of the program. Both are exported as in
+transformers.integrations.executorch. Each step is compared with the model's own, natively, in Node and in Chromium.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ WORDS, WIDTH, HEADS, LAYERS, ROOM, SOUND = 120, 64, 4, 2, 32, 20
 PROMPT, STEPS = 5, 8
 
 executorch.register_dynamic_cache_export_support()
-# As executorch.py does: masks without vmap, which torch.export does not take.
+# Masks are made without vmap, as in executorch.py, because torch.export does not support it.
 ALL_MASK_ATTENTION_FUNCTIONS.register("sdpa_without_vmap", executorch.sdpa_mask_without_vmap)
 ALL_ATTENTION_FUNCTIONS.register("sdpa_without_vmap", ALL_ATTENTION_FUNCTIONS["sdpa"])
 
@@ -36,9 +36,9 @@ ALL_ATTENTION_FUNCTIONS.register("sdpa_without_vmap", ALL_ATTENTION_FUNCTIONS["s
 class Case:
     program: object
     start: dict  # inputs of the first step
-    steps: list  # of each step the inputs that are new
+    steps: list  # the new inputs of each step
     want: list  # logits
-    goes_round: str = ""  # the output that is the next step's input
+    goes_round: str = ""  # the output that the next step takes as input
     output_names: tuple = ()
 
 
@@ -71,12 +71,12 @@ def tokens_of_steps():
 
 
 def each_length(dim):
-    """The dynamic shapes of a cache: keys, values."""
+    """Returns the dynamic shapes of a cache: keys, values."""
     return [[{2: dim}] * LAYERS] * 2
 
 
 def dynamic(make):
-    """A decoder as it is, after a prompt that the model itself has run."""
+    """Exports an unchanged decoder. The model itself has run the prompt."""
     model, steps = make().eval(), tokens_of_steps()
     model.config._attn_implementation = "sdpa_without_vmap"
     cache = model(torch.randint(WORDS, (1, PROMPT))).past_key_values
@@ -88,7 +88,7 @@ def dynamic(make):
 
 
 def static(make):
-    """A decoder with its cache inside: the prompt is a step of several tokens."""
+    """Exports a decoder with its cache as state. The prompt is a step of several tokens."""
     model = make().eval()
     model.generation_config = transformers.GenerationConfig(use_cache=True, cache_implementation="static",
                                                             cache_config={"batch_size": 1, "max_cache_len": ROOM})
@@ -101,7 +101,7 @@ def static(make):
 
 
 class WhisperStep(nn.Module):
-    """The decoder, with the caches of both attentions as arguments; that of the sound stays as it is."""
+    """The decoder with the caches of both attentions as arguments. The cross-attention cache never changes."""
 
     def __init__(self, model):
         super().__init__()
@@ -112,13 +112,13 @@ class WhisperStep(nn.Module):
 
     def step(self, input_ids, cache_position, sound, own):
         both = EncoderDecoderCache(own, sound)
-        hidden = torch.zeros(1, SOUND, WIDTH)  # nobody reads it: its keys and values are there
+        hidden = torch.zeros(1, SOUND, WIDTH)  # unused, because the cache has its keys and values
         out = self.model.model.decoder(input_ids, encoder_hidden_states=hidden, past_key_values=both, cache_position=cache_position, use_cache=True)
         return self.model.proj_out(out.last_hidden_state), out.past_key_values.self_attention_cache
 
 
 class WhisperInside(WhisperStep):
-    """The decoder with its own cache inside; that of the sound is an argument."""
+    """The decoder with its self-attention cache as state. The cross-attention cache is an argument."""
 
     def __init__(self, model):
         super().__init__(model)
@@ -133,14 +133,14 @@ class WhisperInside(WhisperStep):
 
 
 def whisper_listens():
-    """(a model that has heard a sound, what it says of a prompt)."""
+    """Returns (a model that has encoded a sound, its output for a prompt)."""
     model = whisper().eval()
     model.config._attn_implementation = "sdpa_without_vmap"
     return model, model(input_features=torch.randn(1, 16, 2 * SOUND), decoder_input_ids=torch.randint(WORDS, (1, PROMPT)), use_cache=True)
 
 
 def whisper_says(model, heard, steps, own, sound):
-    """Its own logits, step by step."""
+    """Returns the model's own logits, step by step."""
     both = EncoderDecoderCache(own, sound)
     return [model(encoder_outputs=(heard.encoder_last_hidden_state,), decoder_input_ids=step["input_ids"], past_key_values=both,
                   cache_position=step["cache_position"], use_cache=True).logits for step in steps]
@@ -173,7 +173,7 @@ CASES = {
 
 
 def parts(came):
-    """(logits, what goes round or None) of a result."""
+    """Splits a result into (logits, cache or None)."""
     if isinstance(came, dict):
         return came["logits"], came.get("past_key_values")
     return came if isinstance(came, tuple) else (came, None)
@@ -197,7 +197,7 @@ def plain(value):
 
 
 def in_javascript(case, path):
-    """The largest difference in Node, in a page and in a worker."""
+    """Returns the largest difference in Node, in a page and in a worker."""
     told = {"start": {name: plain(v) for name, v in case.start.items()}, "goesRound": case.goes_round, "answer": "logits",
             "steps": [{name: plain(v) for name, v in step.items()} for step in case.steps], "want": [plain(w) for w in case.want]}
     node = subprocess.run(["node", HERE / "decoding.mjs", path], input=json.dumps(told), stdout=subprocess.PIPE, text=True, check=True)
@@ -205,7 +205,7 @@ def in_javascript(case, path):
 
 
 def main(folder):
-    """Prints a line for each; raises where one differs."""
+    """Prints a line for each model. Raises if one differs."""
     for name, make in CASES.items():
         torch.manual_seed(0)
         with torch.no_grad():

@@ -1,4 +1,4 @@
-"""What a zoo says of a model, and how random weights become ones that an answer can be told from."""
+"""The description of a model in a zoo, and random weights whose answers are worth comparing."""
 
 import dataclasses
 import sys
@@ -13,15 +13,15 @@ from torch.utils import _pytree as pytree  # noqa: E402
 
 @dataclasses.dataclass
 class Entry:
-    """A model in evaluation mode, and what to call it with."""
+    """A model in evaluation mode, and the inputs for it."""
 
     model: torch.nn.Module
     inputs: object  # a tuple, or a dict by name
-    ways: tuple = ("traced", "torch.export", "scripted")  # in the order in which they are tried
-    prepare: object = None  # called with the entry when its norms are settled
+    ways: tuple = ("traced", "torch.export", "scripted")  # in the order of attempts
+    prepare: object = None  # called with the entry after its norms have statistics
 
     def arguments(self):
-        """(positional ones, {name: argument})."""
+        """Returns (positional arguments, {name: argument})."""
         return ((), self.inputs) if isinstance(self.inputs, dict) else (tuple(self.inputs), {})
 
     def answer(self, model=None):
@@ -35,8 +35,8 @@ def tensors_of(value):
 
 
 def settled(entry):
-    """The entry's model with weights as after training: parameters that are one number everywhere (heads, gates and scales
-    that begin at 0 or at 1e-6) have noise, and norms the statistics of what comes to them for these inputs."""
+    """Returns the entry's model with weights as after training. Constant parameters get noise: heads, gates and scales start
+    at 0 or at 1e-6. Norms get the statistics of these inputs."""
     model = entry.model.eval()
     with torch.no_grad():
         for p in model.parameters():
@@ -58,7 +58,7 @@ def _take_statistics(norm, args):
     if x.dim() < 2 or x.size(1) != norm.running_var.numel():
         return
     of_channels = x.transpose(0, 1).flatten(1)
-    few = of_channels.size(1) < 8  # no statistics: of all channels together
+    few = of_channels.size(1) < 8  # no running statistics, so those of all channels together
     norm.running_var.copy_(x.square().mean() if few else of_channels.var(1))
     norm.running_var.clamp_(min=1e-3)
     if getattr(norm, "running_mean", None) is not None:

@@ -1,4 +1,5 @@
-"""One model of a zoo: exported in the first way that goes, run natively, compared, timed. In a process of its own: run.py."""
+"""Exports one model of a zoo in the first way that works, runs it natively, compares and times it. run.py starts a process
+for each model."""
 
 import contextlib
 import copy
@@ -17,7 +18,7 @@ import rushlight  # noqa: E402
 from rushlight.front import inputs  # noqa: E402
 from torch.utils import _pytree as pytree  # noqa: E402
 
-TIMES, LONG = 20, 1.0  # runs that are timed, three at least; no more once they took so many seconds
+TIMES, LONG = 20, 1.0  # the number of timed runs, at least three, and the seconds after which no further run starts
 
 
 def reason(error):
@@ -26,22 +27,22 @@ def reason(error):
 
 
 class Refused(Exception):
-    """PyTorch itself cannot do it in this way."""
+    """PyTorch itself fails in this way of export."""
 
 
 def pytorchs(make):
-    """What PyTorch makes of the model. Raises Refused with its words."""
+    """Returns PyTorch's capture of the model. Raises Refused with PyTorch's message."""
     try:
         with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
             return make()
-    except Exception as error:  # what it raises is of many types
+    except Exception as error:  # PyTorch raises many types
         raise Refused(reason(error)) from error
 
 
 def export_traced(entry, path):
     try:
         return export(entry, entry.model, path)
-    except Exception:  # Rushlight's fault, unless PyTorch's own trace fails, or gives another answer
+    except Exception:  # the fault is Rushlight's, unless PyTorch's own trace fails or gives another answer
         args, named = entry.arguments()
         given = {"example_kwarg_inputs": named} if named else {"example_inputs": args}
         traced = pytorchs(lambda: torch.jit.trace(entry.model, **given, check_trace=False, strict=False))
@@ -65,7 +66,7 @@ WAYS = {"traced": export_traced, "torch.export": export_program, "scripted": exp
 
 
 def export(entry, model, path):
-    """(Report, what the file's one test vector, the example, says natively)."""
+    """Returns (Report, the native result of the example, which is the file's only test vector)."""
     args, _ = inputs.positional(model, entry.inputs)
     report = rushlight.export(model, entry.inputs, path, tests=[(args, None)], test_vectors=False, verify=False, source=False)
     replay, = rushlight.load(str(path)).verify()
@@ -73,7 +74,7 @@ def export(entry, model, path):
 
 
 def same(came, wanted):
-    """Raises where PyTorch's own trace gives something else than the model."""
+    """Raises if PyTorch's own trace and the model give different answers."""
     came, wanted = entries.tensors_of(came), entries.tensors_of(wanted)
     if [t.shape for t in came] != [t.shape for t in wanted]:
         raise ValueError("the trace gives other shapes than the model")
@@ -83,12 +84,12 @@ def same(came, wanted):
 
 
 def decided_by_rounding(entry):
-    """Whether PyTorch's own answer is another in float64: boxes that swap places, chosen tokens."""
+    """Returns whether PyTorch's own answer changes in float64, as with swapped boxes or other tokens."""
     before = entry.answer()
     doubled = lambda t: t.double() if isinstance(t, torch.Tensor) and t.is_floating_point() else t
     try:
         exact = dataclasses.replace(entry, model=copy.deepcopy(entry.model).double(), inputs=pytree.tree_map(doubled, entry.inputs)).answer()
-    except Exception:  # it cannot be had
+    except Exception:  # float64 is not supported
         return False
     try:
         same([t.float() for t in entries.tensors_of(exact)], [t.float() for t in entries.tensors_of(before)])
@@ -98,7 +99,7 @@ def decided_by_rounding(entry):
 
 
 def tells(answer):
-    """Raises where an answer is one number everywhere, or none: such a model is compared with nothing."""
+    """Raises if an answer is constant or empty, because the comparison would then show nothing."""
     if not any(t.numel() for t in entries.tensors_of(answer)):
         raise ValueError("with the zoo's weights the answer is empty")
     floats = [t.float() for t in entries.tensors_of(answer) if t.is_floating_point() and t.numel() > 1]
@@ -109,7 +110,7 @@ def tells(answer):
 
 
 def shortest(run):
-    """Milliseconds."""
+    """Returns the shortest time in milliseconds."""
     first, took = time.perf_counter(), []
     while len(took) < 3 or (len(took) < TIMES and time.perf_counter() - first < LONG):
         begin = time.perf_counter()
@@ -119,8 +120,8 @@ def shortest(run):
 
 
 def try_model(zoo, name, path):
-    """What came of it as plain data: state "passed", "failed" (Rushlight does not do what PyTorch can), "refused" (PyTorch
-    cannot, in no way) or "unmade" (the zoo's own fault: the model does not run)."""
+    """Returns the outcome as plain data. The state is "passed", "failed" (PyTorch can, and Rushlight cannot), "refused" (PyTorch
+    cannot, in any way) or "unmade" (the model does not run, which is the zoo's own fault)."""
     torch.manual_seed(zlib.crc32(name.encode()))
     try:
         entry = entries.settled(zoo.make(name))

@@ -1,4 +1,4 @@
-"""Writes MODELS.md: for each model the way of its export, its distance from PyTorch, its time and its memory."""
+"""Writes MODELS.md, which lists each model's way of export, difference from PyTorch, time and memory."""
 
 import re
 from pathlib import Path
@@ -32,7 +32,7 @@ STATES = ("passed", "failed", "refused", "unmade")
 
 
 def clean(words):
-    """As a cell of a table, without addresses, and paths of the machine."""
+    """Formats text as a cell of a table, without addresses and local paths."""
     return re.sub(r"(?<![\w.])/\S*/", "", re.sub(r"\S*https?:\S*", "..", words)).replace("|", "\\|").replace("\n", " ")[:200]
 
 
@@ -48,7 +48,7 @@ def row(result):
 
 
 def part(zoo, module, results):
-    """A zoo's section."""
+    """Returns a zoo's section."""
     known = [results[name] for name in module.names() if name in results]
     lines = ["", f"## {zoo}", ""]
     left = len(module.names()) - len(known)
@@ -74,7 +74,7 @@ def part(zoo, module, results):
 
 
 def write(modules, results):
-    """`modules` and `results`: {zoo: its module}, {zoo: {name: result}}."""
+    """Writes the page. `modules` is {zoo: its module}, and `results` is {zoo: {name: result}}."""
     lines = [HEAD, "| zoo | models | pass | Rushlight fails | PyTorch refuses | not created |", "|---|---|---|---|---|---|"]
     for zoo, module in modules.items():
         n = {state: sum(r["state"] == state for name, r in results[zoo].items() if name in module.names()) for state in STATES}

@@ -1,6 +1,6 @@
-// Runs a .rush file in Node: replay.mjs FILE prints {messages, ms, peak}: a message, or null, per test vector, the
-// shortest of three to twenty runs (fewer where they take more than a second), and the most bytes that the runtime
-// held.
+// Runs a .rush file in Node. replay.mjs FILE prints {messages, ms, peak}: a message or null for each test vector, the
+// shortest of three to twenty runs (fewer if they take more than a second), and the peak memory of the runtime in
+// bytes.
 
 import { performance } from 'node:perf_hooks';
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whole zoos of models with random weights: exported, run natively and in Node, compared with PyTorch.
+"""Exports whole zoos of models with random weights, runs them natively and in Node, and compares them with PyTorch.
 
     run.py [ZOO..]            runs models without a result of torchvision, timm, transformers, families; writes MODELS.md
     run.py ZOO -k resnet      runs models whose names contain this word again, and leaves MODELS.md as it is
@@ -41,7 +41,7 @@ def results_file(zoo):
 
 
 def read(zoo):
-    """{name: result}: of several lines of one model the last counts."""
+    """Reads {name: result}. If a model has several lines, the last one counts."""
     try:
         lines = results_file(zoo).read_text().splitlines()
     except FileNotFoundError:
@@ -50,7 +50,7 @@ def read(zoo):
 
 
 def in_child(zoo, module, name, path):
-    """What model.try_model() says, from a process that may crash."""
+    """Returns the result of model.try_model(), which runs in a process that may crash."""
     part = OUT / f"{zoo}.part"
     part.unlink(missing_ok=True)
     sys.stdout.flush()
@@ -73,7 +73,7 @@ def in_child(zoo, module, name, path):
 
 
 def in_node(path):
-    """{"node_ms", "peak"}, or {"why"}."""
+    """Runs the file in Node. Returns {"node_ms", "peak"}, or {"why"}."""
     said = OUT / "log" / f"{path.stem}-node.log"
     with said.open("w") as log:
         node = subprocess.run(["node", HERE / "replay.mjs", path], stdout=subprocess.PIPE, stderr=log, text=True, cwd=TOP,
@@ -110,7 +110,7 @@ def line(zoo, result):
 
 
 def sample():
-    """{zoo: names} of sample.txt."""
+    """Reads {zoo: names} from sample.txt."""
     chosen = {}
     for text in (HERE / "sample.txt").read_text().splitlines():
         if text and text[0] != "#":

@@ -1,4 +1,4 @@
-"""Configurations of transformers with small numbers."""
+"""Small configurations of the models in transformers."""
 
 import functools
 import re
@@ -7,7 +7,7 @@ import transformers
 from transformers.models.auto import configuration_auto
 
 WIDTH, INNER, HEADS, LAYERS, WORDS, LENGTH = 64, 96, 4, 2, 120, 12
-# What a number of a configuration becomes where it is larger: (pattern of its name, the number).
+# The greatest value of a number in a configuration: (pattern of its name, the value).
 NUMBERS = (
     (r"rotary_dim", 8), (r"projection_size", WIDTH),
     (r"(num_)?(key_value_heads|kv_heads)|multi_query_group_num", 2),
@@ -37,7 +37,7 @@ SAM = {"vision_config.image_size": 128, "vision_config.num_pos_feats": WIDTH // 
 HIERA = {"hidden_size": 96, "image_size": [128, 128], "blocks_per_stage": [1, 1, 2, 1], "global_attention_blocks": [3], "window_positional_embedding_background_size": [4, 4]}
 SAM2 = {"prompt_encoder_config.image_size": 128}
 FPN = {"backbone_feature_sizes": [[32, 32], [16, 16], [8, 8]]}
-# What single architectures, and configurations inside of others, need: {model_type: numbers; a name with dots reaches inside}.
+# Values for single architectures and nested configurations: {model_type: values}. A name with dots is in a nested one.
 SETTINGS = {
     "bamba": {**MAMBA, "attn_layer_indices": [1], "layer_types": None}, "falcon_h1": MAMBA, "jamba": MAMBA, "zamba": {**HYBRID, "n_mamba_heads": 2},
     "zamba2": {**HYBRID, "hybrid_layer_ids": [1]},
@@ -88,7 +88,7 @@ SETTINGS = {
 
 
 def picture(name, **options):
-    """A model of timm as a part of another."""
+    """Configures a model of timm as a part of another model."""
     return transformers.TimmWrapperConfig(architecture=name, model_args=options)
 
 
@@ -106,7 +106,7 @@ def music(config, text, decoder):
     return lambda: config.from_sub_models_config(text(), transformers.EncodecConfig(), decoder())
 
 
-# Configurations that cannot be had without those inside of them.
+# Configurations that cannot be made without their nested configurations.
 MADE = {
     "edgetam": lambda: transformers.EdgeTamConfig(vision_config=edgetam_vision()), "edgetam_vision_model": edgetam_vision, "perception_lm": perception_lm,
     "omdet-turbo": lambda: transformers.OmDetTurboConfig(use_timm_backbone=False, backbone=None), "phi4_multimodal": lambda: transformers.Phi4MultimodalConfig(vision_config={}, audio_config={}),
@@ -125,8 +125,8 @@ def words_of(config):
 
 
 def smaller(config):
-    """A configuration, and those inside of it, with small numbers."""
-    stages = getattr(config, "depths", None)  # a pyramid, whose widths belong together
+    """Returns a configuration with small numbers, including the nested ones."""
+    stages = getattr(config, "depths", None)  # a pyramid, whose widths depend on each other
     if isinstance(stages, (list, tuple)):
         config.depths = [1] * len(stages)
     for key, value in list(vars(config).items()):
@@ -142,7 +142,7 @@ def smaller(config):
                 setattr(config, key, most)
     words = words_of(config)
     for i, (key, value) in enumerate(list(vars(config).items())):
-        of_text = not re.match("image|video|audio", key)  # the others are not among those that a text is made of
+        of_text = not re.match("image|video|audio", key)  # other special tokens do not occur in text
         if type(value) is int and re.fullmatch(r".*_(token_id|token_index|token_ids)", key) and (value >= words or value < words // 2 and not of_text):
             setattr(config, key, words - 1 - i % 20)
     kinds = getattr(config, "layer_types", None)

@@ -1,4 +1,4 @@
-"""What models of transformers are called with: by the names that forward() asks for, and a table for those that want more."""
+"""Inputs for the models of transformers: by the parameter names of forward(), and a table for models that need more."""
 
 import functools
 import inspect
@@ -7,7 +7,7 @@ import re
 import torch
 from transformers_configs import LENGTH, WIDTH, words_of
 
-MOST_TOKENS = 80  # that a picture has in a text
+MOST_TOKENS = 80  # tokens that an image has in a text
 
 
 def ones(*size):
@@ -19,7 +19,7 @@ def tokens(*size):
 
 
 def series():
-    """Context and lags, then what is to come."""
+    """Makes inputs of a time series: context and lags, then future values."""
     return {"past_values": torch.randn(2, 16), "past_time_features": torch.randn(2, 16, 1), "past_observed_mask": torch.ones(2, 16),
             "future_values": torch.randn(2, 6), "future_time_features": torch.randn(2, 6, 1)}
 
@@ -30,7 +30,7 @@ def graph(nodes=5):
 
 
 def patches():
-    """Of pictures of several shapes."""
+    """Makes patches of images with several shapes."""
     return {"pixel_values": torch.randn(2, 16, 768), "pixel_attention_mask": ones(2, 16), "spatial_shapes": torch.tensor([[4, 4], [2, 8]])}
 
 
@@ -39,7 +39,7 @@ def question():
 
 
 def boxes(length=LENGTH):
-    """Left, top, right, bottom in thousandths."""
+    """Makes boxes: left, top, right and bottom in thousandths."""
     return torch.cat([torch.randint(0, 500, (2, length, 2)), torch.randint(500, 1000, (2, length, 2))], -1)
 
 
@@ -64,7 +64,7 @@ def pointed():
     return {"pixel_values": torch.randn(1, 3, 128, 128), "input_points": 128 * torch.rand(1, 1, 2, 2), "input_labels": ones(1, 1, 2)}
 
 
-# What they are called with beside, or in place of, what their names tell; None: not with that.
+# Inputs that are added to those by name, or replace them. None removes an input.
 INPUTS = {
     "audio-spectrogram-transformer": sound(2, 64, 128), "dac": sound(2, 1, 2000), "encodec": sound(2, 1, 2000), "mimi": sound(2, 1, 4000), "xcodec": sound(2, 1, 16000),
     "bros": lambda: {"bbox": torch.rand(2, LENGTH, 8)},
@@ -115,7 +115,7 @@ def size_of(config, otherwise):
 
 
 def inputs_of(name, model, config, fixed):
-    """What forward asks for beside `fixed`, by name."""
+    """Returns {name: input} for the parameters of forward that are not in `fixed`."""
     asked = inspect.signature(model.forward).parameters
     given = {}
     words = words_of(config)
@@ -143,13 +143,13 @@ def inputs_of(name, model, config, fixed):
 
 
 def with_image_tokens(run, config, given):
-    """As many of them in the text as a picture has features, which the model says where they are too few."""
+    """Puts as many image tokens in the text as an image has features. If there are too few, the model's error has the number."""
     token = next((getattr(config, key) for key in ("image_token_id", "image_token_index", "audio_token_id") if getattr(config, key, None) is not None), None)
     if token is None or "input_ids" not in given or not {"pixel_values", "input_features"} & given.keys():
         return given
 
     def tried(count):
-        """(the inputs with so many, what the model says of them)."""
+        """Returns (the inputs with that many image tokens, the model's error)."""
         before = [getattr(config, key) for key in ("vision_start_token_id", "image_start_token_id") if getattr(config, key, None) is not None]
         ahead = torch.tensor(before + [token] * count).repeat(2, 1)
         longer = {**given, "input_ids": torch.cat([ahead, given["input_ids"]], 1)}

@@ -1,4 +1,4 @@
-"""Small networks of the families that other zoos do not have: definitions of our own, in families/."""
+"""Small networks of families that other zoos do not have, defined in families/."""
 
 from entry import Entry
 from families import audio, generative, sequence, structure, vision
@@ -12,7 +12,7 @@ def names():
 
 
 def kind(name):
-    """A heading of the page."""
+    """Returns a heading of the page."""
     return WHERE[name]
 
 

@@ -1,4 +1,4 @@
-"""Models of timm: of each architecture the smallest, of many-sided ones several (timm.txt)."""
+"""Models of timm: the smallest one of each architecture, and several of varied architectures (timm.txt)."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import timm
 import torch
 from entry import Entry
 
-SMALL, PATCHES = 96, 112  # for what takes any size, and for what is told its size: a multiple of 14 and 16
+SMALL, PATCHES = 96, 112  # for models of any size, and for models with a size option (a multiple of 14 and 16)
 
 
 def names():
@@ -14,7 +14,7 @@ def names():
 
 
 def kind(name):
-    """A heading of the page."""
+    """Returns a heading of the page."""
     return timm.models._registry._model_to_module[name]
 
 
@@ -23,12 +23,12 @@ def runs(model, size):
         with torch.no_grad():
             model.eval()(torch.zeros(1, 3, size, size))
         return True
-    except Exception:  # what a model raises is of many types
+    except Exception:  # models raise many types
         return False
 
 
 def make(name):
-    """With as small a picture as it takes."""
+    """Makes the model with the smallest image that it accepts."""
     said = timm.get_pretrained_cfg(name)
     size = said.input_size[-1]
     if said.fixed_input_size:
@@ -36,7 +36,7 @@ def make(name):
             model = timm.create_model(name, pretrained=False, img_size=PATCHES)
             if runs(model, PATCHES):
                 return Entry(model, (torch.randn(1, 3, PATCHES, PATCHES),))
-        except Exception:  # it has a size of its own
+        except Exception:  # the model has a fixed size
             pass
     model = timm.create_model(name, pretrained=False)
     if not said.fixed_input_size:

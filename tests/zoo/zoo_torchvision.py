@@ -6,10 +6,10 @@ from entry import Entry
 from torchvision.models import quantization
 
 SIZE = 64
-# What has a size of its own, or a least one: {beginning of the name: height and width}.
+# Models with a fixed or minimum size: {prefix of the name: height and width}.
 SIZES = {"vit_": 224, "maxvit_t": 224, "inception_v3": 96, "quantized_inception_v3": 224, "swin_v2": 128, "raft_": 128, "mvit_": 224, "s3d": 224}
 FRAMES = {"mvit_": 16, "s3d": 16}
-# Detectors scale images to these sizes, and keep few boxes: of thousands that random weights give, rounding decides some.
+# Detectors scale images to these sizes. They keep few boxes, because rounding decides among thousands of random ones.
 LAST = ("block.2.1", "block.3.1")  # the last norm of MobileNet's blocks
 SMALL = {"min_size": 96, "max_size": 128}
 FEW = {"topk_candidates": 30, "detections_per_img": 10, "score_thresh": 0.0}
@@ -25,7 +25,7 @@ def module_of(name):
 
 
 def kind(name):
-    """A heading of the page."""
+    """Returns a heading of the page."""
     parts = module_of(name).removeprefix("torchvision.models.").split(".")
     return parts[0] if parts[0] in ("detection", "optical_flow", "quantization", "segmentation", "video") else "classification"
 
@@ -54,20 +54,20 @@ def make(name):
 
 
 def quantized(entry):
-    """Its norms have seen images when the observers do."""
+    """Quantizes the model. Its norms have statistics before the observers see images."""
     torch.backends.quantized.engine = "qnnpack"
     quantization.utils.quantize_model(entry.model, "qnnpack")
 
 
 def detector(name):
-    """Scripted: what a trace keeps of a detector is how many boxes the example had."""
+    """Scripts the detector, because a trace makes the example's number of boxes constant."""
     options = {**(FEW_OF_TWO_STAGES if "rcnn" in name else FEW), **({} if name.startswith("ssd") else SMALL)}
     model = torchvision.models.get_model(name, weights=None, weights_backbone=None, num_classes=7, **options)
     with torch.no_grad():
-        for path, weight in model.named_parameters():  # scores that lie apart, so that no rounding decides which come first
+        for path, weight in model.named_parameters():  # scores that differ clearly, so that rounding does not decide their order
             if weight.dim() > 1 and "backbone" not in path:
                 torch.nn.init.normal_(weight, std=0.7 * weight[0].numel() ** -0.5)
-        for path, norm in model.named_modules():  # what a block adds is small, as after training: else rounding grows with depth
+        for path, norm in model.named_modules():  # a block adds little, as after training; otherwise rounding errors grow with depth
             if path.endswith("bn3") or type(norm).__name__ == "FrozenBatchNorm2d" and path.endswith(LAST):
                 norm.weight.mul_(0.2)
     return Entry(model, ([torch.rand(3, 96, 112), torch.rand(3, 80, 96)],), ways=("scripted",))

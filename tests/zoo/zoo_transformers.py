@@ -1,4 +1,4 @@
-"""The architectures of transformers, one of each that AutoModel knows, with small configurations."""
+"""The architectures that AutoModel of transformers knows, with small configurations."""
 
 import contextlib
 import os
@@ -12,25 +12,25 @@ from transformers.models.auto import modeling_auto  # noqa: E402
 from transformers_configs import config_of  # noqa: E402
 from transformers_inputs import inputs_of  # noqa: E402
 
-# Where the model that AutoModel knows has no forward() of tensors: {name: the class that is taken, where its configuration is}.
+# Models whose AutoModel class has no forward() of tensors: {name: the class to use, where its configuration is}.
 OTHERS = {"bark": ("BarkSemanticModel", "semantic_config"), "jukebox": ("JukeboxVQVAE", "vqvae_config"),
           "musicgen": ("MusicgenForConditionalGeneration", None), "musicgen_melody": ("MusicgenMelodyForConditionalGeneration", None)}
-OPTIONS = {"vit_hybrid": {"use_mask_token": True}}  # of the class
+OPTIONS = {"vit_hybrid": {"use_mask_token": True}}  # for the class
 SIZES = {"image_sizes": [[56, 56], [56, 56]]}
-# Which answer more than tensors, or want arguments that are none: {name: those}.
+# Arguments for models that return more than tensors, or need arguments that are no tensors: {name: arguments}.
 BOUND = {"mimi": {}, "udop": {"use_cache": False}, "llava_next": SIZES, "llava_next_video": SIZES, "llava_onevision": SIZES}
-DETECTORS = {"rt_detr", "rt_detr_v2", "d_fine"}  # which choose the places of the greatest scores
+DETECTORS = {"rt_detr", "rt_detr_v2", "d_fine"}  # models that choose the positions of the greatest scores
 
 
 def everywhere(of_place):
-    """A mask of all places at once, of what says it of a batch, a head, a query and a key."""
+    """Makes a mask of all positions from a function of a batch, a head, a query and a key."""
     def mask(batch, head, query, key):
         places = torch.meshgrid(batch, head, query, key, indexing="ij")
         return of_place(*places)
     return mask
 
 
-# transformers does it by vmap, which PyTorch can neither trace nor export.
+# transformers uses vmap for this, which PyTorch can neither trace nor export.
 masking_utils._vmap_for_bhqkv = lambda of_place, bh_indices=True: everywhere(of_place)
 masking_utils.TransformGetItemToIndex = contextlib.nullcontext
 
@@ -40,7 +40,7 @@ def names():
 
 
 def kind(name):
-    """A heading of the page: there is one."""
+    """Returns the only heading of the page."""
     return "architectures"
 
 
@@ -50,7 +50,7 @@ def class_of(name):
 
 
 class Bound(torch.nn.Module):
-    """A model with arguments that are no tensors; of its answer the tensors."""
+    """A model with fixed arguments that are no tensors. It returns only the tensors of the answer."""
 
     def __init__(self, model, names, fixed):
         super().__init__()
@@ -61,7 +61,7 @@ class Bound(torch.nn.Module):
 
 
 def set_apart(model):
-    """Weights with which scores differ by more than rounding, so that it does not decide which are the greatest."""
+    """Sets weights for which scores differ by more than rounding, so that rounding does not decide which are the greatest."""
     with torch.no_grad():
         for path, weight in model.named_parameters():
             if weight.dim() > 1 and "backbone" not in path:
@@ -74,7 +74,7 @@ def make(name):
         cls, part = OTHERS[name]
         config = getattr(config, part) if part else config
     torch.manual_seed(1)
-    for as_dict in (False, True):  # a few do not work without names
+    for as_dict in (False, True):  # a few models need named arguments
         config.return_dict = as_dict
         model = getattr(transformers, cls)(config, **OPTIONS.get(name, {})).eval()
         if name in DETECTORS:

@@ -1,4 +1,4 @@
-"""Sounds in, words or other sounds out."""
+"""Networks that take sounds and give words or other sounds."""
 
 import torch
 import torch.nn.functional as F
@@ -6,7 +6,7 @@ from torch import nn
 
 
 class ConvTasnet(nn.Module):
-    """Voices apart: a learned basis, a mask for each voice, the basis back."""
+    """Separates voices: a learned basis, a mask for each voice, and the inverse basis."""
 
     def __init__(self, width=12, voices=2):
         super().__init__()
@@ -47,7 +47,7 @@ class WaveNet(nn.Module):
 
 
 class Conformer(nn.Module):
-    """Half a feed-forward, attention with relative places, convolution, the other half."""
+    """Half a feed-forward layer, attention with relative positions, a convolution, and the other half."""
 
     def __init__(self, width=16, heads=2):
         super().__init__()
@@ -77,7 +77,7 @@ class Conformer(nn.Module):
 
 
 class MelSpectrum(nn.Module):
-    """From a wave to words: stft, mel bands, convolutions, a recurrent net."""
+    """Recognizes words in a waveform: stft, mel bands, convolutions and a recurrent network."""
 
     def __init__(self, n_fft=64, bands=10):
         super().__init__()
@@ -93,7 +93,7 @@ class MelSpectrum(nn.Module):
 
 
 class SpectralMask(nn.Module):
-    """Noise taken away in the spectrum, and the wave made again."""
+    """Removes noise in the spectrum and reconstructs the waveform."""
 
     def __init__(self, n_fft=64):
         super().__init__()
@@ -107,7 +107,7 @@ class SpectralMask(nn.Module):
 
 
 class HifiGan(nn.Module):
-    """A vocoder: transposed convolutions with weight norm, residual blocks of several reaches."""
+    """A vocoder: transposed convolutions with weight norm, and residual blocks with several receptive fields."""
 
     def __init__(self, bands=10, width=16):
         super().__init__()
@@ -127,7 +127,7 @@ class HifiGan(nn.Module):
 
 
 class Tacotron(nn.Module):
-    """Characters to mel frames: location-sensitive attention, two frames a step."""
+    """Converts characters to mel frames with location-sensitive attention, two frames in each step."""
 
     def __init__(self, width=12, bands=6):
         super().__init__()
@@ -173,7 +173,7 @@ class Sinc(nn.Module):
 
 
 class XVector(nn.Module):
-    """A speaker: frames with context, their mean and deviation, by attention."""
+    """A speaker embedding: frames with context, and their mean and deviation, weighted by attention."""
 
     def __init__(self, bands=8, width=16):
         super().__init__()
@@ -189,7 +189,7 @@ class XVector(nn.Module):
 
 
 class Codec(nn.Module):
-    """Residual vector quantization: codes, and the sound that they stand for (EnCodec)."""
+    """Residual vector quantization: encodes a sound and decodes it (EnCodec)."""
 
     def __init__(self, width=8, words=16, steps=3):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What makes pictures, or says how likely they are."""
+"""Networks that generate images, or estimate their likelihood."""
 
 import math
 
@@ -35,7 +35,7 @@ class Discriminator(nn.Module):
 
 
 class StyleConv(nn.Module):
-    """Weights modulated by a style for each picture, demodulated, as groups (StyleGAN 2), after a mapping network."""
+    """A mapping network, and a grouped convolution with weights that each image's style modulates (StyleGAN 2)."""
 
     def __init__(self, width=6):
         super().__init__()
@@ -55,7 +55,7 @@ class StyleConv(nn.Module):
 
 
 class Vae(nn.Module):
-    """With the noise that it draws."""
+    """A variational autoencoder that draws its own noise."""
 
     def __init__(self):
         super().__init__()
@@ -69,7 +69,7 @@ class Vae(nn.Module):
 
 
 class VqVae(nn.Module):
-    """The nearest word of a code book for each place."""
+    """Vector quantization: the nearest codebook entry for each position."""
 
     def __init__(self, width=8):
         super().__init__()
@@ -85,7 +85,7 @@ class VqVae(nn.Module):
 
 
 class RealNvp(nn.Module):
-    """Affine couplings: what it makes of x, how likely it is, and the way back."""
+    """Affine couplings: the transform of x, its likelihood, and the inverse."""
 
     def __init__(self, width=6, layers=4):
         super().__init__()
@@ -143,7 +143,7 @@ class Made(nn.Module):
 
 
 class DiffusionUnet(nn.Module):
-    """Noise that is in a picture at a time: residual blocks told of the time, attention at the bottom."""
+    """Predicts the noise in an image at a time step: residual blocks with a time embedding, and attention at the bottom."""
 
     def __init__(self, width=8):
         super().__init__()
@@ -171,7 +171,7 @@ class DiffusionUnet(nn.Module):
 
 
 class Sampler(nn.Module):
-    """Steps from noise to a point, with the deterministic rule of DDIM."""
+    """Samples a point from noise with the deterministic rule of DDIM."""
 
     def __init__(self):
         super().__init__()
@@ -187,7 +187,7 @@ class Sampler(nn.Module):
 
 
 class DiT(nn.Module):
-    """A transformer's block that a condition scales and shifts."""
+    """A transformer block that a condition scales and shifts."""
 
     def __init__(self, width=16):
         super().__init__()

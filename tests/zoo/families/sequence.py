@@ -1,4 +1,4 @@
-"""Tokens, time series, memories."""
+"""Networks for tokens, time series and memories."""
 
 import torch
 import torch.nn.functional as F
@@ -6,7 +6,7 @@ from torch import nn
 
 
 class Tagger(nn.Module):
-    """Padded sentences, packed, through a BiLSTM."""
+    """Runs packed sentences through a BiLSTM."""
 
     def __init__(self):
         super().__init__()
@@ -59,7 +59,7 @@ class Attention2(nn.Module):
 
 
 class Rotary(nn.Module):
-    """A decoder's layer: RMSNorm, rotary places, grouped heads, SwiGLU."""
+    """A decoder layer: RMSNorm, rotary positions, grouped heads, SwiGLU."""
 
     def __init__(self, width=32, heads=4, groups=2):
         super().__init__()
@@ -87,7 +87,7 @@ class Rotary(nn.Module):
 
 
 class Selective(nn.Module):
-    """A state space whose steps depend on the input (Mamba), token by token."""
+    """A state space model whose steps depend on the input (Mamba), token by token."""
 
     def __init__(self, width=12, state=4):
         super().__init__()
@@ -111,7 +111,7 @@ class Selective(nn.Module):
 
 
 class Rwkv(nn.Module):
-    """Weighted keys and values that decay, with the shifted token mixed in."""
+    """Weighted keys and values that decay, mixed with the previous token (RWKV)."""
 
     def __init__(self, width=12):
         super().__init__()
@@ -148,7 +148,7 @@ class Retention(nn.Module):
 
 
 class Linear(nn.Module):
-    """Linear attention by the kernel elu + 1, causal, as sums over what came."""
+    """Causal linear attention with the kernel elu + 1, as sums over the previous tokens."""
 
     def __init__(self, width=12):
         super().__init__()
@@ -162,7 +162,7 @@ class Linear(nn.Module):
 
 
 class Perceiver(nn.Module):
-    """A few latents read a long input, think, and are asked."""
+    """A few latents attend to a long input and to each other, and queries read them."""
 
     def __init__(self, width=16):
         super().__init__()
@@ -210,7 +210,7 @@ class Experts(nn.Module):
 
 
 class Beats(nn.Module):
-    """Blocks of a forecaster that take away what they explain (N-BEATS)."""
+    """Blocks of a forecaster, each of which subtracts the part that it explains (N-BEATS)."""
 
     def __init__(self):
         super().__init__()
@@ -226,7 +226,7 @@ class Beats(nn.Module):
 
 
 class Autoformer(nn.Module):
-    """Delays that a series has in common with itself, by its spectrum."""
+    """Autocorrelation of a series, computed from its spectrum."""
 
     def __init__(self, width=6):
         super().__init__()
@@ -245,7 +245,7 @@ class Autoformer(nn.Module):
 
 
 class Reversible(nn.Module):
-    """Instance norm of a series that is undone at the end, patches between (PatchTST)."""
+    """Patches of a series, with an instance norm that is reversed at the end (PatchTST)."""
 
     def __init__(self, width=16):
         super().__init__()
@@ -261,7 +261,7 @@ class Reversible(nn.Module):
 
 
 class Differentiable(nn.Module):
-    """A memory that is read and written by likeness (neural Turing machine)."""
+    """A memory that is addressed by similarity (neural Turing machine)."""
 
     def __init__(self, width=8, rows=6):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Graphs, tables, functions, games, physics."""
+"""Networks for graphs, tables, functions, games and physics."""
 
 import torch
 import torch.nn.functional as F
@@ -6,7 +6,7 @@ from torch import nn
 
 
 class Gcn(nn.Module):
-    """Messages along edges, normed by degree, added where they arrive."""
+    """Adds messages along edges, normalized by degree, at their target nodes."""
 
     def __init__(self):
         super().__init__()
@@ -26,7 +26,7 @@ class Gcn(nn.Module):
 
 
 class Gat(nn.Module):
-    """Attention over the edges that arrive at a node, by scatter_reduce."""
+    """Attention over the incoming edges of a node, by scatter_reduce."""
 
     def __init__(self, heads=2, width=6):
         super().__init__()
@@ -45,7 +45,7 @@ class Gat(nn.Module):
 
 
 class Gin(nn.Module):
-    """A molecule's label: sums of neighbours, and of all nodes of a graph in a batch."""
+    """Labels molecules: sums over neighbours, and over all nodes of each graph in a batch."""
 
     def __init__(self):
         super().__init__()
@@ -94,7 +94,7 @@ class Kan(nn.Module):
 
 
 class Nerf(nn.Module):
-    """Colours along rays: waves of places, an MLP, what is seen through what."""
+    """Colours along rays: a positional encoding, an MLP, and volume rendering."""
 
     def __init__(self, width=24):
         super().__init__()
@@ -149,7 +149,7 @@ class Hyper(nn.Module):
 
 
 class Film(nn.Module):
-    """Waves as activations, scaled and shifted by what is known (SIREN with FiLM)."""
+    """Sine activations that a condition scales and shifts (SIREN with FiLM)."""
 
     def __init__(self):
         super().__init__()
@@ -161,7 +161,7 @@ class Film(nn.Module):
 
 
 class Recommender(nn.Module):
-    """Bags of words of users, crosses of features (DLRM with factorisation)."""
+    """Embedding bags of users, and products of features (DLRM with factorization)."""
 
     def __init__(self, width=6):
         super().__init__()
@@ -176,7 +176,7 @@ class Recommender(nn.Module):
 
 
 class TabNet(nn.Module):
-    """Columns of a table chosen step by step, by sparsemax."""
+    """Selects columns of a table step by step with sparsemax."""
 
     def __init__(self, width=8):
         super().__init__()
@@ -203,7 +203,7 @@ class TabNet(nn.Module):
 
 
 class Trees(nn.Module):
-    """Oblivious trees whose questions are soft."""
+    """Oblivious decision trees with soft splits."""
 
     def __init__(self, trees=4, depth=3):
         super().__init__()
@@ -217,7 +217,7 @@ class Trees(nn.Module):
 
 
 class DeepSets(nn.Module):
-    """Sets of several sizes, padded and masked; attention over their members by learned seeds."""
+    """Sets of several sizes, padded and masked, with attention from learned seeds to their members."""
 
     def __init__(self, width=12):
         super().__init__()
@@ -232,7 +232,7 @@ class DeepSets(nn.Module):
 
 
 class Kalman(nn.Module):
-    """A filter with learned noise: solved, not inverted."""
+    """A Kalman filter with learned noise, which solves a system instead of inverting a matrix."""
 
     def __init__(self):
         super().__init__()
@@ -253,7 +253,7 @@ class Kalman(nn.Module):
 
 
 class GaussianProcess(nn.Module):
-    """Mean and variance at new places, by Cholesky."""
+    """Predicts mean and variance at new points with a Cholesky factorization."""
 
     def __init__(self):
         super().__init__()
@@ -289,7 +289,7 @@ class NeuralOde(nn.Module):
 
 
 class Fourier(nn.Module):
-    """A neural operator: low frequencies mixed by complex weights (FNO, in two dimensions)."""
+    """A neural operator that mixes low frequencies with complex weights (FNO, in two dimensions)."""
 
     def __init__(self, width=6, modes=4):
         super().__init__()
@@ -306,7 +306,7 @@ class Fourier(nn.Module):
 
 
 class Equilibrium(nn.Module):
-    """A fixed point, looked for until it stands (deep equilibrium). Scripted: a trace keeps as many rounds as the example took."""
+    """Iterates to a fixed point (deep equilibrium). It is scripted, because a trace keeps the example's number of iterations."""
 
     ways = ("scripted",)
 
@@ -327,7 +327,7 @@ class Equilibrium(nn.Module):
 
 
 class Policy(nn.Module):
-    """A player: what to do with a board (illegal moves masked), how good it is (AlphaZero), and quantiles of the return."""
+    """A player: a policy with masked illegal moves, a value (AlphaZero), and quantiles of the return."""
 
     def __init__(self, width=8):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Pictures in, something else out."""
+"""Networks that take images."""
 
 import math
 
@@ -30,7 +30,7 @@ class UNet(nn.Module):
 
 
 class SuperResolution(nn.Module):
-    """Shuffled pixels (ESPCN), beside what bicubic interpolation gives."""
+    """A pixel shuffle (ESPCN) that is added to bicubic interpolation."""
 
     def __init__(self):
         super().__init__()
@@ -41,7 +41,7 @@ class SuperResolution(nn.Module):
 
 
 class ResidualDense(nn.Module):
-    """The block of ESRGAN, twice, with reflected edges."""
+    """The block of ESRGAN, twice, with reflection padding."""
 
     def __init__(self, width=8, growth=4):
         super().__init__()
@@ -60,7 +60,7 @@ class ResidualDense(nn.Module):
 
 
 class Crnn(nn.Module):
-    """Text in a line of a picture: convolutions, a recurrent net over columns, probabilities for CTC."""
+    """Recognizes a line of text: convolutions, a recurrent network over columns, and probabilities for CTC."""
 
     def __init__(self, letters=11):
         super().__init__()
@@ -86,7 +86,7 @@ class SpatialTransformer(nn.Module):
 
 
 class Capsules(nn.Module):
-    """Routing by agreement, three rounds."""
+    """Routing by agreement in three iterations."""
 
     def __init__(self, kinds=4, size=6):
         super().__init__()
@@ -128,7 +128,7 @@ class Mixer(nn.Module):
 
 
 class Detr(nn.Module):
-    """Queries that look at a picture and answer with classes and boxes."""
+    """Queries that attend to an image and give classes and boxes."""
 
     def __init__(self, width=16, queries=5):
         super().__init__()
@@ -166,7 +166,7 @@ class Yolo(nn.Module):
 
 
 class DeepStereo(nn.Module):
-    """A volume of differences between two pictures, and the depth that it speaks of."""
+    """Estimates depth from a cost volume of two images."""
 
     def __init__(self, depths=6):
         super().__init__()
@@ -183,7 +183,7 @@ class DeepStereo(nn.Module):
 
 
 class Siamese(nn.Module):
-    """Two pictures through one trunk; a correlation map, and a distance."""
+    """Two images through one backbone, with a correlation map and a distance."""
 
     def __init__(self):
         super().__init__()
@@ -197,7 +197,7 @@ class Siamese(nn.Module):
 
 
 class WindowAttention(nn.Module):
-    """Shifted windows with relative places, as in Swin."""
+    """Shifted windows with relative positions, as in Swin."""
 
     def __init__(self, width=16, heads=2, window=4):
         super().__init__()
@@ -219,7 +219,7 @@ class WindowAttention(nn.Module):
 
 
 class VideoLstm(nn.Module):
-    """Convolutional LSTM over the frames of a film."""
+    """A convolutional LSTM over the frames of a video."""
 
     def __init__(self, width=6):
         super().__init__()
@@ -237,7 +237,7 @@ class VideoLstm(nn.Module):
 
 
 class PointNet(nn.Module):
-    """Points without order, with a learned rotation of their own."""
+    """An unordered point cloud with a learned rotation."""
 
     def __init__(self):
         super().__init__()
