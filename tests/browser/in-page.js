@@ -197,7 +197,7 @@ export const tests = {
     );
     const model = await load(f.bytes());
     const control = new AbortController();
-    setTimeout(() => control.abort(), 20);
+    setTimeout(() => control.abort()); // fires when the run gives the event loop a turn
     await refused(
       model.run({ x: new Float32Array(1 << 16), n: 1e9 }, { signal: control.signal }),
       'aborted',
@@ -247,9 +247,22 @@ export const tests = {
         setTimeout(() => model.dispose());
         await refused(model.run({ x }), 'disposed', /^the model was disposed/);
       }
-      const model = await load(f.bytes(), { worker: true }),
+      const begun = new RushFile(),
         stop = new AbortController();
-      setTimeout(() => stop.abort(), 20);
+      begun.method(
+        'forward',
+        { inputs: [{ name: 'x' }], outputs: ['y'] },
+        (/** @type {any} */ m, /** @type {any} */ x) => {
+          const v = m.op('my::begin', [x], 'Tensor', 'my::begin(Tensor x) -> Tensor');
+          return m.op('aten::matmul', [v, v]);
+        },
+      );
+      const abort = (/** @type {any} */ v) => {
+        // The worker is in the long operator when it hears of the abort, or about to enter it.
+        setTimeout(() => stop.abort());
+        return v;
+      };
+      const model = await load(begun.bytes(), { worker: true, ops: { 'my::begin': abort } });
       await refused(model.run({ x }, { signal: stop.signal }), 'aborted', /^the run was aborted$/);
       // The worker is still there
       equal((await model.run({ x: [[2]] })).y, { dtype: 'float32', shape: [1, 1], data: [4] });
@@ -292,12 +305,16 @@ export const tests = {
       'forward',
       { inputs: [{ name: 'x' }, { name: 'n', type: 'int' }] },
       (/** @type {any} */ m, /** @type {any} */ x, /** @type {any} */ n) =>
-        m.loop(n, [x], (/** @type {any} */ _, /** @type {any} */ v) => [m.op('aten::flip', [v, f.ints([0])])])[0],
+        m.loop(n, [x], (/** @type {any} */ _, /** @type {any} */ v) => [
+          m.op('my::step', [v], 'Tensor', 'my::step(Tensor x) -> Tensor'),
+        ])[0],
     );
-    const model = await load(f.bytes(), { worker: true });
+    const step = (/** @type {any} */ v) => {
+      model.dispose();
+      return v;
+    };
+    const model = await load(f.bytes(), { worker: true, ops: { 'my::step': step } });
     const running = model.run({ x: new Float32Array(1 << 16), n: 1e9 });
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    model.dispose();
     await refused(running, 'disposed', /disposed/);
   },
 

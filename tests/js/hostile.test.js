@@ -252,9 +252,9 @@ test('damaged and hostile .safetensors and .npy files give a message', () => {
 });
 
 test('a terminal does not obey what a file says', () => {
-  const text = 'a\x1b]0;title\x07\x1b[31mred\x9b1m\tb',
-    shown = 'a\ufffd]0;title\ufffd\ufffd[31mred\ufffd1m\tb';
-  const escaped = String.raw`a\u001b]0;title\u0007\u001b[31mred\u009b1m\u0009b`;
+  const text = 'a\x1b]0;title\x07\x1b[31mred\x9b1m\tb\u202ec',
+    shown = 'a\ufffd]0;title\ufffd\ufffd[31mred\ufffd1m\tb\ufffdc';
+  const escaped = String.raw`a\u001b]0;title\u0007\u001b[31mred\u009b1m\u0009b\u202ec`;
   const f = new RushFile();
   f.meta(text, text).method(text, { outputs: [] }, (m) => {
     m.call('prim::Print', [f.str(text)]);

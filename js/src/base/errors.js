@@ -128,9 +128,8 @@ export const callbackFailed = (what, cause) =>
   new RushlightError('callback', `${what} failed: ${messageOf(cause)}`, { cause });
 
 /**
- * Does what a caller asks for. What fails is a RushlightError with the frames of the caller, who called this before the
- * last `await`: those of
- * the place where it failed tell callers nothing, and leave V8's ten frames no room for theirs.
+ * Does what a caller asks for. A failure is a RushlightError whose stack has the frames of the caller, as they are when
+ * this is called. The frames of the place that failed tell callers nothing, and V8 keeps ten frames in all.
  * @template T @param {() => Promise<T>} job looks at its arguments before it gives its promise
  * @returns {Promise<T>}
  */

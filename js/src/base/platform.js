@@ -31,14 +31,17 @@ export function asPath(source) {
 
 /**
  * The address of a file in `wasm/`. While one develops, Vite 5 to 7 serve a copy of the code from
- * node_modules/.vite/deps. Seen from
- * there, `../../wasm/` is node_modules/wasm, and the file lies in node_modules/rushlight/wasm.
+ * node_modules/.vite/deps. Seen from there, `../../wasm/` is node_modules/wasm, and the file lies in
+ * node_modules/rushlight/wasm.
  * @param {URL} url the literal `new URL(..., import.meta.url)`, which bundlers look for
  */
 export const packageFile = ({ href }) => href.replace('/node_modules/wasm/', '/node_modules/rushlight/wasm/');
 
-/** What a terminal obeys: text of a file is shown without. */
-export const CONTROL = /[^\P{Cc}\t\n]/gu;
+/**
+ * Characters of a file's text that a terminal, a console or an editor would obey: control characters except tab and
+ * newline, and marks of lines and of writing directions.
+ */
+export const CONTROL = /[^\P{Cc}\t\n]|[\p{Bidi_Control}\u2028\u2029]/gu;
 
 /** The name of a built-in class, whatever realm the object is of. @param {any} v @returns {string | undefined} */
 export const tagOf = (v) => v?.[Symbol.toStringTag];
