@@ -64,7 +64,7 @@ static void store(rush_dtype dtype, void *data, size_t i, double v) {
   }
 }
 
-/* The numbers of =1,2,3; 0 where there are none. */
+/* Reads the numbers after =, as in =1,2,3. Returns their count. */
 static size_t read_elements(reader *in, double values[MOST_VALUES]) {
   size_t n = 0;
   char *end;
@@ -146,7 +146,7 @@ static rush_value read_value(reader *in) {
 
 /* ---- Programs -------------------------------------------------------------------------------- */
 
-/* How many arguments there are, and the letter of each one that is to be quantized, else 0. */
+/* Counts the arguments. `quantized` receives the letter of each quantized one, and 0 for others. */
 static uint32_t count(const char *args, char quantized[MOST_ARGS]) {
   uint32_t n = 0;
   int depth = 0;
@@ -171,7 +171,7 @@ static uint32_t quantize(builder *b, char how, uint32_t x) {
   return build_call(b, "aten::quantize_per_channel", ANY, 5, args);
 }
 
-/* forward(*args): return op(*args), where the operator has so many results. */
+/* forward(*args): return op(*args), for an operator with this number of results. */
 static rush_status try_program(rig *r, const char *op, const char *args, uint32_t n_out) {
   builder b_ = {0}, *b = &b_;
   uint32_t types[MOST_ARGS] = {0}, in[MOST_ARGS], out[8];

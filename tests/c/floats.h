@@ -1,5 +1,5 @@
-/* What the tests of kernels share: numbers that look random and are the same each time, and a value
- * behind the end of an output. */
+/* Shared by the tests of kernels: reproducible pseudorandom numbers, and a guard value after the
+ * end of an output. */
 #ifndef RUSH_TESTS_FLOATS_H
 #define RUSH_TESTS_FLOATS_H
 
@@ -8,7 +8,7 @@
 enum { GUARD = 8 };
 static const float guard = -123456.0f;
 
-/* In [-1, 1). */
+/* Returns a number in [-1, 1). */
 static inline float noise(void) {
   static uint32_t state = 1;
   state = state * 1664525u + 1013904223u;

@@ -4,7 +4,7 @@
 
 /* ---- The allocator --------------------------------------------------------------------------- */
 
-/* In front of each block: its size, in as many bytes as keep any object aligned. */
+/* The header of each block: its size, padded so that any object is aligned. */
 typedef union block {
   size_t size;
   max_align_t align;
@@ -27,8 +27,7 @@ void *counter_alloc(void *user, void *ptr, size_t old_size, size_t new_size) {
     b = malloc(sizeof *b + new_size);
     if (!b) return NULL;
     b->size = new_size;
-    if (!c->plain)
-      memset(b + 1, 0xA5, new_size); /* whoever reads what it has not written reads this */
+    if (!c->plain) memset(b + 1, 0xA5, new_size); /* makes reads of uninitialized memory visible */
     if (old) memcpy(b + 1, old + 1, old_size < new_size ? old_size : new_size);
     c->live += new_size;
     c->blocks++;
@@ -71,7 +70,7 @@ void rig_close(rig *r) {
   rush_model_destroy(r->ctx, r->model);
   size_t live, peak;
   rush_ctx_memory(r->ctx, &live, &peak);
-  assert_int_equal(live + sizeof *r->ctx, r->counter.live); /* the context counts right */
+  assert_int_equal(live + sizeof *r->ctx, r->counter.live); /* the context's count is right */
   rush_ctx_destroy(r->ctx);
   assert_int_equal(r->counter.live, 0);
   assert_int_equal(r->counter.blocks, 0);

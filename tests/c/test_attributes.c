@@ -1,10 +1,10 @@
-/* State: attributes that a program writes, sessions that do not share them, reset. */
+/* Tests state: attributes that a program writes, their independence between sessions, and reset. */
 #include "harness.h"
 
 enum { TENSOR, INT, TENSORS, NONE, PAIR };
 
 /* forward(x): state += x; count = count + 1; return (state, count)
- * half(): the second element of state, which lies on the same storage, as a view
+ * half(): returns the second element of state, a view of the same storage
  * log(x): log.append(x); return log */
 static void build_stateful(builder *b) {
   *b = (builder){0};
@@ -57,8 +57,8 @@ static void state_lives_from_run_to_run_until_reset(void **unused) {
   for (int round = 0; round < 3; round++) {
     assert_string_equal(run(r, 0, ARGS(x)), "(float32[2](11 22), 1)");
     assert_string_equal(run(r, 0, ARGS(x)), "(float32[2](21 42), 2)");
-    assert_string_equal(run(r, 1, NO_ARGS), "float32[1](42)"); /* tensors on one storage stay so */
-    /* The weight itself is as in the file. */
+    assert_string_equal(run(r, 1, NO_ARGS), "float32[1](42)"); /* they still share a storage */
+    /* The weight itself is unchanged. */
     assert_string_equal(run(r, 3, NO_ARGS), "float32[2](1 2)");
     run(r, 2, ARGS(x));
     assert_string_equal(run(r, 2, ARGS(x)), "[float32[2](10 20), float32[2](10 20)]");
@@ -149,7 +149,7 @@ static void a_slot_that_is_not_there_is_refused(void **unused) {
   build_return(b, CALL("rush::get_attr", TENSOR, 0));
   build_method(b, "mistaken", TENSOR, 0, NULL);
   uint32_t two = build_int(b, 2);
-  uint32_t v = CALL("rush::get_attr", TENSOR, K(two)); /* an int, whatever the register says */
+  uint32_t v = CALL("rush::get_attr", TENSOR, K(two)); /* an int in any register */
   build_return(b, CALL("aten::t", TENSOR, v));
   rig_open(r);
   rig_start(r, b);

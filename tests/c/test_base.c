@@ -1,4 +1,4 @@
-/* base: messages, accounting, checked sizes, growing texts. */
+/* Tests base: messages, accounting, checked sizes, growing texts. */
 #include "harness.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static void a_message_too_long_is_cut_and_ends(void **state) {
   memset(wide, 'x', sizeof wide - 1);
   rush_fail(r->ctx, RUSH_ERR_BAD_FILE, "%s", wide);
   assert_int_equal(strlen(rush_ctx_error(r->ctx)), RUSH_MESSAGE_BYTES - 1);
-  rush_fail_prefix(r->ctx, RUSH_ERR_BAD_FILE, "%s", wide); /* a front that is too long as well */
+  rush_fail_prefix(r->ctx, RUSH_ERR_BAD_FILE, "%s", wide); /* the prefix alone is too long */
   assert_int_equal(strlen(rush_ctx_error(r->ctx)), RUSH_MESSAGE_BYTES - 1);
   rush_fail_prefix(r->ctx, RUSH_ERR_BAD_FILE, "front: ");
   assert_memory_equal(rush_ctx_error(r->ctx), "front: xxx", 10);
@@ -41,8 +41,8 @@ static void a_message_is_utf8(void **state) {
     const char *said, *shown;
   } rows[] = {
       {"\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80", "\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80"},
-      {"a\xE2\x82", "a??"},                /* cut off */
-      {"\xC3\xC3\xA9", "?\xC3\xA9"},       /* and another follows */
+      {"a\xE2\x82", "a??"},                /* truncated */
+      {"\xC3\xC3\xA9", "?\xC3\xA9"},       /* before a whole one */
       {"\xC0\x80 \xED\xA0\x80", "?? ???"}, /* overlong, a surrogate */
       {"\xF4\x90\x80\x80\xFF", "?????"},
   };
@@ -52,7 +52,7 @@ static void a_message_is_utf8(void **state) {
     rush_fail(r->ctx, RUSH_ERR_RAISED, "%s", rows[k].said);
     assert_string_equal(rush_ctx_error(r->ctx), rows[k].shown);
   }
-  char front[512]; /* of which 511 bytes are taken: half a character */
+  char front[512]; /* 511 bytes of it cut a character in half */
   memset(front, 'x', sizeof front);
   memcpy(front + 510, "\xC3", 2);
   rush_fail(r->ctx, RUSH_ERR_RAISED, "!");
@@ -152,7 +152,7 @@ static void products_and_sums_say_when_they_overflow(void **state) {
   assert_false(rush_add64(INT64_MAX, 1, &i));
 }
 
-/* As strtod reads it, to the bit. */
+/* The result has the same bits as strtod's. */
 static void a_decimal_is_the_nearest_double(void **state) {
   (void)state;
   static const char *const rows[] = {"0",
@@ -207,7 +207,7 @@ static void a_decimal_is_the_nearest_double(void **state) {
   assert_true(nothing != nothing);
 }
 
-/* Hexadecimal numbers, spaces and words too, as strtod reads them. */
+/* strtod also reads hexadecimal numbers, spaces and words. */
 static void a_real_is_what_strtod_reads(void **state) {
   (void)state;
   static const char *const rows[] = {" \t\n\v\f\r1.5e3",

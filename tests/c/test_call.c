@@ -1,4 +1,4 @@
-/* call: temporaries, which nobody drops. */
+/* Tests call: temporaries are released with the call, and operators never drop them. */
 #include "harness.h"
 
 #include "call/call.h"
@@ -15,7 +15,7 @@ static void open_stage(stage *s) {
   s->call = (rush_call){.ctx = s->r.ctx, .heap = &s->heap};
 }
 
-/* rig_close fails where a byte is left. */
+/* rig_close fails if a byte leaks. */
 static void close_stage(stage *s) {
   rush_heap_trim(&s->heap);
   rig_close(&s->r);
@@ -64,7 +64,7 @@ static void what_another_holds_keeps_its_count(void **state) {
   assert_ptr_equal(same, t);
   OK(tmp_to(&s->call, t, RUSH_FLOAT32, &same));
   assert_ptr_equal(same, t);
-  assert_int_equal(t->object.refs, 1); /* or it could not be reused */
+  assert_int_equal(t->object.refs, 1); /* otherwise it could not be reused */
   rush_call_release(&s->call);
   assert_int_equal(t->object.refs, 1);
   rush_tensor_drop(&s->heap, t);
@@ -81,7 +81,7 @@ static void a_temporary_may_become_a_result(void **state) {
   s->call.n_results = 1;
   rush_tensor *t, *same;
   OK(tmp_new(&s->call, RUSH_FLOAT32, 0, NULL, &t));
-  OK(tmp_contiguous(&s->call, t, &same)); /* a temporary's own temporary is itself, once */
+  OK(tmp_contiguous(&s->call, t, &same)); /* a temporary is its own temporary, once */
   assert_ptr_equal(same, t);
   ret_tensor(&s->call, 0, rush_tensor_retain(same));
   rush_call_release(&s->call);

@@ -1,5 +1,6 @@
-/* rush::chain: it computes the operators behind it, or leaves that to them; neither what it is told
- * nor what stands behind it changes a result. Which values may be in one: rows_chains.py. */
+/* Tests rush::chain, which computes the operators after it or leaves them to run. Neither its
+ * arguments nor the operators after it change a result. rows_chains.py tests which values it
+ * takes. */
 #include "harness.h"
 
 #include "exec/session.h"
@@ -37,7 +38,7 @@ static double tick(void *now) {
   return *(double *)now += 0.5;
 }
 
-/* How often operators of this name ran since profiling began. */
+/* Returns how often operators of this name ran since profiling began. */
 static uint64_t calls_of(rig *r, const char *op) {
   rush_profile_row *rows;
   size_t n;
@@ -102,7 +103,7 @@ static void any_number_will_do(void **state) {
   }
 }
 
-/* The elements of uint8 go through bodies of int64. */
+/* uint8 elements use the bodies of int64. */
 static void what_does_not_fit_is_left_to_the_operators(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -149,8 +150,8 @@ static void it_may_stand_anywhere(void **state) {
   rig_close(r);
 }
 
-/* The result of the first operator stays; the last one is written where an operand lay that
- * dies. */
+/* The result of the first operator is kept. The result of the last one reuses the memory of an
+ * operand that dies. */
 static void what_stays_is_kept_and_what_dies_is_taken_over(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -172,7 +173,7 @@ static void what_stays_is_kept_and_what_dies_is_taken_over(void **state) {
   rig_close(r);
 }
 
-/* 30,000 elements: several pieces on each thread. */
+/* 30,000 elements give several pieces to each thread. */
 static void threads_change_nothing(void **state) {
   (void)state;
   enum { N = 30000 };

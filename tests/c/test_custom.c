@@ -1,5 +1,5 @@
-/* ops/custom: what schemas of the user's operators in C may say, and what comes of operators that
- * do wrong. */
+/* Tests ops/custom: valid and invalid schemas of the user's operators in C, and operators that
+ * break the rules. */
 #include "harness.h"
 
 #include <rushlight/op.h>
@@ -23,7 +23,7 @@ static float *data(rush_call *call, size_t i, int64_t *n) {
   return info.data;
 }
 
-/* ---- What schemas may say -------------------------------------------------------------------- */
+/* ---- Schemas --------------------------------------------------------------------------------- */
 
 static rush_status times_two(rush_call *call, void *user) {
   (void)user;
@@ -69,7 +69,7 @@ static void overloads_are_operators_of_their_own(void **state) {
   rig_close(r);
 }
 
-/* Many records may give one schema of the file's to what the host computes. */
+/* Many records of a file may share one schema of an operator that the host computes. */
 static void a_schema_of_the_files_has_an_end(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -90,8 +90,8 @@ static void a_schema_of_the_files_has_an_end(void **state) {
   rig_close(r);
 }
 
-/* ends(Tensor[] xs, Tensor? mask, Scalar by, int[] at=[1, 2]) -> (Tensor, int): the sum of all,
- * times mask, times by, and the sum of `at`. */
+/* ends(Tensor[] xs, Tensor? mask, Scalar by, int[] at=[1, 2]) -> (Tensor, int): returns the sum of
+ * all tensors, times mask, times by, and the sum of `at`. */
 static rush_status ends(rush_call *call, void *user) {
   (void)user;
   size_t n_xs, n_at;
@@ -149,8 +149,8 @@ static void lists_scalars_optional_arguments_and_several_results(void **state) {
   rig_close(r);
 }
 
-/* Writes -x into every tensor of the first argument, which is one or a list; 100 into the second,
- * which it may not write. */
+/* Negates every tensor of the first argument, which is a tensor or a list. Writes 100 to the second
+ * argument, which it must not write. */
 static rush_status negate(rush_call *call, void *user) {
   (void)user;
   rush_value first = rush_call_arg(call, 0);
@@ -184,7 +184,7 @@ static void what_is_written_in_place_is_seen_through_views(void **state) {
     build_method(&b, "forward", TENSOR, 1, U32(TENSOR));
     uint32_t copy = build_call(&b, "aten::clone", TENSOR, 1, U32(0));
     uint32_t column = build_call(&b, "aten::select.int", TENSOR, 3, U32(copy, K(one), K(one)));
-    /* It is strided too, and must not be written. */
+    /* It is also strided, and must not be written. */
     uint32_t turned = build_call(&b, "aten::t", TENSOR, 1, U32(copy));
     if (list) {
       uint32_t columns = build_call(&b, "prim::ListConstruct", TENSORS, 1, U32(column));
@@ -201,7 +201,7 @@ static void what_is_written_in_place_is_seen_through_views(void **state) {
   }
 }
 
-/* ---- Operators that do wrong ----------------------------------------------------------------- */
+/* ---- Operators that break the rules ---------------------------------------------------------- */
 
 static rush_status fails(rush_call *call, void *user) {
   (void)user;
@@ -262,7 +262,7 @@ static void operators_that_do_wrong_are_named(void **state) {
   (void)state;
   static const struct {
     rush_status (*run)(rush_call *, void *);
-    const char *says; /* behind "forward, instruction " */
+    const char *says; /* follows "forward, instruction " */
   } rows[] = {
       {fails, "0 (my_ops::f): the moon is in the wrong quarter"},
       {nothing, "0 (my_ops::f): the operator gave None as result 0, which its schema does not"},
@@ -277,8 +277,8 @@ static void operators_that_do_wrong_are_named(void **state) {
       {says_nothing,
        "0 (my_ops::f): the operator failed without a message, with status 1 (out-of-memory)"},
       {no_status, "0 (my_ops::f): the operator failed without a message, with status 99 (unknown)"},
-      {three, "1 (aten::dot): "}, /* a tensor as its schema says; who takes it finds it of another
-                                     dtype and size */
+      {three, "1 (aten::dot): "}, /* a valid tensor, but its user refuses the dtype
+                                     and size */
   };
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
     rig rig_, *r = &rig_;

@@ -1,10 +1,10 @@
-/* Values that hold themselves, or each other, go when the run has ended; what somebody holds
- * stays. */
+/* Tests reference cycles: they are freed when the run ends, except for values that the host or an
+ * attribute holds. */
 #include "harness.h"
 
 enum { ANY, TENSOR, RUNS = 3000, ELEMENTS = 1 << 15 };
 
-/* The types and a tensor of 128 kB, so that each value left behind is seen in the bytes. */
+/* Adds the types and a tensor of 128 kB, so that each leaked value shows in the bytes. */
 static uint32_t begin_method(builder *b, const char *name) {
   build_method(b, name, ANY, 0, NULL);
   const uint32_t none = K(build_none(b)), dtype = K(build_int(b, RUSH_FLOAT32));
@@ -31,7 +31,8 @@ static uint32_t dict_in_itself(builder *b, uint32_t x) {
   build_op(b, "aten::_set_item.str", 3, U32(dict, key, dict), 0, NULL);
   return dict;
 }
-/* a = [x]; b = (a, a); c = [b, x]; a.append(c): a ring of three kinds, with a tensor twice. */
+/* a = [x]; b = (a, a); c = [b, x]; a.append(c): a ring of lists and a tuple, with a tensor
+ * twice. */
 static uint32_t ring(builder *b, uint32_t x) {
   const uint32_t list = CALL("prim::ListConstruct", ANY, x);
   const uint32_t tuple = CALL("prim::TupleConstruct", ANY, list, list);
@@ -39,7 +40,7 @@ static uint32_t ring(builder *b, uint32_t x) {
   CALL("aten::append.t", ANY, list, other);
   return other;
 }
-/* Two lists that hold each other, of which one has a third that holds neither. */
+/* Two lists hold each other, and one of them holds a third list. */
 static uint32_t pair_with_a_leaf(builder *b, uint32_t x) {
   const uint32_t leaf = CALL("prim::ListConstruct", ANY, x);
   const uint32_t one = CALL("prim::ListConstruct", ANY, leaf);
@@ -58,7 +59,7 @@ static const struct {
             {"a pair with a leaf", pair_with_a_leaf}};
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
-/* Method 2k returns None, method 2k + 1 the value; what is raised comes last. */
+/* Method 2k returns None, and method 2k + 1 returns the value. The last method raises. */
 static void start_all(rig *r) {
   builder b_ = {0}, *b = &b_;
   build_type(b, RUSH_TYPE_ANY);
@@ -88,7 +89,7 @@ static void values_that_hold_themselves_go_after_each_run(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
   start_all(r);
-  rush_ctx_set_memory_limit(r->ctx, 16 << 20); /* that of some hundred of them */
+  rush_ctx_set_memory_limit(r->ctx, 16 << 20); /* enough for about a hundred of them */
   for (size_t k = 0; k < N_ROWS; k++) {
     assert_string_equal(run(r, 2 * k, NO_ARGS), "None");
     const size_t before = live(r);
@@ -112,7 +113,7 @@ static void a_result_that_holds_itself_goes_with_the_next_run(void **state) {
       size_t n;
       OK(rush_session_run(r->session, 2 * k + 1, NULL, 0, &result));
       const rush_value *items = rush_items(&result, &n);
-      assert_true(n > 0 && items != NULL); /* the host holds it: it is whole */
+      assert_true(n > 0 && items != NULL); /* it is intact, because the host holds it */
       rush_value_release(r->session, &result);
       if (i == 2) before = live(r);
     }
@@ -134,7 +135,7 @@ static void a_run_that_fails_leaves_none(void **state) {
   rig_close(r);
 }
 
-/* What the host holds is as it was after other runs have looked for cycles. */
+/* The search for cycles in later runs does not change values that the host holds. */
 static void what_the_host_holds_stays(void **state) {
   (void)state;
   rig rig_, *r = &rig_;

@@ -1,9 +1,9 @@
-/* Files that were damaged at random and once ended the process, or never ended: each loads or says
- * why not, and runs to an answer, to a message or to the host's wish to stop, soon. */
+/* Tests randomly damaged files that once crashed or hung. Each one loads or gives a message, and
+ * its run soon ends with an answer, a message or the host's request to stop. */
 #include "harness.h"
 #include "model/model.h"
 
-/* Looks of the host's at what goes on: each is about a millisecond of work. */
+/* The number of polls of the host; there is one about every millisecond of work. */
 enum { MOST_LOOKS = 200 };
 
 static bool count_looks(void *user) {
@@ -31,7 +31,7 @@ static void describe_all(rig *r) {
   }
 }
 
-/* A value of an input's type, with the sizes that the file hints at, as far as they are small. */
+/* Makes a value of an input's type. Its sizes are those of the file's hint if they are small. */
 static rush_value any_tensor(rig *r, const rush_file_hint *hint) {
   rush_value v;
   void *data;
@@ -47,7 +47,7 @@ static rush_value any_tensor(rig *r, const rush_file_hint *hint) {
   }
   OK(rush_tensor_create(r->session, dtype, rank, sizes, &v, &data));
   OK(rush_tensor_inspect(r->session, &v, &info));
-  memset(data, 0, (size_t)info.numel); /* some bytes of it; counter_alloc has set the others */
+  memset(data, 0, (size_t)info.numel); /* sets some bytes; counter_alloc has set the others */
   return v;
 }
 

@@ -1,4 +1,4 @@
-/* model/describe, model/print: a file in words and as JSON. */
+/* Tests model/describe and model/print: a file as text and as JSON. */
 #include "harness.h"
 
 enum { TENSOR, INT, OPTIONAL, FIELDS, NAMED };
@@ -80,7 +80,7 @@ static void the_type_of_a_result_says_the_fields(void **state) {
   rig_close(r);
 }
 
-/* A reader of JSON that only says whether it is some. */
+/* A minimal JSON parser that only checks the syntax. */
 static const char *past(const char *at) {
   return at + strspn(at, " \n\t");
 }

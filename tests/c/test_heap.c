@@ -1,10 +1,10 @@
-/* tensor/heap: size classes, alignment, reuse, giving back. */
+/* Tests tensor/heap: size classes, alignment, reuse, and return of memory. */
 #include "harness.h"
 
 #include "base/poison.h"
 #include "tensor/heap.h"
 
-/* Under AddressSanitizer the heap hides what lies behind the bytes that were asked for. */
+/* With AddressSanitizer, the heap poisons the bytes after the requested ones. */
 #ifdef RUSH_HAS_ASAN
 enum { SLACK = 0 };
 static bool hidden(const void *at) {
@@ -136,7 +136,7 @@ static void kept_blocks_are_given_up_before_memory_runs_out(void **state) {
   assert_true(r->counter.live > 10000);
   r->counter.fail_at = r->counter.calls + 1;
   assert_int_equal(rush_heap_alloc(&heap, 100, &q), RUSH_ERR_NO_MEMORY);
-  assert_true(r->counter.live < 10000); /* it has tried */
+  assert_true(r->counter.live < 10000); /* it tried to allocate */
   rig_close(r);
 }
 

@@ -1,5 +1,5 @@
-/* exec/host, ops/custom: operators of the user's, in C and outside; watching, replacing, printing,
- * giving up. */
+/* Tests exec/host and ops/custom: the user's operators, in C and in the host; observation and
+ * replacement of results, printing, and cancellation. */
 #include "harness.h"
 
 #include <rushlight/op.h>
@@ -116,7 +116,7 @@ static void an_operator_of_the_hosts_stops_the_run(void **state) {
   rush_session_cancel(r->session);
   assert_int_equal(rush_session_next(r->session, &next), RUSH_ERR_BAD_STATE);
   assert_int_equal(rush_session_provide(r->session, &x, 1), RUSH_ERR_BAD_STATE);
-  rush_session_cancel(r->session); /* nothing to give up */
+  rush_session_cancel(r->session); /* no run to cancel */
   rush_value_release(r->session, &x);
   rig_close(r);
 }
@@ -192,7 +192,7 @@ static void a_failure_says_where_it_was(void **state) {
   assert_string_equal(at.op, "my_ops::scale");
   assert_string_equal(at.file, "net (of 7).py");
   assert_int_equal(at.line, 42);
-  run(r, 0, ARGS(rush_int(1))); /* which fails before any instruction */
+  run(r, 0, ARGS(rush_int(1))); /* it fails before any instruction */
   assert_false(rush_ctx_location(r->ctx, &at));
   rush_value_release(r->session, &x);
   rig_close(r);
@@ -296,14 +296,14 @@ static void prints_go_where_the_host_says(void **state) {
   build_op(b, "prim::Print", 2, U32(K(text), 0), 0, NULL);
   build_return(b, 0);
   rig_start(r, b);
-  run(r, 0, ARGS(rush_int(3))); /* nowhere */
+  run(r, 0, ARGS(rush_int(3))); /* prints nowhere */
   rush_ctx_set_print(r->ctx, collect, said);
   run(r, 0, ARGS(rush_int(4)));
   assert_string_equal(said, "n is 4\n");
   rig_close(r);
 }
 
-/* forward(x, y): my_ops::fill(x, y); return x, with the operator's schema; `results` is 0 or 1. */
+/* forward(x, y): my_ops::fill(x, y); return x. The operator has this schema and 0 or 1 results. */
 static void start_writer(rig *r, const char *schema, uint32_t results) {
   builder b_ = {0}, *b = &b_;
   const rush_custom_op op = {.size = sizeof op, .schema = schema};

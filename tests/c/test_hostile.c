@@ -1,5 +1,5 @@
-/* What no exporter writes and a file can still ask for: each row calls one operator with such
- * arguments. They end in a message or in an answer; sanitizers see what is read and written. */
+/* Tests calls that no exporter writes, but a file can contain. Each row calls one operator with
+ * such arguments and must end with a message or an answer. Sanitizers check its memory accesses. */
 #include "harness.h"
 
 enum { ANY };
@@ -59,7 +59,7 @@ static rush_value complex_of(rig *r) {
 
 #define P31 INT32_MAX
 
-/* name, operator, what is said or given, arguments */
+/* name, operator, message or answer, arguments */
 /* clang-format off */
 #define ROWS(R)                                                                                    \
   R(block_diag_rows, "aten::block_diag", "uint8[1000002, 8]",                                      \
@@ -120,7 +120,7 @@ static rush_value complex_of(rig *r) {
   }
 ROWS(CALL_ROW)
 
-/* In 32 bits: 8 bytes of scratch memory were taken for 2^29 weights. */
+/* In 32 bits, the size for 2^29 weights once wrapped to 8 bytes of scratch memory. */
 static void weights_of_a_wide_row(void **state) {
   (void)state;
   if (sizeof(void *) > 4) skip();

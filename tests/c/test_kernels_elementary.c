@@ -1,4 +1,4 @@
-/* The SIMD functions of kernels/elementary.h and kernels/reduction.h against their references. */
+/* Compares the SIMD functions of kernels/elementary.h and kernels/reduction.h with references. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,13 +18,14 @@
 #include "kernels/elementary_wide.h"
 #endif
 
-/* Greatest error in units in the last place of normal results, `far` below `tiny` in size. */
+/* The greatest error of normal results in units in the last place, and `far` for those below
+ * `tiny`. */
 static const struct {
   const char *name;
-  void (*run[4])(size_t n, float *out, const float *in); /* the first is what everybody calls */
+  void (*run[4])(size_t n, float *out, const float *in); /* the first one is the public function */
   double (*reference)(double x);
   double ulp;
-  double tiny; /* results below it need only be as near as tiny */
+  double tiny; /* smaller results may have an absolute error of `tiny` */
 } rows[] = {
 #if defined(__x86_64__)
 #define RUNS(name) {rush_##name##_f32, rush_##name##_4, rush_##name##_8, rush_##name##_16}
@@ -62,7 +63,7 @@ static const struct {
 };
 enum { ROWS = sizeof rows / sizeof *rows, BATCH = 1021 };
 
-/* How many of run[] this machine can run. */
+/* Returns how many of run[] this machine supports. */
 static size_t widths(void) {
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 2;
@@ -77,7 +78,7 @@ static size_t widths(void) {
   for (size_t row = 0; row < ROWS; row++) \
     for (size_t w = 0; w < widths(); w++)
 
-/* The distance in units of the last place that `want` has as a float. */
+/* Returns the distance in units in the last place of `want` as a float. */
 static double distance(float got, double want) {
   if (isnan(want)) return isnan(got) ? 0 : INFINITY;
   const float rounded = (float)want;
@@ -91,7 +92,7 @@ static double distance(float got, double want) {
 
 static void check(size_t row, const float *in, const float *out, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    /* sin and cos of large numbers are libm's, whose error is its own business */
+    /* sin and cos of large numbers are libm's, and libm's error is not tested */
     const double want = rows[row].reference((double)in[i]);
     if (fabs((double)out[i] - want) <= rows[row].tiny) continue;
     if (distance(out[i], want) <= rows[row].ulp) continue;
@@ -100,7 +101,7 @@ static void check(size_t row, const float *in, const float *out, size_t n) {
   }
 }
 
-/* Bit patterns from 0 to 2^32 in steps of a prime: every exponent, both signs, infinities, NaN. */
+/* Bit patterns from 0 to 2^32 in steps of a prime cover all exponents, both signs, inf and NaN. */
 static void a_sweep_stays_within_its_error(void **state) {
   static float in[BATCH], out[BATCH];
   (void)state;
@@ -127,7 +128,7 @@ static void special_values_and_the_numbers_around_0(void **state) {
   float in[200], out[200];
   (void)state;
   EACH_RUN(row, w) {
-    if (strcmp(rows[row].name, "gelu") == 0) continue; /* -inf * 0 is NaN there, as PyTorch's */
+    if (strcmp(rows[row].name, "gelu") == 0) continue; /* -inf * 0 is NaN there, as in PyTorch */
     rows[row].run[w](N, out, special);
     for (size_t i = 0; i < N; i++)
       if (!isinf(special[i])) check(row, &special[i], &out[i], 1);
@@ -147,7 +148,7 @@ static void special_values_and_the_numbers_around_0(void **state) {
   }
 }
 
-/* Each length, also in place of either factor, with a guard behind. */
+/* Tests each length, also in place of either factor, with a guard after the end. */
 static void complex_products_are_those_of_their_parts(void **state) {
   enum { MOST = 9 };
   (void)state;
@@ -189,7 +190,7 @@ static void complex_sums_are_those_of_their_parts(void **state) {
   }
 }
 
-/* Each length, in place, with a guard behind. */
+/* Tests each length, in place, with a guard after the end. */
 static void every_length_and_in_place(void **state) {
   (void)state;
   EACH_RUN(row, w) {
@@ -208,7 +209,7 @@ static void every_length_and_in_place(void **state) {
   }
 }
 
-/* Every pair of special values, and a grid of others. */
+/* Tests every pair of special values, and a grid of others. */
 static void atan2_is_that_of_c(void **state) {
   enum { N = 67 };
   static float y[N * N], x[N * N], out[N * N];
@@ -283,7 +284,7 @@ static void softmax_rows_and_columns_agree(void **state) {
   }
 }
 
-/* Between 0 and 4. */
+/* The inputs are between 0 and 4. */
 static void time_rows(void) {
   static float in[BATCH], out[BATCH];
   for (size_t i = 0; i < BATCH; i++) in[i] = 4 * (float)(i + 1) / (float)BATCH;

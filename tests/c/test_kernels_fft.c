@@ -1,4 +1,4 @@
-/* Transforms of every length against the sum that defines them. */
+/* Compares transforms of every length with the sum that defines them. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 enum { MOST = 2100 };
 static double complex in[MOST], out[MOST], roots[MOST], line[MOST];
 
-/* The greatest distance of out[0 .. some] from the sum, over the size of the input. */
+/* Returns the greatest distance of out[0 .. some] from the sum, divided by the input's size. */
 static double error_of(size_t n, size_t some) {
   double most = 0, size = 0;
   for (size_t k = 0; k < n; k++) {
@@ -49,7 +49,7 @@ static void check_complex(size_t n) {
   free(memory);
 }
 
-/* There, and back to n times the numbers. */
+/* Transforms the numbers, and back to n times the numbers. */
 static void check_real(size_t n) {
   rush_fft plan;
   double complex *memory = plan_of(n, true, &plan);
@@ -81,7 +81,7 @@ static void short_lengths(void **state) {
   for (size_t n = 1; n <= 260; n++) check_length(n);
 }
 
-/* Longer than what is done between two looks at the host; a prime; factors of their own. */
+/* Longer than the work between two polls of the host; a prime; and unusual factors. */
 static void long_lengths(void **state) {
   (void)state;
   check_length(2048);

@@ -1,6 +1,6 @@
-/* Halves become floats, and floats halves, as base/half.h has it. Products with a matrix of halves
- * give the bits that the same matrix gives in float32: all 65,536 values of both dtypes, sizes
- * around the tiles, large elements of the rows, any number of threads. */
+/* Compares conversions between 16-bit floats and float32 with base/half.h. Products with a matrix
+ * of 16-bit floats have the same bits as with that matrix in float32: for all 65,536 values of both
+ * dtypes, sizes around the tiles, large elements of the rows, and any number of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static float widened(rush_dtype dtype, uint16_t bits) {
 static uint16_t narrowed(rush_dtype dtype, float v) {
   return dtype == RUSH_FLOAT16 ? rush_to_float16(v) : rush_to_bfloat16(v);
 }
-/* The first is what everybody calls. */
+/* The first one is the public function. */
 static const struct {
   rush_half_rows_fn *widen, *narrow;
 } conversions[] = {
@@ -43,7 +43,7 @@ static const struct {
     {rush_widen_halves_8, rush_narrow_floats_8},
 #endif
 };
-/* How many of them this machine can run. */
+/* Returns how many of them this machine supports. */
 static size_t widths(void) {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx2") ? 3 : 2;
@@ -68,7 +68,7 @@ static float *packed_of(size_t item, size_t n, size_t k, const void *b, const fl
   return packed;
 }
 
-/* Equal, or both NaN. */
+/* Checks that numbers are equal, or both NaN. */
 static void expect_same(const char *what, size_t n, const float *got, const float *want) {
   for (size_t i = 0; i < n; i++)
     if (memcmp(got + i, want + i, sizeof *got) != 0 && !(isnan(got[i]) && isnan(want[i])))
@@ -90,7 +90,7 @@ static void all_halves_become_floats(void **unused) {
   }
 }
 
-/* floats_of_all become what they become one by one. */
+/* Checks that floats_of_all are converted as one by one. */
 static void expect_rounded(size_t w, rush_dtype dtype) {
   conversions[w].narrow(dtype, ALL, floats_of_all, all_halves);
   for (size_t i = 0; i < ALL; i++)
@@ -99,7 +99,8 @@ static void expect_rounded(size_t w, rush_dtype dtype) {
                all_halves[i], narrowed(dtype, floats_of_all[i]));
 }
 
-/* Bit patterns in steps of a prime; each half, and what lies in the middle of two and beside it. */
+/* Tests bit patterns in steps of a prime; each 16-bit float; and midpoints with their
+ * neighbours. */
 static void floats_are_rounded_to_the_nearest_half(void **unused) {
   (void)unused;
   EACH_CONVERSION(w, d) {
@@ -116,7 +117,7 @@ static void floats_are_rounded_to_the_nearest_half(void **unused) {
       }
       expect_rounded(w, dtypes[d]);
     }
-    /* Between two numbers below the least normal one, or it and nothing. */
+    /* Midpoints between subnormal numbers, and between the least one and zero. */
     for (size_t i = 0; i < ALL; i++) floats_of_all[i] = (float)i * (i % 2 ? 0x1p-30f : -0x1p-34f);
     expect_rounded(w, dtypes[d]);
   }
@@ -149,7 +150,7 @@ static void plain_product(size_t m, size_t n, size_t k, const float *a, const fl
     }
 }
 
-/* a[m][k] times w[n][k]. */
+/* Multiplies a[m][k] by w[n][k]. */
 static void product(rush_ctx *ctx, rush_dtype dtype, size_t m, size_t n, size_t k, const float *a,
                     const uint16_t *w) {
   char what[96];
@@ -186,8 +187,7 @@ static rush_ctx *context(unsigned threads) {
   return ctx;
 }
 
-/* One weight for each column, times 1: with no value that is not finite among them, and with
- * all. */
+/* Multiplies one weight for each column by 1: first finite values only, then all values. */
 static void every_value_is_widened_exactly(void **unused) {
   (void)unused;
   rush_ctx *ctx = context(1);
@@ -229,7 +229,7 @@ static void products_of_all_sizes(void **unused) {
   rush_ctx_destroy(ctx);
 }
 
-/* A token, and texts. */
+/* One token, and texts of several tokens. */
 static void products_of_layers(void **unused) {
   (void)unused;
   static const size_t m[] = {1, 16, 128};
@@ -238,8 +238,7 @@ static void products_of_layers(void **unused) {
   rush_ctx_destroy(ctx);
 }
 
-/* Elements of a row that the product by 2^112 would take out of range, and those that are not
- * finite. */
+/* Elements of a row that overflow in the product by 2^112, and elements that are not finite. */
 static void large_elements_of_a_row(void **unused) {
   (void)unused;
   static const float large[] = {0x1.fffffep15f, 0x1p17f, 0x1p100f, INFINITY, NAN};

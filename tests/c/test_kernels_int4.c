@@ -1,6 +1,6 @@
-/* Products with weights of few bits beside plain loops: pieces and groups of odd sizes, zero
- * points, extreme integers, columns and rows that do not fill a tile, and the same answers on any
- * number of threads. */
+/* Compares products with weights of few bits with plain loops: odd sizes of pieces and groups, zero
+ * points, extreme integers, and columns and rows that do not fill a tile. The answers are the same
+ * on any number of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@ static void *memory(size_t bytes) {
 
 typedef struct matrix {
   rush_int4_matrix b;
-  int8_t *integers; /* [n][k], as they are in the file */
+  int8_t *integers; /* [n][k], as in the file */
   float *scales, *bias;
   uint8_t *zeros;
   void *packed;
@@ -132,7 +132,7 @@ static void check(rush_int4_matrix b, size_t m, bool extreme) {
   free_matrix(&w);
 }
 
-/* Bits of a weight and of a row's element, and whether there are zero points. */
+/* The bits of a weight and of a row's element, and whether there are zero points. */
 static const struct {
   int bits, row_bits;
   bool zero_points;
@@ -156,14 +156,14 @@ static void test_sizes(void **state) {
       }
 }
 
-/* A token, and a text. */
+/* One token, and a text. */
 static void test_layers(void **state) {
   (void)state;
   for (int kind = 0; kind < KINDS; kind++)
     for (size_t m = 1; m <= 53; m += 52) check(bits_of(kind, 128, 512, 128), m, false);
 }
 
-/* The sums of a whole piece of the greatest products fit. */
+/* The sum of a whole piece of the greatest products does not overflow. */
 static void test_extremes(void **state) {
   (void)state;
   for (int kind = 0; kind < KINDS; kind++)

@@ -1,6 +1,6 @@
-/* Products of 8-bit integers beside plain loops: every tile of this machine, odd sizes, zero
- * points, extreme integers, rows made of floats, convolutions of bytes, and the same answers on any
- * number of threads. */
+/* Compares products of 8-bit integers with plain loops: every tile of this machine, odd sizes, zero
+ * points, extreme integers, rows quantized from floats, and convolutions of bytes. The answers are
+ * the same on any number of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,7 +76,7 @@ static void free_weights(weights *w) {
   free(w->packed);
 }
 
-/* x[m][k]: each byte minus `zero`. */
+/* Sums over x[m][k], with `zero` subtracted from each byte. */
 static int32_t sum_of(const weights *w, size_t k, size_t j, const uint8_t *x, bool is_signed,
                       int32_t zero) {
   uint32_t sum = 0;
@@ -87,7 +87,7 @@ static int32_t sum_of(const weights *w, size_t k, size_t j, const uint8_t *x, bo
   return (int32_t)sum;
 }
 
-/* What quantizing gives, in plain C. */
+/* Compares quantization with plain C. */
 static void test_floats(void **state) {
   (void)state;
   for (size_t k = 0; k < 40; k += k < 20 ? 1 : 13) {
@@ -130,7 +130,7 @@ static void test_floats(void **state) {
       }
     }
     for (size_t i = 0; i < GUARD; i++) assert_true(y[M * N + i] == guard);
-    /* A row alone gives what it gives among others. */
+    /* A row alone gives the same answer as among others. */
     const rush_int8_rows one = {1, k, rows.data, rows.zeros, rows.sums, rows.scales};
     for (size_t n = 1; n <= N; n++) {
       float alone[N + 1];
@@ -158,21 +158,21 @@ static void test_floats(void **state) {
 }
 
 enum { GROUPS = 37, TAPS = 3, DEPTH = GROUPS * RUSH_INT8_KR };
-/* What a tile reads of a row and a tap. */
+/* The elements of a row and a tap that a tile reads. */
 typedef union elements {
   int16_t wide[DEPTH];
   uint8_t bytes[DEPTH];
 } elements;
 
-/* What the tiles of every machine are made of here. */
+/* The building blocks of all tiles on this machine. */
 #if defined(__x86_64__)
 static const char wide_tile[] = "SSE2";
 #else
 static const char wide_tile[] = "16 bits";
 #endif
 
-/* Where weight i of a column lies in its block: w[groups][NR][KR] or, by pairs, [groups][KR /
- * 2][NR][2]. */
+/* Returns the position of weight i of a column in its block: w[groups][NR][KR] or, by pairs,
+ * [groups][KR / 2][NR][2]. */
 static size_t place_of(bool by_pairs, size_t i, size_t c) {
   const size_t each = by_pairs ? 2 : RUSH_INT8_KR;
   return (i / each * RUSH_INT8_NR + c) * each + i % each;
@@ -193,7 +193,7 @@ static void plain_tile(size_t groups, size_t mr, const elements *x, bool is_wide
     }
 }
 
-/* One of `tile`, and of `tiles` by so many blocks. */
+/* Checks one call of `tile`, and one of `tiles` with several blocks. */
 static void check_tile(const char *variant, rush_int8_tile *tile, rush_int8_tiles *tiles, size_t mr,
                        bool is_wide, bool by_pairs) {
   enum { BLOCKS = 3, BLOCK = TAPS * GROUPS * RUSH_INT8_NR * RUSH_INT8_KR, FAR = BLOCK + 24 };
@@ -263,7 +263,7 @@ static void check_pair(rush_int8_pair *pair, bool is_wide) {
   }
 }
 
-/* Also those that this machine would not take. */
+/* Tests all tiles, including those that this machine would not select. */
 static void test_tiles(void **state) {
   (void)state;
   check_tile(wide_tile, rush_int8_one_wide, NULL, 1, true, false);
@@ -289,7 +289,7 @@ static void test_tiles(void **state) {
 #endif
 }
 
-/* A convolution over one dimension, of stride 1, with padding: beside plain loops. */
+/* A padded convolution over one dimension with stride 1, compared with plain loops. */
 typedef struct sizes {
   size_t images, size, kernel, padding, groups, channels, outs;
 } sizes;
@@ -307,7 +307,7 @@ static uint8_t requantized(const rush_int8_requantization *to, size_t c, int32_t
   return (uint8_t)(int)(v > least ? v < most ? v : most : least);
 }
 
-/* One number after the other: y[pixel][channel]. */
+/* Computes y[pixel][channel] one number at a time. */
 static void plain_convolution(const sizes *s, const rush_int8_conv *v, const ptrdiff_t *places,
                               const int8_t *w, const int32_t *zeros, uint8_t *y) {
   const uint8_t *x = v->x;
@@ -411,8 +411,8 @@ static void test_convolutions(void **state) {
       check_convolution(convolutions[t], kind & 1, kind & 2, kind & 4, kind & 8);
 }
 
-/* 3x3 convolutions in two dimensions by tiles of 2x2, which only some machines choose, beside plain
- * loops. */
+/* 3x3 convolutions in two dimensions by tiles of 2x2, compared with plain loops. Only some machines
+ * select these tiles. */
 typedef struct plane {
   size_t images, size[2], padding, channels, outs;
 } plane;
@@ -507,8 +507,7 @@ static void test_winograd(void **state) {
       check_winograd(all[t], kind & 1, kind & 2, &kernels[kind >> 2]);
 }
 
-/* Activations on the way to integers: within one of what libm gives, exact where there is no
- * table. */
+/* Activations before quantization: within one of libm's answer, and exact without a table. */
 static void test_activations(void **state) {
   (void)state;
   enum { N = 19, ROWS = 60 };
@@ -551,7 +550,7 @@ static uint8_t byte_of(float v) {
   return (uint8_t)(v > 0 ? v < 255 ? v : 255 : 0);
 }
 
-/* Wherever they stand, among numbers that integers hold. */
+/* Tests such numbers at every position among numbers that integers can represent. */
 static void test_what_no_integer_holds(void **state) {
   (void)state;
   static const struct {

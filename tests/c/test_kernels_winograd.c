@@ -1,5 +1,6 @@
-/* Winograd's convolution beside the direct one: its error against float64, sizes around the tiles,
- * what is not finite or of very unequal size, and the same bits on any number of threads. */
+/* Compares Winograd's convolution with the direct one: its error against float64, sizes around the
+ * tiles, and numbers that are not finite or differ greatly in size. The bits are the same on any
+ * number of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 #include "base/base.h"
 #include "kernels/conv.h"
 
-/* Inputs as they come out of a network's middle, or adverse to transforms. */
+/* Inputs as in the middle of a network, and inputs that are adverse to the transforms. */
 typedef enum inputs { NOISE, POSITIVE, RECTIFIED, FAR_FROM_ZERO, UNEQUAL, KINDS } inputs;
 
 static float input(inputs kind) {
@@ -42,7 +43,7 @@ typedef struct layer {
   size_t out; /* elements of y */
 } layer;
 
-/* 3x3 kernels; `behind` is the padding at the ends. */
+/* Makes a layer with 3x3 kernels. `behind` is the padding at the ends. */
 static layer new_layer(size_t batch, size_t in_c, size_t out_c, size_t height, size_t width,
                        size_t padding, size_t behind, inputs kind) {
   layer l = {.s = {.batch = batch,
@@ -82,7 +83,7 @@ static float clamped(float v, float min, float max) {
   return v < min ? min : v > max ? max : v;
 }
 
-/* Sums of [o][i][h][w] in the order of the kernels, in float32 and float64. */
+/* Sums over [o][i][h][w] in the order of the kernels, in float32 and float64. */
 static void reference(layer *l, float min, float max) {
   const rush_conv *s = &l->s;
   size_t at = 0;
@@ -130,7 +131,7 @@ static void run(layer *l, rush_ctx *ctx, float min, float max) {
   free(scratch);
 }
 
-/* Input channels, outputs, and pixels per side: 6 is for tiles of 2x2, 8 for 4x4. */
+/* Input channels, output channels, and pixels per side: 6 for tiles of 2x2, and 8 for 4x4. */
 static const size_t layers[][3] = {{16, 64, 8},  {32, 32, 6},  {32, 32, 8},
                                    {64, 32, 6},  {64, 32, 8},  {256, 64, 6},
                                    {256, 64, 8}, {512, 32, 6}, {512, 32, 8}};
@@ -189,7 +190,7 @@ static void sizes_around_the_tiles(void **unused) {
       free_layer(&l);
     }
   }
-  assert_true(n >= 12); /* the others are the direct form's */
+  assert_true(n >= 12); /* other layers use the direct form */
 }
 
 static void other_convolutions_are_the_direct_forms(void **unused) {
@@ -216,7 +217,7 @@ static void other_convolutions_are_the_direct_forms(void **unused) {
   free_layer(&l);
 }
 
-/* Scratch memory does not grow with the batch, but for one number for each input pixel. */
+/* Scratch memory does not grow with the batch, except for one number for each input pixel. */
 static void memory_is_bounded(void **unused) {
   (void)unused;
   layer l = new_layer(1, 16, 16, 3, 3, 1, 1, NOISE);
@@ -264,7 +265,7 @@ static void what_is_not_finite_spreads_as_far_as_directly(void **unused) {
   free_layer(&l), free_layer(&overflow);
 }
 
-/* Where a pixel is a billion, its neighbours' outputs are as exact as without it. */
+/* A pixel of a billion does not make the outputs of its neighbours less accurate. */
 static void a_large_pixel_does_not_drown_its_tile(void **unused) {
   (void)unused;
   for (int zeros = 0; zeros < 2; zeros++) {

@@ -1,6 +1,6 @@
-/* The kernels of products, convolutions and transposes against plain C loops: sizes around the
- * tiles, guard values behind the output, NaN through the clamp, weights shared by runs of different
- * shapes. */
+/* Compares the kernels of products, convolutions and transposes with plain C loops: sizes around
+ * the tiles, guard values after the output, NaN through the clamp, and weights that runs with
+ * different shapes share. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 #include "kernels/gemm.h"
 #include "kernels/transpose.h"
 
-/* n floats of noise; 16 bytes behind may be read, as in the heap. */
+/* Makes n floats of noise. As in the heap, 16 bytes after the end may be read. */
 static float *numbers(size_t n) {
   float *p = malloc(n * sizeof *p + 16);
   assert_non_null(p);
@@ -82,7 +82,7 @@ static void product(size_t m, size_t n, size_t k, ptrdiff_t sk, ptrdiff_t sn, bo
   rush_gemm_pack(k, n, b, sk, sn, bias ? bi : NULL, packed);
   for (size_t i = floats; i < floats + GUARD; i++) assert_true(packed[i] == guard);
   TIMED("gemm", what, "kernel", work, 0, rush_gemm(m, n, k, a, lda, packed, c, ldc, min, max));
-  const double tolerance = 2e-5 * (1 + (double)k / 1000); /* k terms of size 1, each rounded */
+  const double tolerance = 2e-5 * (1 + (double)k / 1000); /* k rounded terms of size 1 */
   check(what, c, want, m * ldc, tolerance);
   if (rush_gemm_unpacked(NULL, m, n, k, a, lda, b, sk, sn, direct, ldc))
     check(what, direct, plain, m * ldc, tolerance);
@@ -148,7 +148,7 @@ static void nan_passes_the_clamp_of_a_product(void **unused) {
   }
 }
 
-/* What is small beside the bias is added up before it: each answer is rounded to it once. */
+/* Small terms are summed before the bias is added, so each answer is rounded to the bias once. */
 static void biases_are_added_to_sums(void **unused) {
   (void)unused;
   enum { N = 43, K = 301, MOST = 7 };
@@ -175,8 +175,8 @@ static void biases_are_added_to_sums(void **unused) {
 
 typedef struct row {
   const char *name;
-  rush_conv s;                /* without `out`, which follows; padding behind is `behind` */
-  size_t behind[3], extra[3]; /* extra: output padding of a transposed one */
+  rush_conv s;                /* `out` follows from them; `behind` is the end padding */
+  size_t behind[3], extra[3]; /* `extra` is the output padding if transposed */
 } row;
 
 static bool complete(row *r) {
@@ -195,7 +195,7 @@ static bool complete(row *r) {
   return true;
 }
 
-/* Weight [o][i][d][h][w], or with `last` in memory order [o][d][h][w][i]. */
+/* Strides of a weight [o][i][d][h][w], or in the memory order [o][d][h][w][i] with `last`. */
 static void strides_of(const rush_conv *s, bool last, ptrdiff_t *to) {
   const ptrdiff_t taps = (ptrdiff_t)(s->kernel[0] * s->kernel[1] * s->kernel[2]);
   const ptrdiff_t second = (ptrdiff_t)(s->transposed ? s->out_c : s->in_c), one = last ? second : 1;
@@ -270,7 +270,7 @@ static void convolve(row r, bool last, bool with_bias, float min, float max) {
   TIMED("conv", r.name, PLAIN, work, 0,
         reference(s, x, w, st, with_bias ? bias : NULL, (double)min, (double)max, want));
   check(r.name, y, want, out, 2e-5);
-  if (in > 0 && out > 0) { /* NaN goes where it goes, through the clamp too */
+  if (in > 0 && out > 0) { /* NaN propagates, also through the clamp */
     x[in / 2] = NAN;
     for (size_t i = 0; i < out; i++) y[i] = guard;
     rush_conv_run(s, x, packed, y, -0.25f, 0.25f, scratch);
@@ -490,7 +490,7 @@ static void convolutions(void **unused) {
   }
 }
 
-/* Every small combination: kernel, stride, dilation, padding, size, channels around the tiles. */
+/* Random small kernels, strides, dilations, paddings and sizes, with channels around the tiles. */
 static void convolutions_at_random(void **unused) {
   (void)unused;
   for (int i = 0; i < 3000; i++) {
@@ -553,7 +553,7 @@ static void packed_weights_serve_any_shape_and_are_not_written(void **unused) {
 
 /* ---- Rows of depthwise convolutions ---------------------------------------------------------- */
 
-/* How wide the rows are that this machine can run; the first is everywhere. */
+/* The row functions that this machine supports. The first one runs on all machines. */
 static size_t row_widths(rush_dw_row_fn *fns[3]) {
   fns[0] = rush_dw_row_4;
 #if defined(__x86_64__)
@@ -565,7 +565,7 @@ static size_t row_widths(rush_dw_row_fn *fns[3]) {
   return 1;
 }
 
-/* Three rows of pixels lie one behind the other; a column on each side is not there. */
+/* Three rows of pixels follow each other, without a column on each side. */
 static void plain_row(const rush_dw_row *r, double *y) {
   for (size_t o = 0; o < r->n; o++)
     for (size_t c = 0; c < r->channels; c++) {

@@ -1,5 +1,5 @@
-/* What a file or a program may cost: limits that the host sets, the host's wish to stop, and work
- * counted instead of timed. */
+/* Tests the cost of files and programs: limits that the host sets, the host's request to stop, and
+ * work that is counted instead of timed. */
 #include "base/base.h"
 #include "harness.h"
 
@@ -14,7 +14,7 @@ static void add_types(builder *b) {
   build_type_n(b, RUSH_TYPE_LIST, 1, U32(INT));
 }
 
-/* A host that asks to stop at its n-th chance; 0: never. */
+/* A host that asks to stop at its n-th poll, or never if n is 0. */
 typedef struct host {
   uint64_t asked, stop_at;
 } host;
@@ -24,7 +24,7 @@ static bool ask(void *user) {
   return ++h->asked == h->stop_at;
 }
 
-/* ---- Limits of the host's -------------------------------------------------------------------- */
+/* ---- Limits of the host ---------------------------------------------------------------------- */
 
 /* forward(): while True: pass */
 static void build_endless(builder *b) {
@@ -54,7 +54,7 @@ static void a_loop_without_end_is_ended(void **state) {
       "steps", run(r, 0, NO_ARGS),
       "interrupted: forward, instruction 1 (control flow): the run exceeds its limit of 1000 "
       "instructions");
-  /* The limit is of the run, however it is stepped. */
+  /* The limit applies to the whole run, regardless of its steps. */
   OK(rush_session_begin(r->session, 0, NULL, 0));
   for (int k = 0; k < 3; k++) assert_int_equal(rush_session_step(r->session, 300), RUSH_PENDING);
   assert_int_equal(rush_session_step(r->session, 300), RUSH_ERR_INTERRUPTED);
@@ -109,7 +109,7 @@ static void memory_has_a_limit(void **state) {
   rig_close(r);
 }
 
-/* Its bytes were counted by the context that loaded it, which keeps them. */
+/* The context that loaded the model counted its bytes, and continues to count them. */
 static void a_model_may_be_destroyed_with_another_context(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -124,7 +124,7 @@ static void a_model_may_be_destroyed_with_another_context(void **state) {
   rush_ctx_memory(other, &live, &peak);
   assert_int_equal(live, 0);
   assert_int_equal(peak, 0);
-  rush_ctx_set_memory_limit(other, 1 << 20); /* it may hold as much as before */
+  rush_ctx_set_memory_limit(other, 1 << 20); /* its limit still has the same room */
   build_endless(&b);
   rush_ctx_destroy(r->ctx);
   r->ctx = other;
@@ -134,8 +134,7 @@ static void a_model_may_be_destroyed_with_another_context(void **state) {
 
 /* ---- Values that nest without end ------------------------------------------------------------ */
 
-/* forward(n): l = []; for _ in range(n): l = [l]; then, with n = 0, l.append(l); and what `use`
- * makes of it. */
+/* forward(n): l = []; for _ in range(n): l = [l]; then, with n = 0, l.append(l); return use(l). */
 static uint32_t build_nested(builder *b, bool cycle) {
   build_type_n(b, RUSH_TYPE_ANY, 0, NULL);
   const uint32_t any = 5;
@@ -158,7 +157,7 @@ static uint32_t use_print(builder *b, uint32_t v) {
   build_op(b, "prim::Print", 1, &v, 0, NULL);
   return K(build_none(b));
 }
-static uint32_t use_key(builder *b, uint32_t v) { /* two keys that are equal are compared */
+static uint32_t use_key(builder *b, uint32_t v) { /* compares two equal keys */
   uint32_t copy = CALL("aten::list.t", 5, v);
   return CALL("prim::DictConstruct", 5, v, v, copy, v);
 }
@@ -192,10 +191,10 @@ static void values_are_looked_through_to_a_depth(void **state) {
     build_return(b, rows[k / 2].use(b, v));
     rig_open(r);
     rig_start(r, b);
-    /* A million lists in each other: they also go without recursion. */
+    /* A million nested lists are also freed without recursion. */
     const char *said = run(r, 0, ARGS(rush_int(cycle ? 0 : 1000000)));
     assert_contains(rows[k / 2].name, said, rows[k / 2].says);
-    rig_close(r); /* nothing is left, not even of a list that holds itself */
+    rig_close(r); /* no memory leaks, not even that of a list that holds itself */
   }
 }
 
@@ -230,7 +229,7 @@ static void a_default_belongs_to_the_session(void **state) {
   rig_open(r);
   rig_start(r, b);
   assert_string_equal(run(r, 0, NO_ARGS), "[1, 2, 3]");
-  assert_string_equal(run(r, 0, NO_ARGS), "[1, 2, 3, 3]"); /* as PyTorch, and Python */
+  assert_string_equal(run(r, 0, NO_ARGS), "[1, 2, 3, 3]"); /* as in PyTorch and Python */
   rush_session *other;
   OK(rush_session_create(r->ctx, r->model, &other));
   rush_value y;
@@ -245,7 +244,7 @@ static void a_default_belongs_to_the_session(void **state) {
   rig_close(r);
 }
 
-/* A constant of the program that it writes, itself or by another name. */
+/* A program must not write its constants, directly or through an alias. */
 static void constants_are_not_written(void **state) {
   (void)state;
   static const char *const ops[] = {"aten::append.t", "aten::clear.t", "aten::reverse.t",
@@ -285,8 +284,8 @@ static uint32_t any_call(builder *b, const char *op, uint32_t n, const uint32_t 
   return build_call(b, op, 0, n, in);
 }
 
-/* Runs op(x expanded, ...) until the host stops it at its second look, and again at the tenth: so
- * operators look more than once in what would go on for minutes. */
+/* Runs op(x expanded, ...) until the host stops it at its second poll, and again at the tenth. This
+ * shows that operators poll more than once in work that would take minutes. */
 static void check_stops(const char *name, const char *op, const int64_t *small,
                         const int64_t *large, rush_dtype dtype, int rank, uint32_t n_more,
                         const rush_value *more) {
@@ -342,7 +341,7 @@ static void long_operators_look_whether_to_stop(void **state) {
               NULL);
 }
 
-/* The kernels' own loops: forward(x) = op(x, constants...), with tensors of zeros. */
+/* Runs the loops of kernels: forward(x) = op(x, constants...), with tensors of zeros. */
 typedef struct kernel_row {
   const char *name, *op;
   int rank;
@@ -394,7 +393,7 @@ static void kernels_look_whether_to_stop(void **state) {
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
     rig rig_, *r = &rig_;
     builder b_, *b = &b_;
-    /* Each of these would look more often. */
+    /* Each of these would poll more often. */
     host h = {.stop_at = 3};
     add_types(b);
     build_method(b, "forward", TENSOR, 1, U32(TENSOR));
@@ -410,7 +409,7 @@ static void kernels_look_whether_to_stop(void **state) {
     rush_ctx_set_poll(r->ctx, ask, &h);
     assert_contains(rows[k].name, run(r, 0, 1, &x), "interrupted: ");
     rush_ctx_set_poll(r->ctx, NULL, NULL);
-    assert_contains(rows[k].name, run(r, 0, 1, &x), "float32["); /* and it still works */
+    assert_contains(rows[k].name, run(r, 0, 1, &x), "float32["); /* the session still works */
     rush_value_release(r->session, &x);
     rig_close(r);
   }
@@ -418,8 +417,8 @@ static void kernels_look_whether_to_stop(void **state) {
 
 /* ---- Loading --------------------------------------------------------------------------------- */
 
-/* What loading, describing and making a session take of a file that is n times as large in one of
- * its parts, in steps of work and in bytes. */
+/* The cost of loading, describing and making a session, in steps of work and in bytes. One part of
+ * the file is n times as large. */
 typedef void grow(builder *b, uint32_t n);
 
 static void grow_strings(builder *b, uint32_t n) {
@@ -489,14 +488,14 @@ static void loading_grows_with_the_file(void **state) {
               {"constants", grow_constants}};
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
     const cost once = cost_of(rows[k].more, 500), four = cost_of(rows[k].more, 2000);
-    /* Four times the file: at most a little more than four times the work and the memory. */
+    /* A file of four times the size takes at most about four times the work and memory. */
     if (four.work > 5 * once.work || four.peak > 5 * once.peak)
       fail_msg("%s: %llu steps become %llu, %zu bytes %zu", rows[k].name,
                (unsigned long long)once.work, (unsigned long long)four.work, once.peak, four.peak);
   }
 }
 
-/* What many records refer to is not read again for each. */
+/* A name that many records refer to is not read again for each of them. */
 static void long_names_are_not_compared_for_each_that_has_them(void **state) {
   (void)state;
   static char text[1 << 16];
@@ -521,13 +520,13 @@ static void long_names_are_not_compared_for_each_that_has_them(void **state) {
     assert_int_equal(st, of_ops ? RUSH_ERR_UNSUPPORTED : RUSH_ERR_BAD_FILE);
     assert_contains("name", rush_ctx_error(r->ctx),
                     of_ops ? "256 operators that this runtime lacks: aaa" : "a second method 'aaa");
-    assert_true(rush_ctx_work(r->ctx) < 1 << 20); /* 2^16 bytes for each would be 2^24 */
+    assert_true(rush_ctx_work(r->ctx) < 1 << 20); /* reading 2^16 bytes for each would take 2^24 */
     rig_close(r);
   }
 }
 
-/* linear with a weight of 4 bytes that is shown as many gigabytes */
-/* A file of a kilobyte may take 64 MiB, and each byte of a file adds 64. */
+/* Loads linear with a weight of 4 bytes that is viewed as many gigabytes. A file of a kilobyte may
+ * use 64 MiB, and each byte of a file adds 64. */
 static void an_allowance_grows_with_the_file(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -570,7 +569,7 @@ static void a_small_file_cannot_ask_for_much(void **state) {
   rig_close(r);
 }
 
-/* A class whose name would end the string that it stands in. */
+/* The name of the class would end the JSON string around it. */
 static void names_are_escaped(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -594,7 +593,7 @@ static void names_are_escaped(void **state) {
   rig_close(r);
 }
 
-/* Loading and describing look whether to stop as well, and leave nothing behind. */
+/* Loading and describing also poll the host, and leak nothing when they stop. */
 static void loading_and_describing_can_be_stopped(void **state) {
   (void)state;
   for (int describe = 0; describe < 2; describe++) {
