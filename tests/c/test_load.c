@@ -1,4 +1,4 @@
-/* model: one good file and what becomes of it when any of its rules is broken. */
+/* Tests model: a valid file, and files that break each of the format's rules. */
 #include "harness.h"
 #include "model/model.h"
 
@@ -152,7 +152,7 @@ static uint8_t *good_file(size_t *size) {
   return file;
 }
 
-/* ---- The good file --------------------------------------------------------------------------- */
+/* ---- The valid file -------------------------------------------------------------------------- */
 
 static void a_good_file_loads_and_runs(void **state) {
   (void)state;
@@ -183,7 +183,7 @@ static void a_good_file_loads_and_runs(void **state) {
   rig_close(r);
 }
 
-/* Byte by byte, and in pieces of other sizes. */
+/* Loads the file byte by byte, and in pieces of other sizes. */
 static void a_stream_of_any_pieces_gives_the_same_model(void **state) {
   (void)state;
   size_t size;
@@ -249,7 +249,7 @@ static void too_many_bytes_are_refused(void **state) {
 
 static void check_cut(const uint8_t *file, size_t size) {
   rig rig_, *r = &rig_;
-  uint8_t *copy = malloc(size + 1); /* exactly as long as it says, so that ASan sees the end */
+  uint8_t *copy = malloc(size + 1); /* with the exact length, so that ASan knows the end */
   assert_non_null(copy);
   if (size) memcpy(copy, file, size);
   rig_open(r);
@@ -331,7 +331,7 @@ static const struct {
     {"another file size", 40, 8, 64, RUSH_ERR_BAD_FILE, "a file of 64 bytes is not its head of"},
     {"reserved, first", 48, 8, 1, RUSH_ERR_BAD_FILE, "reserved bytes 48 to 63"},
     {"reserved, last", 63, 1, 1, RUSH_ERR_BAD_FILE, "reserved bytes 48 to 63"},
-    /* The section table: record k stands at 64 + 24 k. */
+    /* The section table. Record k is at 64 + 24 k. */
     {"ids fall", 64 + 24, 4, 1, RUSH_ERR_BAD_FILE, "id 0x1 stands behind 0x1"},
     {"an unknown required section", 64, 4, 0, RUSH_ERR_UNSUPPORTED,
          "the file needs section 0x0, which this runtime"},
@@ -418,7 +418,7 @@ static double zero = 0.0;
 #define OPERAND(i, k) WORD(OPERANDS, INSTR(i)->operands + (k))
 #define DTYPE REC(tensor, TENSORS, 1)->dtype
 
-/* name, status, what the message says, what is done to the good file */
+/* name, status, part of the message, change of the valid file */
 /* clang-format off */
 #define ROWS(R)                                                                                    \
   R(string_outside, BAD_FILE, "strings[2] at byte", REC(string, STRINGS, 2)->offset = 90000)       \
@@ -702,7 +702,7 @@ static void add_ops(builder *b, uint32_t n) {
   for (uint32_t have = 4; have < n; have++) build_add(b, RUSH_SEC_OPS, sizeof op, &op, 1);
 }
 
-/* Each type, and each constant, twice the one before: written out, there are 2^n. */
+/* Each type and each constant contains the previous one twice, so the expanded size is 2^n. */
 static uint32_t double_types(builder *b, int n) {
   uint32_t t = T_INT;
   for (int k = 0; k < n; k++) t = build_type_n(b, RUSH_TYPE_UNION, 2, U32(t, t));
@@ -714,7 +714,7 @@ static uint32_t double_constants(builder *b, int n) {
   return c;
 }
 
-/* Many that share one list. */
+/* Many types share one list. */
 static void widen_types(builder *b) {
   rush_file_type t = *REC(type, TYPES, double_types(b, 11));
   for (int k = 0; k < 2000; k++) build_add(b, RUSH_SEC_TYPES, sizeof t, &t, 1);
@@ -729,7 +729,7 @@ static void repeat_attributes(builder *b) {
   for (int k = 0; k < 40; k++) build_add(b, RUSH_SEC_ATTRIBUTES, sizeof a, &a, 1);
 }
 
-/* A second method of nothing but nested IFs. */
+/* Adds a method that consists of nested IFs. */
 static void nest_blocks(builder *b, int depth) {
   build_method(b, "nested", T_TENSOR, 2, U32(T_TENSOR, T_BOOL));
   for (int k = 0; k < depth; k++) build_if(b, 1, 0, NULL);
@@ -776,8 +776,8 @@ static void each_rule_has_its_message(void **state) {
   assert_int_equal(wrong, 0);
 }
 
-/* A byte in a text of 20, and what loading says of it; as many places as eight bytes at a time
- * could take another way. */
+/* Puts one or two bytes of a character at every position of a text of 20 bytes. The check reads
+ * eight bytes at a time, so each position matters. */
 static void utf8_is_looked_at_in_every_place(void **state) {
   (void)state;
   for (size_t at = 0; at < 20; at++) {
@@ -809,7 +809,7 @@ static bool describe_all(rig *r) {
   return true;
 }
 
-/* Whatever still loads must run within its bounds and leave nothing behind. */
+/* A file that still loads must run within its bounds and leak nothing. */
 static void try_damaged(const uint8_t *file, size_t size, size_t at) {
   rig rig_, *r = &rig_;
   rig_open(r);

@@ -1,11 +1,11 @@
-/* Every entry point with allocation 1, 2, 3, ... failing: each time the status is no-memory,
- * nothing leaks, and the objects that were there before can be used again. `replay --oom` does the
- * same with every conformance row. */
+/* Runs every entry point with a failure of allocation 1, 2, 3, ... Each time the status is
+ * no-memory, nothing leaks, and earlier objects are still usable. `replay --oom` does the same with
+ * every conformance row. */
 #include "harness.h"
 
 enum { TENSOR, INT, TENSORS, STR, PAIR, ARGS_TYPE };
 
-/* forward(x, n): weights (packed and plain), an attribute that changes, a loop, a list, a
+/* forward(x, n) has weights (packed and plain), an attribute that changes, a loop, a list and a
  * string. */
 static uint8_t *make_file(size_t *size) {
   static const float w[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, v[4] = {1, 0, -1, 2},
@@ -41,14 +41,14 @@ static uint8_t *make_file(size_t *size) {
   uint32_t twice = CALL("aten::add.str", STR, K(text), K(text));
   (void)twice;
   build_return(b, CALL("prim::TupleConstruct", PAIR, list, copy));
-  build_test(b, 0, given, given, 0, 0); /* a wrong answer: the comparison runs and says so */
+  build_test(b, 0, given, given, 0, 0); /* a wrong answer, which the comparison reports */
   uint8_t *file = build_file(b, size);
   build_free(b);
   return file;
 }
 
-/* One scenario: it does what it does with `r`, in which the file is loaded and a session is there
- * where it wants them. Returns the first status that is not OK. */
+/* A scenario that uses `r`. If it needs them, the file is loaded and has a session. Returns the
+ * first status that is not OK. */
 typedef rush_status scenario(rig *r, const uint8_t *file, size_t size);
 
 static rush_status load(rig *r, const uint8_t *file, size_t size) {
@@ -183,7 +183,7 @@ static void try_each(bool only_once) {
           fail_msg("%s, allocation %zu: %s: %s", scenarios[i].name, n, rush_status_name(st),
                    rush_ctx_error(r->ctx));
         assert_contains(scenarios[i].name, rush_ctx_error(r->ctx), "out of memory");
-        OK(scenarios[i].run(r, file, size)); /* now there is memory */
+        OK(scenarios[i].run(r, file, size)); /* memory is available again */
       } else if (failed && !only_once) {
         fail_msg("%s, allocation %zu: it failed and nobody noticed", scenarios[i].name, n);
       }

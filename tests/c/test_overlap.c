@@ -1,5 +1,5 @@
-/* Operands that share memory with what is written: what a row reads is what was there before the
- * call, or the call is refused (call/overlap.h). tests/python/test_overlap.py compares every row
+/* Tests operands that share memory with a written tensor. An operator reads the values from before
+ * the call, or refuses the call (call/overlap.h). tests/python/test_overlap.py compares every row
  * with PyTorch. */
 #include "harness.h"
 
@@ -19,8 +19,8 @@ static void shifted(builder *b, const char *op, uint32_t n) {
   build_return(b, 0);
 }
 
-/* Each element that is written would be read as one more of the mask, and take one more of the
- * source. */
+/* Without a copy, each written element would be read as a further element of the mask, and would
+ * take a further element of the source. */
 static void a_mask_is_read_before_anything_is_written(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -38,7 +38,7 @@ static void a_mask_is_read_before_anything_is_written(void **state) {
   rig_close(r);
 }
 
-/* Element by element nothing has to be copied, and hot programs do so: no call for memory. */
+/* A pointwise write needs no copy. Hot programs do it often, so it must not allocate. */
 static void one_tensor_twice_is_no_copy(void **state) {
   (void)state;
   rig rig_, *r = &rig_;

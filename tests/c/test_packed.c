@@ -1,4 +1,4 @@
-/* A weight that several instructions use lies in memory once, in the form that the kernels want. */
+/* Tests that a weight which several instructions use is stored once, in the packed layout. */
 #include "base/half.h"
 #include "harness.h"
 
@@ -35,13 +35,13 @@ static void begin(rig *r, builder *b) {
   build_method(b, "forward", TENSOR, 1, U32(TENSOR));
 }
 
-/* The model's memory, beside what is small. */
+/* Checks the model's memory. Small allocations are ignored. */
 static void expect_bytes(rig *r, size_t least, size_t most) {
   if (r->counter.live < least || r->counter.live > most + BYTES / 2)
     fail_msg("%zu bytes, not %zu to %zu", r->counter.live, least, most + BYTES / 2);
 }
 
-/* Runs it on indices; y[i][j] = bias + the product of two rows of the table. */
+/* Runs the model on indices and expects y[i][j] = bias + the product of two rows of the table. */
 static void expect_products(rig *r, float bias) {
   rush_value x = rig_tensor(r, RUSH_INT64, 1, SIZES(4), indices), y;
   rush_tensor_info info;
@@ -62,7 +62,7 @@ static void expect_products(rig *r, float bias) {
   rush_value_release(r->session, &y);
 }
 
-/* linear(embedding(w, x), w), and the bias before or behind the weight in the file. */
+/* linear(embedding(w, x), w), with the bias before or after the weight in the file. */
 static void a_table_that_linear_packs_is_read_there(void **state) {
   (void)state;
   for (int bias = 0; bias < 3; bias++) {
@@ -84,8 +84,8 @@ static void a_table_that_linear_packs_is_read_there(void **state) {
   }
 }
 
-/* The same with a table of halves, whose sums here are halves, too: all of the program computes in
- * them, or the layer takes floats. The bias, of halves like all the program's, comes behind it. */
+/* A table of 16-bit floats. Either the whole program computes in them, or the layer takes float32.
+ * The bias, also of 16-bit floats, comes after the table. */
 static void a_table_of_halves_stays_one(void **state) {
   (void)state;
   for (int floats = 0; floats < 2; floats++) {
@@ -109,7 +109,7 @@ static void a_table_of_halves_stays_one(void **state) {
   }
 }
 
-/* matmul, whose weight lies transposed in the file, and addmm. */
+/* matmul, whose weight is transposed in the file, and addmm. */
 static void other_products_keep_halves(void **state) {
   (void)state;
   for (int adds = 0; adds < 2; adds++) {
@@ -134,7 +134,7 @@ static void other_products_keep_halves(void **state) {
   }
 }
 
-/* Another operator reads the weight's own bytes: they stay. */
+/* Another operator reads the weight's own bytes, so they are kept. */
 static void a_weight_that_others_read_stays(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -153,7 +153,7 @@ static void a_weight_that_others_read_stays(void **state) {
   rig_close(r);
 }
 
-/* Nothing packs it. */
+/* No instruction packs the table. */
 static void a_table_alone_is_plain(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -168,8 +168,8 @@ static void a_table_alone_is_plain(void **state) {
   rig_close(r);
 }
 
-/* The same linear many times, as a program has it whose layers share their weights; one with a bias
- * is another. */
+/* Calls the same linear many times, as in a program whose layers share weights. A call with a bias
+ * has its own packed weight. */
 static void equal_instructions_share_what_is_packed(void **state) {
   (void)state;
   rig rig_, *r = &rig_;

@@ -1,9 +1,9 @@
-/* Weights of few bits are packed while a file loads where they are constants, and in each run where
- * they are not: the answers are the same. */
+/* Weights of few bits are packed during loading if they are constants, and in each run otherwise.
+ * The answers must be the same. */
 #include "harness.h"
 
-/* A call of each operator that does so, in words: the sizes of the input, which for a convolution
- * is made bytes; dtypes and sizes of tensors; sizes of first states (hh: a list of two);
+/* Describes a call of each such operator in words: the sizes of the input, which a convolution
+ * converts to bytes; dtypes and sizes of tensors; sizes of initial states (hh: a list of two); and
  * numbers. */
 static const struct {
   const char *op, *words;
@@ -23,7 +23,7 @@ static const struct {
 
 enum { TENSOR, INT, INTS, TENSORS, WORDS = 20, RANK = 5, MOST = 4096 };
 
-/* The integers behind a word's first character. */
+/* Reads the integers after a word's first character. */
 static int read_ints(const char *word, int64_t out[RANK]) {
   int n = 0;
   char *end = NULL;
@@ -43,7 +43,7 @@ static float number(size_t i) {
   return (float)(i * 37 % 101 + 1) * 0.004f;
 }
 
-/* Fills in numbers, each `times` times. */
+/* Fills memory with numbers, and repeats each one `times` times. */
 static rush_dtype fill(const char *word, size_t numel, size_t times, void *to) {
   const rush_dtype dtype = word[0] == 'f'   ? (word[1] == '6' ? RUSH_FLOAT64 : RUSH_FLOAT32)
                            : word[1] == '3' ? RUSH_INT32
@@ -60,7 +60,7 @@ static rush_dtype fill(const char *word, size_t numel, size_t times, void *to) {
   return dtype;
 }
 
-/* A tensor that the word names; where it is no constant, every other element of one. */
+/* Makes the tensor that the word names. If it is no constant, it is every other element of one. */
 static uint32_t tensor(builder *b, const char *word, bool constant) {
   static double room[2 * MOST];
   int64_t sizes[RANK + 1];
@@ -108,7 +108,7 @@ static uint32_t operand(builder *b, const char *word, bool constant, bool bytes)
                              : build_int(b, strtoll(word, NULL, 10)));
 }
 
-/* What the row's first result is. */
+/* Returns the row's first result as text. */
 static void answer(rig *r, size_t row, bool constant, char out[sizeof r->text]) {
   static float x[MOST];
   const char *op = rows[row].op;

@@ -1,10 +1,10 @@
-/* ops/quantized/quantized_pointwise: numbers that bytes hold exactly go through quantized operators
- * and back to floats. */
+/* Tests ops/quantized/quantized_pointwise: numbers that bytes represent exactly pass through
+ * quantized operators and become floats again. */
 #include "harness.h"
 
 enum { TENSOR };
 
-/* Of float32 to QUINT8 and back: (byte - 3) * 0.5. */
+/* Converts float32 to QUINT8 and back: (byte - 3) * 0.5. */
 static uint32_t bytes_of(builder *b, uint32_t x) {
   return CALL("rush::quantized_of", TENSOR, x, K(build_float(b, 0.5)), K(build_int(b, 3)));
 }

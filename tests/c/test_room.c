@@ -1,4 +1,5 @@
-/* room: what is joined lies behind what there was, and what is written lies by itself. */
+/* Tests room: joined elements follow the old ones in the same memory, and a write gets its own
+ * copy. */
 #include "harness.h"
 
 #include "blocks/concatenate.h"
@@ -20,10 +21,10 @@ static void bench_open(bench *r) {
 
 static void bench_close(bench *r) {
   rush_heap_trim(&r->heap);
-  rig_close(&r->rig); /* tells of what was not freed */
+  rig_close(&r->rig); /* reports leaks */
 }
 
-/* [2, n, 3] of `value` */
+/* Makes a tensor [2, n, 3] that is filled with `value`. */
 static rush_tensor *filled(bench *r, int64_t n, float value) {
   rush_tensor *t;
   OK(rush_tensor_new(&r->heap, RUSH_FLOAT32, 3, SIZES(2, n, 3), &t));
@@ -38,7 +39,7 @@ static rush_tensor *grown(bench *r, const rush_tensor *t, int64_t n, float value
   return out;
 }
 
-/* Whether the rows along dimension 1 of t are 0, 1, 2, ... */
+/* Returns whether the rows along dimension 1 of t are 0, 1, 2, ... */
 static bool counts(const rush_tensor *t) {
   for (int64_t i = 0; i < t->sizes[0]; i++)
     for (int64_t j = 0; j < t->sizes[1]; j++)
@@ -64,7 +65,7 @@ static void what_is_joined_lies_behind_it(void **state) {
     assert_true(rush_nominal(t)[0] == 3 * (k + 1) && rush_nominal(t)[1] == 3);
     assert_false(rush_is_unshared(t));
   }
-  assert_true(moved <= 8); /* half as much again, each time */
+  assert_true(moved <= 8); /* the memory grows by half each time */
   rush_tensor_drop(&r->heap, t);
   bench_close(r);
 }
@@ -83,7 +84,7 @@ static void a_place_is_given_once(void **state) {
   assert_ptr_not_equal(second->storage->data, t->storage->data);
   rush_tensor *part;
   OK(rush_tensor_new_view(&r->heap, first, 3, SIZES(2, 4, 3), first->strides, 0, &part));
-  assert_false(rush_has_room(part, 1, 1)); /* of a longer one */
+  assert_false(rush_has_room(part, 1, 1)); /* part of a longer tensor */
   assert_true(rush_has_room(first, 1, 2) && !rush_has_room(first, 1, 3));
   assert_false(rush_has_room(first, 0, 1) || rush_has_room(none, 1, 1));
   assert_true(counts(t) && counts(first) && counts(second));
@@ -92,7 +93,7 @@ static void a_place_is_given_once(void **state) {
   bench_close(r);
 }
 
-/* Whichever goes back to PyTorch's order or away first, the others stay. */
+/* Tensors are restored to PyTorch's order or freed in any sequence, and the others stay valid. */
 static void each_goes_by_itself(void **state) {
   (void)state;
   for (int order = 0; order < 6; order++) {
@@ -125,7 +126,7 @@ static void each_goes_by_itself(void **state) {
   }
 }
 
-/* Who asked for PyTorch's order once will ask again. */
+/* A program that needed PyTorch's order once will probably need it again. */
 static void what_was_laid_again_gets_no_room(void **state) {
   (void)state;
   bench bench_, *r = &bench_;
@@ -143,7 +144,7 @@ static void what_was_laid_again_gets_no_room(void **state) {
   bench_close(r);
 }
 
-/* Memory that runs out leaves the older one as it was. */
+/* If memory runs out, the older tensor is unchanged. */
 static void without_memory_nothing_is_lost(void **state) {
   (void)state;
   bench bench_, *r = &bench_;

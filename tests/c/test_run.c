@@ -1,5 +1,5 @@
-/* exec: what the interpreter does with blocks, values, lifetimes, budgets and errors. Models are
- * built by hand; operators are the simplest ones. */
+/* Tests exec: how the interpreter handles blocks, values, lifetimes, budgets and errors. The models
+ * are built by hand from the simplest operators. */
 #include "base/base.h"
 #include "harness.h"
 
@@ -56,7 +56,7 @@ static void both_branches_give_their_values(void **state) {
   rig_close(r);
 }
 
-/* deepest = flags[0] ? (flags[1] ? 1 : 2) : 3, with results handed through every level */
+/* deepest = flags[0] ? (flags[1] ? 1 : 2) : 3, with results passed through every level */
 static void branches_nest(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -159,7 +159,7 @@ static void carried_values_change_places_at_once(void **state) {
   rig_close(r);
 }
 
-/* The same with tensors, one of which is carried into itself: references must come out even. */
+/* Carries tensors, one of them into itself. All references must be released. */
 static void carried_tensors_are_counted(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -179,7 +179,7 @@ static void carried_tensors_are_counted(void **state) {
   assert_string_equal(run(r, 0, ARGS(rush_int(0), one, two)), "float32[2](11 22)");
   assert_string_equal(run(r, 0, ARGS(rush_int(1), one, two)), "float32[2](21 42)");
   assert_string_equal(run(r, 0, ARGS(rush_int(3), one, one)), "float32[2](8 16)");
-  /* The memory was not reused while the value is ours. */
+  /* The memory was not reused while the host holds the value. */
   assert_string_equal(show(r, &one), "float32[2](1 2)");
   rush_value_release(r->session, &one);
   rush_value_release(r->session, &two);
@@ -267,8 +267,8 @@ static void lists_and_tuples_hold_what_they_are_given(void **state) {
   rig_close(r);
 }
 
-/* list = []; for i in range(n): list.append(x + i); return list: values live on in what holds
- * them. */
+/* list = []; for i in range(n): list.append(x + i); return list. The list keeps its values
+ * alive. */
 static void what_a_list_holds_outlives_its_register(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -304,7 +304,7 @@ static void the_caller_keeps_its_arguments(void **state) {
   rig_start(r, b);
   rush_value x = rig_floats(r, 2, (float[]){3, 4}), y;
   OK(rush_session_run(r->session, 0, &x, 1, &y));
-  assert_ptr_equal(x.u.ref, y.u.ref); /* an input returned is that input */
+  assert_ptr_equal(x.u.ref, y.u.ref); /* a returned input is the same tensor */
   rush_value_release(r->session, &x);
   assert_string_equal(show(r, &y), "float32[2](3 4)");
   rush_value_release(r->session, &y);
@@ -313,7 +313,8 @@ static void the_caller_keeps_its_arguments(void **state) {
 
 /* ---- Lifetimes ------------------------------------------------------------------------------- */
 
-/* x + 1 + 1 + ... n times: with early drops two buffers are enough, and the dying one is reused. */
+/* x + 1 + 1 + ... n times. Two buffers are enough, because a dead one is dropped early and
+ * reused. */
 static void values_are_dropped_at_their_last_use(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -338,7 +339,7 @@ static void values_are_dropped_at_their_last_use(void **state) {
   rig_close(r);
 }
 
-/* norm(x + 1, arg): the sum is nobody else's, and is overwritten. */
+/* norm(x + 1, arg). Nothing else uses the sum, so it is overwritten. */
 static size_t bytes_of_norm(const char *op, bool list, int64_t arg) {
   rig rig_, *r = &rig_;
   builder b_, *b = &b_;
@@ -359,7 +360,7 @@ static size_t bytes_of_norm(const char *op, bool list, int64_t arg) {
   rush_value_release(r->session, &z);
   rush_value_release(r->session, &v);
   rig_close(r);
-  return before * 2 / sizeof zeros; /* in halves of a tensor */
+  return before * 2 / sizeof zeros; /* in units of half a tensor */
 }
 
 static void norms_overwrite_what_dies(void **state) {
@@ -418,7 +419,7 @@ static void writing_through_a_view_reaches_the_argument(void **state) {
   assert_string_equal(run(r, 0, ARGS(x, y)), "float32[2](13 24)");
   assert_string_equal(show(r, &x), "float32[2, 2](1 2 13 24)");
   assert_string_equal(show(r, &y), "float32[2](10 20)");
-  rush_value view; /* natively the caller's tensors may be views of each other */
+  rush_value view; /* the tensors of a native caller may alias each other */
   OK(rush_tensor_view(r->session, &x, 1, SIZES(2), SIZES(2), 0, &view)); /* the first column */
   assert_string_equal(run(r, 0, ARGS(x, view)), "float32[2](14 37)");
   assert_string_equal(show(r, &view), "float32[2](1 14)");
@@ -495,12 +496,12 @@ static void a_begin_during_a_run_drops_that_run(void **state) {
     assert_int_equal(rush_session_step(r->session, 50), RUSH_PENDING);
   }
   assert_string_equal(run(r, 0, ARGS(rush_int(4), rush_bool(true))), "6");
-  OK(rush_session_begin(r->session, 0, args, 2)); /* and destroyed in the middle of one */
+  OK(rush_session_begin(r->session, 0, args, 2)); /* the session is destroyed during a run */
   assert_int_equal(rush_session_step(r->session, 50), RUSH_PENDING);
   rig_close(r);
 }
 
-/* What the program prints comes here while its run is on the stack. */
+/* A callback for printed text, which is called during the run. */
 typedef struct entering {
   rig *r;
   int tried;
@@ -739,7 +740,7 @@ static void a_view_is_made_contiguous(void **state) {
   rig_close(r);
 }
 
-/* Lists in lists in lists, far deeper than a stack would bear. */
+/* Lists that are nested far deeper than the stack would allow. */
 static void dropping_deep_values_does_not_recurse(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -790,7 +791,7 @@ static void a_profile_counts_calls_and_seconds(void **state) {
   rig_close(r);
 }
 
-/* A program learns nothing of where the host's memory lies. */
+/* A hash must not reveal addresses of the host to a program. */
 static void a_tensor_is_hashed_to_a_number_of_its_own(void **state) {
   (void)state;
   rig rig_, *r = &rig_;

@@ -1,5 +1,5 @@
-/* model/schema, ops/registry: every row of ops.def is understood, and its defaults are as torch
- * says. */
+/* Tests model/schema and ops/registry: every row of ops.def is parsed, and its defaults equal those
+ * of torch. */
 #include "harness.h"
 #include "model/constant.h"
 
@@ -57,7 +57,7 @@ static void every_name_is_found_and_stands_once(void **state) {
   assert_null(rush_op_schema("aten::relu_.no_such_overload"));
 }
 
-/* linalg_matmul is matmul: it packs its weights, too. */
+/* linalg_matmul uses the function of matmul, so it also packs its weights. */
 static void rows_of_one_function_prepare_alike(void **state) {
   (void)state;
   size_t compared = 0;
@@ -85,12 +85,12 @@ static void an_inplace_name_finds_its_row(void **state) {
              op->schema + head);
     const rush_op *found = rush_op_find(name, &inplace);
     if (!found) fail_msg("%s is not found", name);
-    if (inplace) assert_ptr_equal(found, op); /* else a row of its own */
+    if (inplace) assert_ptr_equal(found, op); /* otherwise it has its own row */
   }
-  assert_null(rush_op_find("aten::view_", &inplace)); /* views have none */
+  assert_null(rush_op_find("aten::view_", &inplace)); /* views have no in-place form */
 }
 
-/* A schema, and each argument as "name:kinds=default" with * where it is written. */
+/* A schema, and each argument as "name:kinds=default". A * marks a written argument. */
 static const struct {
   const char *schema, *says;
 } rows[] = {

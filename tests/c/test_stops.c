@@ -1,7 +1,6 @@
-/* Every operator on a large tensor looks whether the host wants to stop, before it is through, and
- * never works for long between two looks. The rows of ops.def themselves are the table: arguments
- * are made up from their schemas. With --times, as `./dev bench --stops` runs it, times are printed
- * and not judged. */
+/* Tests that every operator on a large tensor polls the host before it ends, and never works for
+ * long between two polls. The rows of ops.def are the table, and arguments are generated from their
+ * schemas. With --times, which `./dev bench --stops` uses, times are printed and not checked. */
 #define _POSIX_C_SOURCE 200809L
 #include "../stop.h"
 #include "call/schema.h"
@@ -21,8 +20,8 @@ static void open_plainly(rig *r) {
   r->counter.plain = true;
 }
 
-/* Runs a method whose host wants to stop at its second chance, or much later where times are
- * measured, and judges how long it would have gone on. `late` counts those that take too long. */
+/* Runs a method whose host stops it at the second poll, or much later if times are measured. Checks
+ * how long it would have continued. `late` counts the calls that take too long. */
 static rush_status run_watched(rig *r, const char *name, size_t method, const rush_value *args,
                                size_t n, rush_value *result, size_t *late) {
   stop_watch w = stop_begin(measures ? 16 : 2);
@@ -40,7 +39,7 @@ static rush_status run_watched(rig *r, const char *name, size_t method, const ru
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
-/* All tensors that are given have these sizes and this dtype, all ints and ints in lists `i`. */
+/* All given tensors have these sizes and this dtype. All ints, also in lists, are `i`. */
 typedef struct shape {
   rush_dtype dtype;
   int rank;
@@ -51,7 +50,7 @@ static const shape full[] = {
     {RUSH_FLOAT32, 3, {4, 1024, 1024}}, {RUSH_FLOAT32, 1, {LARGE}},
     {RUSH_INT64, 1, {LARGE}},           {RUSH_INT64, 2, {2048, 2048}},
     {RUSH_BOOL, 2, {2048, 2048}},       {RUSH_FLOAT32, 4, {LARGE, 1, 1, 1}}};
-/* Of no elements, and of as many rows, columns, planes as an empty tensor may have. */
+/* Empty tensors with the greatest possible number of rows, columns or planes. */
 static const shape empty[] = {
     {RUSH_FLOAT32, 2, {1 << 27, 0}},
     {RUSH_FLOAT32, 2, {0, 1 << 27}},
@@ -82,7 +81,7 @@ static bool may_be(const rush_schema_arg *a, rush_kind kind) {
   return (a->kinds & RUSH_KIND_BIT(kind)) != 0;
 }
 
-/* A value that the argument may be; false where this test knows none. */
+/* Makes a value for the argument. Returns false if this test knows none. */
 static bool make_up(const rush_schema_arg *a, const given *g, rush_value *out) {
   if (may_be(a, RUSH_KIND_TENSOR))
     *out = g->tensor;
@@ -117,14 +116,14 @@ static bool is_tried(const rush_op *op, const rush_schema *s) {
   if (op->flags & (RUSH_OP_VARIADIC | RUSH_OP_EXTERNAL) || s->n_results == 0) return false;
   for (uint32_t k = 0; k < s->n_required; k++) {
     if (!make_up(s->args + k, &none, &v)) return false;
-    if (s->args[k].written) return false; /* it would be another one for those that follow */
+    if (s->args[k].written) return false; /* a write would change the input of later operators */
     tensors =
         tensors || may_be(s->args + k, RUSH_KIND_TENSOR) || may_be(s->args + k, RUSH_KIND_LIST);
   }
   return tensors && (s->result_kinds[0] & RUSH_KIND_BIT(RUSH_KIND_TENSOR));
 }
 
-/* A method per operator, which hands its arguments on and returns the first result. */
+/* Builds a method for each operator, which passes its arguments on and returns the first result. */
 static size_t build_all(rig *r, builder *b, subject *subjects) {
   size_t n = 0;
   uint32_t types[RUSH_SCHEMA_MAX_ARGS] = {0}, in[RUSH_SCHEMA_MAX_ARGS],
@@ -161,7 +160,7 @@ static size_t build_all(rig *r, builder *b, subject *subjects) {
 
 typedef enum verdict { STOPPED, NO_MATTER, WENT_ON } verdict;
 
-/* Whether the result is a tensor of much memory of its own. */
+/* Returns whether the result is a tensor with a large amount of its own memory. */
 static bool is_much(rig *r, const given *g, const rush_value *result) {
   rush_tensor_info x, y;
   if (result->kind != RUSH_KIND_TENSOR) return false;
@@ -206,8 +205,8 @@ static void drop_given(rig *r, given *g) {
   rush_value_release(r->session, &g->tensor);
 }
 
-/* Tries all subjects with each of the shapes, and with numbers and lists where they take some, as
- * long as their verdict says nothing; with `always` in any case. Gives how many took too long. */
+/* Tries all subjects with each of the shapes, and with numbers and lists if they take some, until
+ * there is a verdict, or always with `always`. Returns how many took too long. */
 static size_t try_all(rig *r, const subject *subjects, size_t n, const shape *shapes,
                       size_t n_shapes, verdict *verdicts, bool always) {
   size_t late = 0;
@@ -255,7 +254,7 @@ static void every_operator_looks_whether_to_stop(void **state) {
   }
   assert_int_equal(wrong, 0);
   assert_int_equal(late, 0);
-  /* The others are views, or these arguments do not fit them. */
+  /* Other operators are views, or refuse these arguments. */
   assert_true(measures || stopped > 400);
   free(verdicts);
   free_all(r, subjects, n);
@@ -278,10 +277,10 @@ static void every_operator_on_nothing_ends_soon(void **state) {
   rig_close(r);
 }
 
-/* ---- Those whose arguments have to fit each other -------------------------------------------- */
+/* ---- Operators with arguments that depend on each other -------------------------------------- */
 
-/* Arguments in words: x is a tensor of zeros of these sizes; a tensor of its own is zeros[2,3], or
- * same[2,3] where all elements are one in memory. */
+/* Arguments in words: x is a tensor of zeros with these sizes. zeros[2,3] is another tensor, and
+ * same[2,3] is one whose elements share one place in memory. */
 typedef struct row {
   const char *op;
   shape x;
@@ -321,7 +320,7 @@ static const row rows[] = {
      "true"},
 };
 
-/* The numbers of "[2,3]"; where they end in *text. */
+/* Reads the numbers of "[2,3]", and moves *text to their end. */
 static size_t numbers(const char **text, int64_t *out) {
   size_t n = 0;
   char *end;
@@ -365,7 +364,7 @@ static uint32_t build_word(builder *b, const char *word) {
   return K(build_int(b, strtoll(word, NULL, 10)));
 }
 
-/* Runs the method, which must be interrupted, and closes all. */
+/* Runs the method, which must be interrupted, and closes everything. */
 static void try_on(rig *r, const char *name, rush_value *input, size_t *late) {
   rush_value result;
   const rush_status st = run_watched(r, name, 0, input, 1, &result, late);
@@ -376,7 +375,7 @@ static void try_on(rig *r, const char *name, rush_value *input, size_t *late) {
   rig_close(r);
 }
 
-/* The same with a method that is built, on zeros. */
+/* Builds the method and runs it on zeros as try_on does. */
 static void try_built(builder *b, const char *name, const shape *x, size_t *late) {
   rig rig_, *r = &rig_;
   rush_value input;
@@ -410,7 +409,7 @@ static void each_of_these_looks_whether_to_stop(void **state) {
 
 /* ---- Large lists ----------------------------------------------------------------------------- */
 
-/* Many times the operator on a list of 2^24 numbers: each is short, and nothing else is done. */
+/* Calls the operator many times on a list of 2^24 numbers. Each call is short. */
 static void build_loop_over(builder *b, const char *op, uint32_t n_in) {
   const uint32_t yes = K(build_bool(b, true)), most = K(build_int(b, 1 << 20));
   build_type(b, RUSH_TYPE_ANY);
@@ -449,7 +448,7 @@ static void loops_over_large_lists_look(void **state) {
 
 /* ---- Values that share themselves ------------------------------------------------------------ */
 
-/* v = 1, then LEVELS times v = [v, v]: LEVELS containers, and 2^LEVELS ways to the number. */
+/* v = 1, then LEVELS times v = [v, v]: LEVELS containers, and 2^LEVELS paths to the number. */
 enum { ANY, LEVELS = 30 };
 
 static uint32_t build_shared(builder *b, const char *construct) {
@@ -518,7 +517,7 @@ static void each_of_these_stops_in_a_value_that_shares_itself(void **state) {
   assert_int_equal(late, 0);
 }
 
-/* A value of the host's that shares itself is looked through at an input. */
+/* A value of the host with shared parts is traversed when it becomes an input. */
 static void an_input_that_shares_itself_is_interrupted(void **state) {
   (void)state;
   rig rig_, *r = &rig_;

@@ -1,4 +1,5 @@
-/* tensor: strides, views, copies, iteration, promotion, conversion; known answers are PyTorch's. */
+/* Tests tensor: strides, views, copies, iteration, promotion and conversion, with PyTorch's
+ * answers. */
 #include "harness.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 #include "tensor/iter.h"
 #include "tensor/turned.h"
 
-/* A heap of its own, without any session. */
+/* A separate heap without a session. */
 typedef struct bench {
   rig rig;
   rush_ctx *ctx;
@@ -30,7 +31,7 @@ static rush_tensor *fresh(bench *r, rush_dtype dtype, int rank, const int64_t *s
   return t;
 }
 
-/* 0, 1, 2, ... in row-major order. */
+/* Makes a tensor with 0, 1, 2, ... in row-major order. */
 static rush_tensor *counted(bench *r, rush_dtype dtype, int rank, const int64_t *sizes) {
   rush_tensor *t = fresh(r, dtype, rank, sizes);
   for (int64_t i = 0; i < t->numel; i++)
@@ -67,7 +68,7 @@ static void assert_elements(const char *name, const rush_tensor *t, const double
 static const struct {
   int rank;
   int64_t sizes[5], strides[5], like[5]; /* like: torch.empty_like(x).stride() */
-  bool contiguous, dense, channels_last; /* channels_last: torch tells for rank 4 and 5 */
+  bool contiguous, dense, channels_last; /* channels_last: torch defines it for rank 4 and 5 */
 } layouts[] = {
     {0, {0}, {0}, {0}, true, true, false},
     {1, {5}, {1}, {1}, true, true, false},
@@ -169,7 +170,7 @@ static void a_shape_that_cannot_be_is_refused(void **state) {
                                         {(int64_t)1 << 40, 1}};
   for (size_t i = 0; i < 4; i++) {
     size_t live = r->rig.counter.live;
-    /* Case 3 wants a terabyte, which some machines would give. */
+    /* Case 3 allocates a terabyte, which some machines would provide. */
     r->rig.counter.fail_at = i == 3 ? r->rig.counter.calls + 2 : 0;
     assert_int_equal(rush_tensor_new(&r->heap, RUSH_FLOAT64, 2, too_many[i], &t),
                      RUSH_ERR_NO_MEMORY);
@@ -179,9 +180,9 @@ static void a_shape_that_cannot_be_is_refused(void **state) {
     assert_int_equal(r->rig.counter.live, live);
   }
   r->rig.counter.fail_at = 0;
-  OK(rush_tensor_new(&r->heap, RUSH_FLOAT32, 3, SIZES(1 << 20, 0, 5), &t)); /* empty, so nothing */
+  OK(rush_tensor_new(&r->heap, RUSH_FLOAT32, 3, SIZES(1 << 20, 0, 5), &t)); /* empty: no bytes */
   assert_int_equal(t->numel, 0);
-  rush_tensor *huge; /* sums of such sizes could not be trusted */
+  rush_tensor *huge; /* sums of such sizes would overflow */
   assert_int_equal(rush_tensor_new(&r->heap, RUSH_FLOAT32, 2, SIZES((int64_t)1 << 62, 0), &huge),
                    RUSH_ERR_NO_MEMORY);
   rush_tensor_drop(&r->heap, t);
@@ -203,7 +204,7 @@ static void a_view_stays_inside_its_storage(void **state) {
   bench bench_, *r = &bench_;
   bench_open(r);
   rush_tensor *base = counted(r, RUSH_FLOAT32, 1, SIZES(12));
-  base->storage->bytes = 48; /* exactly, whatever the block has */
+  base->storage->bytes = 48; /* exact, regardless of the block's size */
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     rush_tensor *t;
     rush_status st =
@@ -215,7 +216,7 @@ static void a_view_stays_inside_its_storage(void **state) {
                                                     : "reaches outside its storage of 48 bytes");
     rush_tensor_drop(&r->heap, t);
   }
-  /* One element many times over: what nobody could walk to its end is refused. */
+  /* A view repeats one element too often to iterate over it, so it is refused. */
   rush_tensor *many;
   assert_int_equal(
       rush_tensor_new_view(&r->heap, base, 2, SIZES((int64_t)1 << 31, (int64_t)1 << 31),
@@ -265,7 +266,7 @@ static void overlapping_copies_read_before_they_write(void **state) {
   OK(rush_tensor_copy(&r->heap, t, turned));
   assert_elements("transposed onto itself", t, (double[]){0, 3, 6, 1, 4, 7, 2, 5, 8});
   rush_tensor *row = viewed(r, t, 1, SIZES(3), SIZES(1), 3);
-  OK(rush_tensor_copy(&r->heap, t, row)); /* a row of it, broadcast over all */
+  OK(rush_tensor_copy(&r->heap, t, row)); /* one of its rows, broadcast over the tensor */
   assert_elements("its own row", t, (double[]){1, 4, 7, 1, 4, 7, 1, 4, 7});
   rush_tensor_drop(&r->heap, row);
   rush_tensor_drop(&r->heap, turned);
@@ -273,7 +274,7 @@ static void overlapping_copies_read_before_they_write(void **state) {
   bench_close(r);
 }
 
-/* Every pair of layouts against an element-wise reference. */
+/* Compares every pair of layouts with an element-wise reference. */
 static void copies_agree_with_their_definition_for_all_strides(void **state) {
   (void)state;
   bench bench_, *r = &bench_;
@@ -364,7 +365,7 @@ static void iteration_visits_each_element_once_in_long_rows(void **state) {
     int order;
     int64_t rows;
   } cases[] = {{0, {0}, 0, 1},          {1, {7}, 0, 1},
-               {2, {3, 4}, 0, 1},       {2, {3, 4}, 1, 1}, /* both turned */
+               {2, {3, 4}, 0, 1},       {2, {3, 4}, 1, 1}, /* both transposed */
                {4, {2, 3, 4, 5}, 0, 1}, {4, {2, 3, 4, 5}, 1, 1},
                {3, {1, 1, 1}, 0, 1},    {3, {2, 0, 3}, 0, 0}};
   bench bench_, *r = &bench_;
@@ -445,7 +446,7 @@ static void dtypes_promote_and_cast_as_in_torch(void **state) {
   }
 }
 
-/* A letter for each dtype; the table is torch.promote_types. */
+/* Each dtype has a letter. The table is that of torch.promote_types. */
 static void rare_dtypes_promote_as_in_torch(void **state) {
   (void)state;
   static const char letters[] = "BbsilefdzZ?h";
@@ -472,7 +473,7 @@ static void halves_are_rounded_to_even(void **state) {
     uint16_t f16, bf16;
   } rows[] = {{1, 0x3c00, 0x3f80},
               {-2, 0xc000, 0xc000},
-              {1 + 0x1p-11, 0x3c00, 0x3f80}, /* half way down to the even one */
+              {1 + 0x1p-11, 0x3c00, 0x3f80}, /* a tie, rounded down to even */
               {1 + 3 * 0x1p-11, 0x3c02, 0x3f80},
               {1 + 3 * 0x1p-8, 0x3c0c, 0x3f82},
               {65519.996, 0x7bff, 0x4780},
@@ -491,7 +492,7 @@ static void halves_are_rounded_to_even(void **state) {
     if (f16 != rows[k].f16 || bf16 != rows[k].bf16)
       fail_msg("%g: %04x, %04x", rows[k].value, f16, bf16);
   }
-  for (uint32_t bits = 0; bits < 0x10000; bits++) { /* what a half holds stays as it is */
+  for (uint32_t bits = 0; bits < 0x10000; bits++) { /* exact values stay the same */
     const uint16_t h = (uint16_t)bits;
     for (int k = 0; k < 2; k++) {
       const rush_dtype dtype = k ? RUSH_FLOAT16 : RUSH_BFLOAT16;
@@ -541,7 +542,7 @@ static const double values[] = {0.0,  -0.0,  0.9, -0.9,         1.5,          -1
                                 1e19, -1e19, NAN, INFINITY,     -INFINITY};
 enum { N_VALUES = sizeof values / sizeof *values };
 
-/* What torch.tensor(values, dtype=float64).to(dtype) gives on x86. */
+/* The expected numbers are those of torch.tensor(values, dtype=float64).to(dtype) on x86. */
 static void conversion_from_floats_is_torchs(void **state) {
   (void)state;
   static const int64_t u8[] = {0, 0, 0, 0, 1, 255, 255, 0, 44, 255, 255, 0, 255, 0, 0, 0, 0, 0, 0};
@@ -569,7 +570,7 @@ static void conversion_from_floats_is_torchs(void **state) {
     assert_int_equal(signbit(f[k]) != 0,
                      isnan(values[k]) ? signbit(f[k]) != 0 : signbit(values[k]) != 0);
   }
-  /* The same one by one. */
+  /* Converts the same values one by one. */
   for (int k = 0; k < N_VALUES; k++) {
     int64_t one;
     rush_store_double(RUSH_INT64, &one, values[k]);
@@ -599,7 +600,7 @@ static void conversion_of_many_is_conversion_of_each(void **state) {
   (void)state;
   bench bench_, *r = &bench_;
   bench_open(r);
-  for (int64_t n = 1; n < 600; n = n * 2 + 1) { /* past the block that it works in */
+  for (int64_t n = 1; n < 600; n = n * 2 + 1) { /* longer than an internal block */
     for (int a = 0; a < 6; a++) {
       rush_tensor *x = counted(r, dtypes[a], 1, &n);
       for (int b = 0; b < 6; b++) {

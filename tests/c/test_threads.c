@@ -1,6 +1,6 @@
-/* Loops on several threads: each item once, whatever the number of threads; they end when the host
- * wants it; and products are the same to the last bit. In wasm nobody comes to help, and the thread
- * of the context does all of it. */
+/* Tests loops on several threads: each item runs once for any number of threads, loops end when the
+ * host stops them, and products have the same bits. In wasm there are no helpers here, so the
+ * context's thread does all the work. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static rush_ctx *with_threads(unsigned n) {
 enum { THREADS = 4 };
 
 typedef struct seen {
-  unsigned char *times; /* each item was done */
+  unsigned char *times; /* items that ran */
   atomic_int busy[THREADS], clashes, outside;
 } seen;
 
@@ -86,7 +86,7 @@ static void test_a_loop_ends_when_the_host_wants_it(void **state) {
     size_t done = 0;
     for (size_t i = 0; i < ITEMS; i++) done += s.times[i];
     assert_in_range(done, 1, ITEMS - 1);
-    /* The next one is as ever. */
+    /* The next loop runs normally. */
     rush_ctx_set_poll(ctx, NULL, NULL);
     memset(s.times, 0, ITEMS);
     assert_false(rush_parallel(ctx, 100, 1 << 18, mark, &at));

@@ -1,4 +1,4 @@
-/* exec/trace: a run compared with PyTorch's, by debug handle and iteration. */
+/* Tests exec/trace: it compares a run with PyTorch's by debug handle and iteration. */
 #include <rushlight/trace.h>
 
 #include "harness.h"
@@ -11,15 +11,15 @@ static void from_node(builder *b, uint32_t instr, uint64_t handle) {
   ((rush_file_instr *)build_at(b, RUSH_SEC_INSTRS, instr))->source = added;
 }
 
-/* An instruction of one int result that comes from node `handle`. */
+/* Appends an instruction with one int result, which comes from node `handle`. */
 static uint32_t add(builder *b, uint32_t x, uint32_t y, uint64_t handle) {
   uint32_t out = build_reg(b, INT);
   from_node(b, build_op(b, "aten::add.int", 2, U32(x, y), 1, U32(out)), handle);
   return out;
 }
 
-/* forward(x): y = x + 1; repeat 3 times: y = y + 10; return y + 100. Handles 7, 3 in the loop 4, 5;
- * `unrolled` the loop's body stands there twice, one iteration is folded away. */
+/* forward(x): y = x + 1; repeat 3 times: y = y + 10; return y + 100. The handles are 7, 3, in the
+ * loop 4, and 5. `unrolled` repeats the loop's body twice, and one iteration is folded. */
 static void make_program(builder *b, bool unrolled) {
   build_type(b, RUSH_TYPE_INT);
   build_type(b, RUSH_TYPE_BOOL);
@@ -45,12 +45,12 @@ typedef struct item {
   int64_t value;
 } item;
 
-/* What PyTorch gave, how the comparison ends for x = 1, and where. */
+/* PyTorch's values, the outcome of the comparison for x = 1, and its place. */
 static const struct {
   const char *name;
   bool unrolled;
   item items[7];
-  const char *says; /* "" where all agree */
+  const char *says; /* "" if all agree */
   uint64_t compared, unpaired;
   uint32_t instr, iteration;
 } rows[] = {
@@ -299,7 +299,7 @@ static void the_files_trace_is_compared_with_its_test_vector(void **state) {
     assert_int_equal(report.compared, 5);
   }
   assert_int_equal(rush_session_trace_test(r->session, 0), RUSH_ERR_BAD_ARGUMENT);
-  OK(rush_session_trace_test(r->session, 1)); /* the session's end ends it */
+  OK(rush_session_trace_test(r->session, 1)); /* destroying the session ends it */
   rig_close(r);
 }
 
@@ -390,7 +390,7 @@ static void a_value_agrees_that_is_as_near_to_float64s(void **state) {
   }
 }
 
-/* In either order; the one that was first is not disturbed, and the other's turn comes after it. */
+/* Tests either order. The first one is not disturbed, and the other one comes after it. */
 static void a_run_is_compared_or_observed(void **state) {
   (void)state;
   rig rig_, *r = &rig_;

@@ -1,4 +1,4 @@
-/* rushlight/verdict.h: which answers are right, beside PyTorch's and float64's. */
+/* Tests rushlight/verdict.h, which judges answers by PyTorch's and float64's. */
 #include <rushlight/verdict.h>
 
 #include <math.h>
@@ -7,9 +7,9 @@
 
 enum { MOST = 64 };
 
-/* 64 numbers around 1 (or `scale`): what float64 has, PyTorch's, and an answer. `pytorch` and `own`
- * are relative errors of either sign, `one` an error of one element more, `all` a factor too
- * much. */
+/* 64 numbers around 1 (or `scale`): float64's, PyTorch's, and an answer. `pytorch` and `own` are
+ * relative errors of either sign. `one` is an extra error of one element, and `all` is a wrong
+ * factor. */
 typedef struct row {
   const char *name;
   int n;
@@ -62,9 +62,9 @@ static void an_answer_is_right_or_not(void **state) {
   }
 }
 
-/* 64 numbers, every second a hundred thousandth: steps of activations far above the answer are
- * errors of these, too. PyTorch is off by `pytorch` in one, this by `own`, in units of the
- * greatest. */
+/* 64 numbers, of which every second one is 1e-5. Rounding of activations that are far larger than
+ * the answer also affects the small ones. The error of one element is `pytorch` in PyTorch and
+ * `own` here, relative to the greatest number. */
 static bool small_ones_are_right(double pytorch, double own) {
   rush_verdict v;
   rush_verdict_begin(&v, 1e-4, 1e-5, 1, true, true);
@@ -75,8 +75,8 @@ static bool small_ones_are_right(double pytorch, double own) {
   return rush_verdict_is_right(&v);
 }
 
-/* As a deep network in bfloat16: PyTorch is off by `pytorch`, with errors of either sign, and this
- * by a share of these errors and `more` of its own, times `all`. */
+/* Models a deep network in bfloat16. PyTorch has errors of size `pytorch` and either sign. This
+ * answer has a share of these errors and `more` of its own, times `all`. */
 static bool far_ones_are_right(double pytorch, double share, double more, double all) {
   rush_verdict v;
   rush_verdict_begin(&v, 1.6e-2, 1e-5, 1, true, true);
@@ -91,11 +91,11 @@ static void a_deep_network_in_bfloat16_is_as_near_as_pytorch(void **state) {
   (void)state;
   assert_true(far_ones_are_right(0.12, 1, 0.02, 1));
   assert_true(far_ones_are_right(0.8, 1, 0.2, 1));
-  assert_false(far_ones_are_right(0.12, 2, 0, 1));    /* twice as far */
-  assert_false(far_ones_are_right(0.12, 0, 0.12, 1)); /* as far elsewhere */
-  assert_false(far_ones_are_right(0.8, 1, 0, 0));     /* nothing at all */
-  assert_false(far_ones_are_right(0.8, 0, 1.5, 1));   /* another answer */
-  assert_false(far_ones_are_right(1.1, 1, 0.1, 1));   /* nothing tells */
+  assert_false(far_ones_are_right(0.12, 2, 0, 1));    /* twice the error */
+  assert_false(far_ones_are_right(0.12, 0, 0.12, 1)); /* other errors */
+  assert_false(far_ones_are_right(0.8, 1, 0, 0));     /* all zero */
+  assert_false(far_ones_are_right(0.8, 0, 1.5, 1));   /* unrelated */
+  assert_false(far_ones_are_right(1.1, 1, 0.1, 1));   /* undecidable */
 }
 
 static void a_step_of_large_activations_is_no_error(void **state) {
@@ -126,7 +126,7 @@ static void what_is_no_number_is_where_pytorch_or_float64_has_it(void **state) {
       {INFINITY, INFINITY, 1, true},
       {1, INFINITY, 1, true},
       {-INFINITY, INFINITY, INFINITY, false},
-      {INFINITY, 3e38, 1e39, true}, /* as float32 it is infinite */
+      {INFINITY, 3e38, 1e39, true}, /* infinite in float32 */
       {2, INFINITY, INFINITY, false},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -157,7 +157,7 @@ static void measure(builder *b, uint32_t test, uint32_t exact, float rtol, float
   build_add(b, RUSH_SEC_MEASURES, sizeof m, &m, 1);
 }
 
-/* forward(x, f, i): return (x, f, i), a test of it, and measures of its values. */
+/* forward(x, f, i): return (x, f, i), with a test and measures of its values. */
 static void make(builder *b, double x, double f, int64_t i, const double *exact) {
   *b = (builder){0};
   build_type(b, RUSH_TYPE_TENSOR);
@@ -227,7 +227,7 @@ static void a_measure_that_is_none_is_left_alone(void **state) {
   rig_open(r);
   make(b, 1.0002, 1, 1, (double[]){1, 1, 1});
   rush_file_measure *m = build_at(b, RUSH_SEC_MEASURES, 0);
-  m[0].exact = m[2].exact; /* an int of a tensor */
+  m[0].exact = m[2].exact; /* an int for a tensor */
   rig_start(r, b);
   assert_int_equal(rush_session_verify(r->session, 0, &report), RUSH_ERR_MISMATCH);
   assert_true(report.measured == 1 || report.measured == 0);

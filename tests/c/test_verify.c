@@ -1,9 +1,9 @@
-/* exec/verify: what counts as the same answer, and how a difference is described. */
+/* Tests exec/verify: which answers count as equal, and how a difference is described. */
 #include "harness.h"
 
 #include <math.h>
 
-/* A method that returns its argument, and a test whose answer is another constant: each row is a
+/* A method returns its argument, and a test expects another constant, so each row is a
  * comparison. */
 typedef struct values {
   uint32_t type, given, wanted;
@@ -28,7 +28,7 @@ static uint32_t text(builder *b, const char *s) {
 enum { TENSOR, INT, FLOAT, STR, ANY, TENSORS, NESTED };
 
 /* clang-format off */
-/* name, rtol, atol, message ("" for the same), type, given, wanted */
+/* name, rtol, atol, message ("" if equal), type, given, wanted */
 #define ROWS(R)                                                                                    \
   R(same_tensors, 0, 0, "", TENSOR, T(1, 2, 3), T(1, 2, 3))                                        \
   R(within_rtol, 1e-2f, 0, "", TENSOR, T(100, 200), T(100.5f, 201))                                \
@@ -101,7 +101,7 @@ static void add_types(builder *b) {
   build_type_n(b, RUSH_TYPE_LIST, 1, U32(TENSORS));
 }
 
-/* forward(x): return x. Gives the arguments of a test of it. */
+/* forward(x): return x. Returns the arguments of a test for it. */
 static uint32_t give_back(builder *b, uint32_t type, uint32_t given) {
   uint32_t tuple = build_type_n(b, RUSH_TYPE_TUPLE, 1, U32(type));
   build_method(b, "forward", type, 1, U32(type));
@@ -170,7 +170,7 @@ static void relative_differences_of_small_elements_do_not_count(void **state) {
   rig_close(r);
 }
 
-/* SplitMix64, as format.h says it; the first four values from seed 42 were computed apart. */
+/* SplitMix64 as in format.h. The first four values from seed 42 were computed independently. */
 static void random_inputs_are_those_of_the_specification(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
@@ -219,7 +219,7 @@ static void random_inputs_are_those_of_the_specification(void **state) {
   rig_close(r);
 }
 
-/* A program that writes its inputs; its tests give views of one storage, which must alias. */
+/* A program writes to its inputs. Its tests pass views of one storage, which must alias. */
 static void inputs_alias_as_in_the_file_and_are_fresh_each_time(void **state) {
   (void)state;
   rig rig_, *r = &rig_;

@@ -1,6 +1,6 @@
-/* What a test of a kernel compares, the kernel's variants and plain C, timed: `./dev bench
- * --kernels` runs the tests' programs with --times, which prints a line of JSON for each TIMED
- * instead of testing. */
+/* Times the kernel's variants and plain C, which a kernel's test compares. `./dev bench --kernels`
+ * runs the test programs with --times, which prints a line of JSON for each TIMED and tests
+ * nothing. */
 #ifndef RUSH_TESTS_TIMED_H
 #define RUSH_TESTS_TIMED_H
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Rounds of as many runs as take a while, of which the shortest counts. */
+/* The number of rounds. A round has many runs, and the shortest round counts. */
 enum { TIMED_ROUNDS = 7 };
 #define TIMED_LEAST 0.5e-3 /* seconds of a round */
 static struct {
@@ -31,7 +31,7 @@ static inline void timed_begin(void) {
   timed.best = 1e9;
   timed.start = timed_now();
 }
-/* Whether the statement is to be run once more. */
+/* Returns whether the statement must run once more. */
 static inline bool timed_more(void) {
   if (--timed.left > 0) return true;
   const double took = timed_now() - timed.start;
@@ -54,13 +54,13 @@ static inline void timed_print(const char *kernel, const char *row, const char *
 }
 
 #define PLAIN "plain C"
-/* Of functions that are there for each width of vectors: number 0 is the one that everybody calls,
- * and behind it are those of x86-64. */
+/* Names the variants of a function that exists for each vector width. Number 0 is the public one,
+ * and those of x86-64 follow. */
 static inline const char *timed_width(size_t w) {
   return w == 0 ? "kernel" : w == 1 ? "SSE2" : w == 2 ? "AVX2" : "AVX-512";
 }
-/* The statement, which may be run many times. `operations` are those of floats or of integers,
- * products and sums each counted, `bytes` what is read and written; 0 where that means little. */
+/* Times the statement, which may run many times. `operations` counts products and sums of floats or
+ * integers, and `bytes` counts memory reads and writes. Both are 0 if they mean little. */
 #define TIMED(kernel, row, variant, operations, bytes, ...)                     \
   do {                                                                          \
     __VA_ARGS__;                                                                \
@@ -73,7 +73,7 @@ static inline const char *timed_width(size_t w) {
     }                                                                           \
   } while (0)
 
-/* Whether the program was started to time its rows. */
+/* Returns whether the program was started to time its rows. */
 static inline bool timed_wanted(int argc, char **argv) {
   return timed.wanted = argc > 1 && strcmp(argv[1], "--times") == 0;
 }
