@@ -89,7 +89,7 @@ row("name_repeated_list", "aten::mul.right_(n, a)", a=[1, 2], n=3, also=[{"n": 0
 
 # ---- Dicts -----------------------------------------------------------------------------------------
 
-KEYS = {"str": ("a", "b", "c"), "int": (1, -2, 3), "float": (0.5, -2.0, 3.25), "bool": (True, False, False)}
+KEYS = {"str": ("a", "b", "c"), "int": (1, -2, 3), "float": (0.5, -2.0, 3.25), "bool": (True, False, False), "complex": (0.5 + 1j, -2j, 3.25 + 0j)}
 row("name_ordered_dict", "d = OrderedDict()\nd['a'] = x\nreturn d", x=f32(2))
 for kind, (a, b, c) in KEYS.items():
     row(f"name_dict_of_{kind}_pairs", f"aten::dict.{kind}(p)", p=[(a, 1), (b, 2), (a, 3)])

@@ -19,3 +19,25 @@ def test_convolutions_of_complex_numbers(layer, way, out):
     rushlight.export(model, (x,), out)
     again = torch.randn_like(x)
     assert_close(rushlight.load(out)(again), layer(again).detach())
+
+
+def roots(x):
+    return {1 + 2j: x, -1j: x * 2}
+
+
+@pytest.mark.parametrize("front", [lambda f, x: f, lambda f, x: torch.export.export(Calls(f), (x,))], ids=["traced", "torch.export"])
+def test_a_dict_may_have_complex_keys(front, out):
+    x = torch.rand(3)
+    rushlight.export(front(roots, x), x, out)
+    got, want = rushlight.load(out)(x), roots(x)
+    assert list(got) == list(want)
+    assert_close(got, want)
+
+
+class Calls(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)

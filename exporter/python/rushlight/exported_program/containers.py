@@ -154,8 +154,8 @@ class Dict(Tuple):
     @staticmethod
     def type(spec, items, what):
         keys = {plain_type(k) for k in Dict.keys(spec)} or {"str"}
-        if len(keys) > 1 or keys - {"str", "int", "float", "bool"}:
-            raise unsupported(f"the keys of a dict must be all strings, ints, floats or bools, got others in {what}")
+        if len(keys) > 1 or keys - {"str", "int", "float", "bool", "complex"}:
+            raise unsupported(f"the keys of a dict must be all strings, ints, floats, bools or complex numbers, got others in {what}")
         return _C.Type.dict(keys.pop(), common_type(items))
 
     @staticmethod

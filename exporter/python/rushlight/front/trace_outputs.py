@@ -136,8 +136,8 @@ def _text(spec, leaves):
         return f"torch.jit.annotate({type_}, [{', '.join(text for text, _ in items)}])", type_
     if Dict.is_for(spec):
         keys = {type(key) for key in Dict.keys(spec)} or {str}
-        if len(keys) > 1 or not keys <= {str, int, float, bool}:
-            raise NoType("the keys of a dict must be all strings, ints, floats or bools")
+        if len(keys) > 1 or not keys <= {str, int, float, bool, complex}:
+            raise NoType("the keys of a dict must be all strings, ints, floats, bools or complex numbers")
         type_ = f"Dict[{keys.pop().__name__}, {common}]"
         pairs = (f"{key!r}: {text}" for key, (text, _) in zip(Dict.keys(spec), items))
         return f"torch.jit.annotate({type_}, {{{', '.join(pairs)}}})", type_
