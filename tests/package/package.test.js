@@ -62,7 +62,7 @@ test('it keeps its budgets', (t) => {
   t.diagnostic(
     `${(packed.size / 1e6).toFixed(2)} MB, unpacked ${(packed.unpackedSize / 1e6).toFixed(2)} MB; wasm, brotli: simd ${wasm[0]}, relaxed ${wasm[1]}`,
   );
-  assert(packed.size < 1.05e6 && packed.unpackedSize < 6e6);
+  assert(packed.size < 1.03e6 && packed.unpackedSize < 6e6);
   for (const size of wasm) assert(size < 400e3);
 });
 
@@ -150,7 +150,8 @@ test('pictures and sound are small files of their own', async (t) => {
     });
     const size = brotliCompressSync(file?.contents ?? '').length;
     t.diagnostic(`${name}: minified ${file?.contents.length}, brotli ${size}`);
-    assert(size > 1e3 && size <= 3.6e3, `${name}: ${size} bytes`); // a fifth of it are refusals that say what came
+    // The error class of the core is 0.4 kB of it, and refusals that say what was found are a fifth.
+    assert(size > 1e3 && size <= 3.5e3, `${name}: ${size} bytes`);
   }
 });
 
