@@ -59,7 +59,7 @@ export async function slimFor(files, dir, ops) {
     if (createHash('sha256').update(full).digest('hex') !== reach.wasm) {
       throw new RushlightError(
         'unsupported',
-        `rushlight-${backend}.wasm is not the one that this package came with: only that can be slimmed`,
+        `rushlight-${backend}.wasm must be the file of this package; another build cannot be slimmed`,
       );
     }
     const slimmed = shrink(binaryen, cut(full, reach, needs));
