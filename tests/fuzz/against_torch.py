@@ -1,11 +1,11 @@
-"""Runs programs that fuzz_run makes in PyTorch, operator by operator, and compares where both give an answer.
+"""Runs programs of fuzz_run in PyTorch, operator by operator, and compares the answers if both give one.
 
     ./dev build native fuzz && ./dev shell python3 tests/fuzz/against_torch.py [--programs 2000] [--seed 1]
 
-Compared are dtype, shape and value of the last values of each program, in the order they were made. What is drawn or
-left unset differs by nature; programs that use it are left out, and so are those that change a list, which PyTorch's
-operators take by value here. Prints each program in which a value differs, with the first operator that does, and how
-often each operator agreed; the exit code says whether all did. --keep DIR keeps the programs that differ.
+It compares the dtype, shape and value of the last values of each program in the order of their creation. It leaves out
+programs with random or uninitialized values, and programs that change a list, because PyTorch's operators copy lists here.
+It prints each program in which a value differs, with the first such operator, and how often each operator agreed. The exit
+code shows whether all agreed. --keep DIR keeps the programs that differ.
 """
 
 import argparse
@@ -24,7 +24,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(TOP, "tests", "exporter")]
 import reader  # noqa: E402
 
-# Drawn at random, not set, or of the process: no answer is the right one.
+# Random, uninitialized or process-dependent values have no right answer.
 LOOSE = ("rand", "normal", "uniform", "bernoulli", "multinomial", "exponential", "geometric", "cauchy", "dropout", "empty", "resize",
          "random", "poisson", "rrelu", "set_data", "set_", "data_ptr", "manual_seed", "initial_seed", "get_attr", "set_attr", "object",
          "fractional_max_pool", "kaiming", "print", "log_normal", "hash")
@@ -33,7 +33,7 @@ ELEMENTS = 1 << 22
 
 
 class LeftOut(Exception):
-    """The program is not one that can be compared."""
+    """The program cannot be compared."""
 
 
 def to_torch(value):
@@ -137,7 +137,7 @@ class Run:
 
 
 def differs(a, b):
-    """Why two values are not the same; None where they are."""
+    """Returns why two values differ, or None."""
     if isinstance(a, torch.Tensor) != isinstance(b, torch.Tensor):
         return f"{b!r} is not {a!r}"
     if isinstance(a, torch.Tensor):
@@ -163,7 +163,7 @@ def differs(a, b):
 
 
 def compare(path):
-    """(what it came to, operators that agreed, what to print)."""
+    """Returns (outcome, operators that agreed, text to print)."""
     import rushlight
 
     with open(path, "rb") as f:
@@ -196,7 +196,7 @@ def work(paths, pipe):
 
 
 def compare_all(paths):
-    """Yields (path, outcome); a process that dies (PyTorch's, as a rule) takes one program with it."""
+    """Yields (path, outcome). A crash, usually in PyTorch, loses only one program."""
     while paths:
         mine, theirs = multiprocessing.Pipe()
         process = multiprocessing.Process(target=work, args=(paths, theirs))

@@ -24,10 +24,10 @@ void fuzz_broken(const char *fmt, ...) {
 enum { PAGE = 4096, MAPPED = 1 << 20 };
 
 static size_t whole_pages(size_t bytes) {
-  return (bytes / PAGE + 2) * PAGE; /* and one that nobody may touch, behind the last byte */
+  return (bytes / PAGE + 2) * PAGE; /* a guard page follows the last byte */
 }
 
-/* A block whose end is a page's. */
+/* Maps a block that ends at the end of a page. */
 static void *map_block(size_t bytes) {
   const size_t room = whole_pages(bytes);
   char *at =
@@ -74,7 +74,7 @@ void *fuzz_alloc(void *user, void *ptr, size_t old_size, size_t new_size) {
     m->refused = true;
     return NULL;
   }
-  /* A new block each time: who keeps a pointer to the old one is found. */
+  /* The block always moves, so that a dangling pointer to the old one is found. */
   size_t kept = old_size < new_size ? old_size : new_size;
   char *block = new_block(m, new_size, kept);
   if (!block) return NULL;
@@ -127,7 +127,7 @@ uint64_t fuzz_hash(uint64_t hash, const void *bytes, size_t n) {
   return hash;
 }
 
-/* How many bytes the character at `at` has; 0 where it is not UTF-8. */
+/* Returns the length of the UTF-8 character at `at`, or 0 if it is invalid. */
 static size_t character(const uint8_t *at, size_t n) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   size_t width = *at < 0x80 ? 1 : *at >> 5 == 6 ? 2 : *at >> 4 == 14 ? 3 : *at >> 3 == 30 ? 4 : 0;
@@ -207,7 +207,7 @@ void fuzz_inspect(rush_ctx *ctx, const rush_model *model) {
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* A walk over a value: at most so many values, elements and levels. */
+/* A traversal of a value, which limits the number of values, elements and levels. */
 typedef struct reader {
   rush_session *session;
   uint64_t hash;
@@ -230,7 +230,7 @@ static void read_element(reader *r, const char *at, rush_dtype dtype) {
   double d;
   memcpy(&f, at, dtype == RUSH_FLOAT32 ? sizeof f : 1);
   memcpy(&d, at, dtype == RUSH_FLOAT64 ? sizeof d : 1);
-  /* Which bits a NaN has depends on the order of operands that the compiler chose. */
+  /* The bits of a NaN depend on the order of operands, which the compiler chooses. */
   if ((dtype == RUSH_FLOAT32 && f != f) || (dtype == RUSH_FLOAT64 && d != d)) {
     read_bytes(r, &nan, sizeof nan);
   } else {
@@ -330,7 +330,7 @@ static void run_method(rush_ctx *ctx, const rush_model *model, rush_session *ses
   (void)model;
 }
 
-/* As rush_session_verify, but that a loop without end is left. */
+/* Verifies as rush_session_verify does, but leaves an endless loop. */
 static void verify(rush_ctx *ctx, rush_session *session, size_t test, uint64_t *hash) {
   rush_verify_report report;
   fuzz_begin(ctx);
@@ -355,7 +355,7 @@ void fuzz_run_all(rush_ctx *ctx, const rush_model *model, uint64_t *hash) {
     fuzz_failed(ctx, st);
     return;
   }
-  /* Twice: what a run leaves behind must not hurt the next one. */
+  /* Runs twice, because the state after one run must not harm the next one. */
   for (int round = 0; round < 2; round++) {
     for (size_t t = 0; t < rush_model_test_count(model) && t < 8; t++)
       verify(ctx, session, t, hash);

@@ -1,6 +1,7 @@
-/* Calls the functions of two sessions on one model, of one context or of two, in the order that the
- * input says: on a model of the file in front, with values of its own and of the runs, under limits
- * that come and go, stopped at any moment, destroyed in any order. */
+/* Calls the functions of two sessions on one model in the order that the input determines. The
+ * sessions share a context or have their own. The model is the file at the start of the input. The
+ * calls use new values and results of runs. Limits change, runs stop at any moment, and objects are
+ * destroyed in any order. */
 #include <rushlight/generator.h>
 #include <rushlight/op.h>
 #include <rushlight/trace.h>
@@ -11,7 +12,7 @@
 
 enum { VALUES = 16, CALLS = 300, RUN_BYTES = 32 << 20 };
 
-/* A session and what belongs to it. */
+/* A session with its values and state. */
 typedef struct world {
   rush_ctx *ctx;
   fuzz_memory *memory;
@@ -19,7 +20,7 @@ typedef struct world {
   rush_session *session;
   rush_value values[VALUES]; /* owned */
   fuzz_bytes *script;
-  double now; /* of the profile's clock */
+  double now; /* the profile's clock */
 } world;
 
 static void came(world *w, rush_status st) {
@@ -253,7 +254,7 @@ static void small(world *w) {
   }
 }
 
-/* Limits of bytes and steps, and a host that wants to stop after so much work. */
+/* Sets limits of bytes and steps, and makes the host stop after some work. */
 static void limit(world *w) {
   size_t live, peak, more = fuzz_u8(w->script);
   rush_ctx_memory(w->ctx, &live, &peak);
@@ -273,7 +274,7 @@ static void limit(world *w) {
       break;
     case 4:
       w->memory->polls = w->memory->most_polls;
-      w->ctx->next_poll = w->ctx->work + more * 8; /* which is seldom otherwise */
+      w->ctx->next_poll = w->ctx->work + more * 8; /* otherwise this is rare */
       break;
     default:
       w->memory->polls = 0;
@@ -293,7 +294,7 @@ static void restart(world *w) {
   came(w, st);
 }
 
-/* In one piece; a program without end is stopped by the poll. */
+/* Runs without steps. The poll stops an endless program. */
 static void run(world *w) {
   rush_value args[6], v;
   size_t method = fuzz_u8(w->script) % (rush_model_method_count(w->model) + 1);
@@ -316,7 +317,7 @@ static void (*const calls[])(world *w) = {
     provide,      provide, observe, attribute, make_tensor, make_view, make_other,  make_other,
     change_value, measure, verify,  small,     limit,       run};
 
-enum { OTHER = 254, RESTART = 255 }; /* bytes that are no call */
+enum { OTHER = 254, RESTART = 255 }; /* bytes that stand for no call */
 
 static void live(world *two, fuzz_bytes *script) {
   world *w = two;
@@ -334,7 +335,7 @@ static void live(world *two, fuzz_bytes *script) {
   leave(w == two ? two + 1 : two);
 }
 
-/* The second session has a context of its own, or the first one's. */
+/* The second session has its own context or shares the first one's. */
 static void live_on(rush_ctx *ctx, const rush_model *model, fuzz_memory *memory,
                     fuzz_bytes *script) {
   rush_ctx *own = fuzz_u8(script) % 2 ? fuzz_open(memory) : NULL;
@@ -362,7 +363,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   } else {
     fuzz_failed(ctx, st);
   }
-  /* Another context may do it. */
+  /* Another context may destroy it. */
   memory.fail_at = 0;
   rush_ctx *last = faults % 2 ? fuzz_open(&memory) : ctx;
   rush_model_destroy(last, model);

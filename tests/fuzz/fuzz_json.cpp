@@ -1,5 +1,5 @@
-// Writes the bytes as a JSON text and, eight of them, as a number: both must be JSON, the text
-// UTF-8, and say what came in. (What the runtime writes as JSON is checked by fuzz_load.)
+// Writes the bytes as a JSON string, and eight of them as a number. Both must be valid JSON with
+// the same content, and the string must be UTF-8. (fuzz_load checks the JSON of the runtime.)
 #include <cmath>
 
 #include "base/json.h"
@@ -7,7 +7,7 @@
 
 namespace {
 
-// What a JSON text means that json_text has written.
+// Decodes a JSON string that json_text has written.
 std::string meaning(const std::string &json) {
   std::string out;
   for (size_t i = 1; i + 1 < json.size(); i++) {

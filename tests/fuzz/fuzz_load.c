@@ -1,4 +1,4 @@
-/* Loads the bytes as a file, describes what came of it, runs what needs no input. */
+/* Loads the bytes as a file, describes the model, and runs methods without inputs. */
 #include "fuzz.h"
 #include "mutate.h"
 

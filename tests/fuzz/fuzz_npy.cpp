@@ -1,4 +1,4 @@
-// Reads the bytes as a .npy file's header: what it says must lie in the file.
+// Reads the bytes as the header of a .npy file. The array that it describes must be in the file.
 #include <stdexcept>
 
 #include "base/npy.h"
@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr size_t kStart = 10;  // of the text in format 1
+constexpr size_t kStart = 10;  // offset of the text in format 1
 const volatile uint8_t *sink;
 
 void check(const rush::NpyHeader &h, const uint8_t *data, size_t size) {
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-// Magic and length are right again behind most changes: the text is what is hard to read.
+// Most mutations restore magic and length, because the text is the difficult part.
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
   static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
   size = LLVMFuzzerMutate(data, size, max_size);

@@ -1,5 +1,5 @@
-/* Runs a program made of the bytes, or the file that they are, twice, with other bytes in fresh
- * memory the second time: the answers must be the same, or something was read that nobody wrote.
+/* Runs a program made from the bytes, or the file that they contain, twice. The second run fills
+ * new memory with other bytes. Different answers reveal a read of uninitialized memory.
  *
  *   fuzz_run --rush IN OUT             writes the program of the input IN as a file OUT
  *   fuzz_run --random N SEED DIR       writes N programs of any kind as DIR/0.rush, ... */
@@ -67,7 +67,7 @@ static void write_random(long n, uint64_t seed, const char *dir) {
     uint8_t data[PROGRAM_HEAD + 3 * PROGRAM_RECORD];
     char path[4096];
     for (size_t k = 0; k < sizeof data; k++) data[k] = (uint8_t)fuzz_next(&seed);
-    data[0] = (uint8_t)(i % 4 == 3); /* most with values in proportion only */
+    data[0] = (uint8_t)(i % 4 == 3); /* most use moderate values only */
     snprintf(path, sizeof path, "%s/%ld.rush", dir, i);
     write_program(data, PROGRAM_HEAD + (1 + fuzz_next(&seed) % 3) * PROGRAM_RECORD, path);
   }

@@ -1,4 +1,4 @@
-// Writes the weights of the bytes, as a file, as .safetensors, and reads that again.
+// Loads the bytes as a file, writes its weights as .safetensors, and reads that again.
 #include <stdexcept>
 
 #include "fuzz.h"
@@ -7,9 +7,9 @@
 
 namespace {
 
-constexpr size_t kMost = 1 << 20;  // bytes of all tensors
+constexpr size_t kMost = 1 << 20;  // total size of all tensors
 
-// What stands between `before` and the next `after` in the text, from *at on, which it moves.
+// Returns the text between `before` and the next `after`, starting at *at, and advances *at.
 std::string next_between(const std::string &text, const char *before, char after, size_t *at) {
   const size_t from = text.find(before, *at);
   if (from == std::string::npos) return "";
@@ -17,7 +17,7 @@ std::string next_between(const std::string &text, const char *before, char after
   return text.substr(*at, text.find(after, *at) - *at);
 }
 
-// In a name quotes are escaped: what is looked for here is in none.
+// Names have escaped quotes, so no name contains the searched patterns.
 void check(const std::vector<std::string> &pieces) {
   const std::string header = pieces[0].substr(8);
   uint64_t said = 0;

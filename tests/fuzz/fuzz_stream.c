@@ -1,11 +1,11 @@
-/* Hands a file over in pieces of any size; finishes early or twice, destroys in any state, without
- * memory at any call. Model and message must be those of the whole file in one piece. */
+/* Loads a file in pieces of any size. It finishes early or twice, destroys in any state, and lets
+ * memory run out at any call. Model and message must equal those of the whole file. */
 #include "fuzz.h"
 #include "mutate.h"
 
 enum { MESSAGE = 4096 };
 
-/* What came of one way to load: a status, and the message or the model's description. */
+/* The outcome of one way to load: a status, and the message or the model's description. */
 typedef struct outcome {
   rush_status st;
   uint64_t told;
@@ -36,7 +36,7 @@ static void in_one_piece(const uint8_t *data, size_t size, outcome *out) {
   fuzz_close(ctx, &memory);
 }
 
-/* Puts the next piece; OK where there may be another one. */
+/* Puts the next piece. Returns OK if there may be another one. */
 static rush_status put(rush_loader *loader, const uint8_t **at, const uint8_t *end,
                        fuzz_bytes *script) {
   void *to;
@@ -58,7 +58,7 @@ static bool complete(rush_loader *loader) {
   return rush_loader_window(loader, &to, &room) != RUSH_OK || room == 0;
 }
 
-/* `head` is described while the rest is on its way. */
+/* Describes the head before the rest has arrived. */
 static void look(rush_ctx *ctx, rush_loader *loader) {
   char *text;
   size_t size;
@@ -73,14 +73,14 @@ static void look(rush_ctx *ctx, rush_loader *loader) {
   rush_free(ctx, text, size);
 }
 
-/* All of it, then finish; the model, if any, is the caller's. */
+/* Puts all pieces and finishes. The caller owns the model, if any. */
 static rush_model *in_pieces(rush_ctx *ctx, rush_loader *loader, const uint8_t *data, size_t size,
                              fuzz_bytes *script, outcome *out) {
   const uint8_t *at = data, *end = data + size;
   rush_model *model = NULL;
   rush_status st = RUSH_OK;
   while (st == RUSH_OK && at < end && !complete(loader)) st = put(loader, &at, end, script);
-  if (st == RUSH_OK && at < end) { /* bytes behind the file: rush_model_load refuses them */
+  if (st == RUSH_OK && at < end) { /* rush_model_load refuses bytes after the file */
     *out = (outcome){.st = RUSH_PENDING};
     return NULL;
   }
@@ -103,7 +103,7 @@ static void compare(const outcome *whole, const outcome *pieces) {
             whole->message, rush_status_name(pieces->st), pieces->message);
 }
 
-/* Does what the script says, in whatever order. */
+/* Makes the calls of the script in any order. */
 static rush_model *anyhow(rush_ctx *ctx, rush_loader *loader, const uint8_t *data, size_t size,
                           fuzz_bytes *script) {
   const uint8_t *at = data, *end = data + size;

@@ -1,6 +1,6 @@
-/* Runs a program as fuzz_run does, on one thread and on several: every loop is cut however short it
- * is (RUSH_LEAST_WORK, cmake/sanitize.cmake), the answers must be the same to the bit, and a stop
- * at any moment ends all threads. */
+/* Runs a program as fuzz_run does, on one thread and on several. Every loop is divided, even a
+ * short one (RUSH_LEAST_WORK, cmake/sanitize.cmake). The answers must have the same bits, and a
+ * stop at any moment must end all threads. */
 #include "fuzz.h"
 #include "program.h"
 
@@ -8,8 +8,8 @@ enum { RUN_BYTES = 12 << 20, RUN_POLLS = 4 };
 
 typedef struct outcome {
   uint64_t hash;
-  /* A limit of memory or work cut the run. They are reached sooner if scratch memory is for several
-   * threads. */
+  /* A limit of memory or work ended the run. Scratch memory for several threads reaches limits
+   * sooner. */
   bool cut;
 } outcome;
 

@@ -1,4 +1,4 @@
-/* Whether a text is JSON, by the grammar of RFC 8259. */
+/* Checks a text against the grammar of JSON (RFC 8259). */
 #include "fuzz.h"
 
 typedef struct json {
@@ -21,7 +21,7 @@ static bool is_hex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* Behind a backslash. */
+/* Parses an escape after its backslash. */
 static bool escape(json *j) {
   if (j->at == j->end || !strchr("\"\\/bfnrtu", *j->at) || !*j->at) return false;
   if (*j->at++ != 'u') return true;

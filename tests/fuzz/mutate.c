@@ -4,9 +4,9 @@
 #include "call/call.h"
 #include "fuzz.h"
 
-/* ---- What records are made of ---------------------------------------------------------------- */
+/* ---- Fields of records ----------------------------------------------------------------------- */
 
-/* A number in a record. `refers`: the section whose records it counts or names; 0 for none. */
+/* A number in a record. `refers` is the section whose records it counts or names, or 0. */
 typedef struct field {
   uint16_t section;
   uint8_t at, bytes;
@@ -130,13 +130,13 @@ static size_t width_of(uint32_t id) {
 static bool take_section(builder *b, const uint8_t *data, const rush_file_section *s, size_t head) {
   size_t width = width_of(s->id);
   if (s->offset > head || s->bytes > head - s->offset) return false;
-  if (width == 0) return true; /* an optional one that nobody reads */
+  if (width == 0) return true; /* an unknown, optional one */
   if (s->bytes != (uint64_t)width * s->count) return false;
   build_add(b, s->id, width, data + s->offset, s->count);
   return true;
 }
 
-/* What the bytes hold, where header and table are right. */
+/* Reads the sections of the bytes if header and table are valid. */
 static bool take_file(builder *b, const uint8_t *data, size_t size) {
   rush_file_header h;
   if (size < sizeof h) return false;
@@ -178,7 +178,7 @@ static build_section *some_section(builder *b, uint64_t *random) {
   return NULL;
 }
 
-/* ---- Damages --------------------------------------------------------------------------------- */
+/* ---- Damage ---------------------------------------------------------------------------------- */
 
 int64_t hostile_number(uint64_t *random) {
   static const int64_t numbers[] = {0,
@@ -213,7 +213,7 @@ int64_t hostile_number(uint64_t *random) {
 static uint64_t field_value(builder *b, const field *f, const build_section *s, uint64_t *random) {
   uint64_t n = f->refers ? count(b, f->refers) : 0, v = 0;
   switch (fuzz_next(random) % 8) {
-    case 0: /* as another record has it */
+    case 0: /* the value of another record */
       memcpy(&v, s->data + fuzz_next(random) % s->count * s->width + f->at, f->bytes);
       return v;
     case 1:
@@ -264,7 +264,7 @@ static void swap_records(builder *b, uint64_t *random) {
   }
 }
 
-/* A range of records becomes what another one is: they overlap in all that they refer to. */
+/* Copies a range of records over another one, so that both refer to the same records. */
 static void copy_range(builder *b, uint64_t *random) {
   build_section *s = some_section(b, random);
   if (!s) return;
@@ -290,7 +290,7 @@ static void drop_record(builder *b, uint64_t *random) {
   s->bytes -= s->width;
 }
 
-/* Something of the file that takes a constant or a type gets this one. */
+/* Puts this index in a field of the file that takes a constant or a type. */
 static void use(builder *b, uint16_t refers, uint32_t index, uint64_t *random) {
   for (int tries = 0; tries < 50; tries++) {
     const field *f = fields + fuzz_next(random) % N_FIELDS;
@@ -302,7 +302,7 @@ static void use(builder *b, uint16_t refers, uint32_t index, uint64_t *random) {
   }
 }
 
-/* Each one holds the one before it twice. */
+/* Each type contains the previous one twice. */
 static void double_types(builder *b, uint64_t *random) {
   static const uint32_t kinds[] = {RUSH_TYPE_UNION, RUSH_TYPE_TUPLE, RUSH_TYPE_DICT};
   uint32_t last = build_type(b, RUSH_TYPE_INT), kind = kinds[fuzz_next(random) % 3];
@@ -323,7 +323,7 @@ static void double_constants(builder *b, uint64_t *random) {
   use(b, RUSH_SEC_CONSTANTS, last, random);
 }
 
-/* Another operator where one was called. */
+/* Replaces the operator of a call. */
 static void rename_op(builder *b, uint64_t *random) {
   build_section *s = section(b, RUSH_SEC_OPS);
   if (!s || s->count == 0) return;

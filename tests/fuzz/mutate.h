@@ -1,5 +1,5 @@
-/* Damages .rush files so that they still look like one: header, table and gaps stay right, what the
- * records say does not. */
+/* Damages .rush files so that they still look like one: header, table and gaps stay valid, but the
+ * records do not. */
 #ifndef RUSH_TESTS_FUZZ_MUTATE_H
 #define RUSH_TESTS_FUZZ_MUTATE_H
 
@@ -10,11 +10,11 @@
 extern "C" {
 #endif
 
-/* As LLVMFuzzerCustomMutator. */
+/* Mutates as LLVMFuzzerCustomMutator does. */
 size_t mutate_file(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-/* The same where decisions stand behind the file: now the one, now the other. */
+/* Mutates either the file or the decisions after it. */
 size_t mutate_file_and_script(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-/* A number that often hurts. */
+/* Returns a number that often reveals faults. */
 int64_t hostile_number(uint64_t *random);
 
 #ifdef __cplusplus

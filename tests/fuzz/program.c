@@ -7,27 +7,27 @@
 
 enum { VALUES = 256, BLOCKS = 4, MOST_ARGS = 16 };
 
-/* A value that can be read: register or K(constant), and what it may be. */
+/* A readable value: a register or K(constant), and its possible kinds. */
 typedef struct known {
   uint32_t operand;
   rush_kinds kinds;
 } known;
 
 typedef struct block {
-  bool loop, second; /* in a LOOP; behind an ELSE */
-  uint32_t result;   /* register of what comes out, RUSH_NONE */
-  int n_outside;     /* values known around it */
+  bool loop, second; /* in a LOOP; after an ELSE */
+  uint32_t result;   /* register of the result, or RUSH_NONE */
+  int n_outside;     /* number of values outside */
 } block;
 
 typedef struct program {
   builder b;
   rush_ctx *ctx;
   fuzz_bytes bytes;
-  bool hostile;    /* values out of all proportion too */
-  bool large;      /* sizes of which a product is more than 32 bits hold */
-  bool shares;     /* most tensors are views of one buffer, */
-  uint8_t dtype;   /* and most of these have one dtype, so that they fit each other */
-  uint32_t buffer; /* register of that buffer */
+  bool hostile;    /* also has extreme values */
+  bool large;      /* sizes with a product beyond 32 bits */
+  bool shares;     /* most tensors are views of a buffer */
+  uint8_t dtype;   /* most views have this dtype, to match each other */
+  uint32_t buffer; /* register of the buffer */
   known values[VALUES];
   int n_values;
   block blocks[BLOCKS];
@@ -174,7 +174,7 @@ static void fill_element(char *at, rush_dtype dtype, uint8_t how, size_t i) {
     case RUSH_INT16:
       memcpy(at, &n, 2);
       return;
-    case RUSH_FLOAT16: /* the same bits are another number */
+    case RUSH_FLOAT16: /* the bits stand for another number */
     case RUSH_BFLOAT16:
       memcpy(at, (const char *)&f32 + 2, 2);
       return;
@@ -209,12 +209,12 @@ static size_t item_bytes(rush_dtype dtype) {
   }
 }
 
-/* Strides of a view by `how`, and how many elements its storage needs. */
+/* Computes the strides of a view by `how`. Returns how many elements its storage needs. */
 static size_t lay(int rank, const int64_t *sizes, uint8_t how, int64_t *strides) {
   int64_t step = 1, last = 0;
   bool empty = false, backwards = how % 8 == 5;
   for (int k = 0; k < rank; k++) {
-    int d = backwards ? k : rank - 1 - k; /* the innermost first */
+    int d = backwards ? k : rank - 1 - k; /* from the innermost dimension */
     strides[d] = how % 8 == 7 ? 1 : how % 8 == 6 && d == (how >> 3) % rank ? 0 : step;
     if (sizes[d] > 4096) strides[d] = 0;
     if (sizes[d] == 0)
@@ -281,7 +281,7 @@ static uint32_t pick_items(program *p, uint32_t kind, rush_kinds items, int leve
                      list_type(p, kind), n, at);
 }
 
-/* One of the kinds that the byte chooses. */
+/* Returns the kind that the next byte selects. */
 static uint32_t pick_kind(program *p, rush_kinds kinds) {
   uint32_t known_kinds = RUSH_KIND_BIT(RUSH_KIND_DEVICE + 1) - 1;
   kinds &= known_kinds;
@@ -333,7 +333,7 @@ static uint32_t emit(program *p, const char *name, rush_kinds kinds, uint32_t n,
   return out;
 }
 
-/* A value that the program made, the newest first; RUSH_NONE where none fits. */
+/* Returns a value of the program, newest first, or RUSH_NONE if none fits. */
 static uint32_t pick_known(program *p, rush_kinds kinds, uint8_t skip) {
   uint32_t found = RUSH_NONE;
   for (int k = p->n_values; k-- > 0;) {
@@ -344,7 +344,7 @@ static uint32_t pick_known(program *p, rush_kinds kinds, uint8_t skip) {
   return found;
 }
 
-/* A list that the program makes, and so may change. */
+/* Makes a list in the program, which the program may change. */
 static uint32_t make_list(program *p, rush_kinds items) {
   uint32_t in[4], n = byte(p) % 5u;
   for (uint32_t k = 0; k < n; k++) {
@@ -359,7 +359,7 @@ static uint32_t make_list(program *p, rush_kinds items) {
 
 enum { SHARED_BYTES = 1024 };
 
-/* Zeros and ones of every dtype of integers, in memory that may be written. */
+/* Makes zeros and ones for every integer dtype in writable memory. */
 static uint32_t make_buffer(program *p) {
   uint8_t bytes[SHARED_BYTES] = {0};
   for (size_t i = 0; i < SHARED_BYTES; i += 8) bytes[i] = i / 8 % 2;
@@ -374,7 +374,7 @@ static uint32_t ints(program *p, int n, const int64_t *values) {
   return K(build_items(&p->b, RUSH_CONST_LIST, list_type(p, RUSH_KIND_LIST), (uint32_t)n, items));
 }
 
-/* A view of the buffer: whatever it is, an operator may write it while it reads another one. */
+/* Makes a view of the buffer. An operator may write to it while it reads another view. */
 static uint32_t pick_shared(program *p) {
   static const uint8_t dtypes[] = {RUSH_INT64, RUSH_BOOL, RUSH_FLOAT32, RUSH_UINT8};
   const uint8_t shape = byte(p), what = byte(p), how = byte(p);
@@ -422,11 +422,11 @@ static uint32_t pick_argument(program *p, const rush_schema_arg *a) {
   if (!(kinds & RUSH_KIND_BIT(RUSH_KIND_TENSOR)) || how % 4 == 3) return K(constant);
   const rush_file_constant *c = build_at(&p->b, RUSH_SEC_CONSTANTS, constant);
   if (c->kind != RUSH_CONST_TENSOR || !(a->written || how % 4 == 2)) return K(constant);
-  uint32_t in[] = {K(constant), K(build_none(&p->b))}; /* memory of its own, to write into */
+  uint32_t in[] = {K(constant), K(build_none(&p->b))}; /* its own memory, which may be written */
   return emit(p, "aten::clone", RUSH_KIND_BIT(RUSH_KIND_TENSOR), 2, in);
 }
 
-/* A name that a row serves, by what its hash is. */
+/* A name that a row serves, ordered by its hash. */
 typedef struct named {
   uint32_t hash;
   bool inplace;
@@ -453,7 +453,7 @@ static size_t all_names(named *out) {
   return n;
 }
 
-/* The name whose hash follows: a program stays what it is when rows are added elsewhere. */
+/* Finds the name with the next hash. A program stays the same when other rows are added. */
 static const rush_op *pick_op(program *p, bool *inplace) {
   static named *names;
   static size_t n;
@@ -475,7 +475,7 @@ static const rush_op *pick_op(program *p, bool *inplace) {
   return found->op;
 }
 
-/* "aten::add.Tensor" or, in place, "aten::add_.Tensor". */
+/* Writes "aten::add.Tensor" or, in place, "aten::add_.Tensor". */
 static void name_of(const rush_op *op, bool inplace, char *name, size_t room) {
   size_t n = strcspn(op->schema, "("), base = strcspn(op->schema, ".(");
   if (n + 2 > room) n = base = room - 2;
@@ -617,9 +617,9 @@ static size_t mutate_program(uint8_t *data, size_t size, size_t max_size, unsign
   size_t at = n ? fuzz_next(&random) % n : 0, to = n ? fuzz_next(&random) % n : 0;
   uint64_t what = fuzz_next(&random) % 16;
   bool room = n < PROGRAM_MOST && PROGRAM_HEAD + (n + 1) * PROGRAM_RECORD <= max_size;
-  if (n > 0 && what < 6) { /* one instruction otherwise */
+  if (n > 0 && what < 6) { /* mutates one instruction */
     LLVMFuzzerMutate(records + at * PROGRAM_RECORD, PROGRAM_RECORD, PROGRAM_RECORD);
-  } else if (n > 0 && what < 9) { /* its arguments otherwise */
+  } else if (n > 0 && what < 9) { /* mutates its arguments */
     LLVMFuzzerMutate(records + at * PROGRAM_RECORD + 4, PROGRAM_RECORD - 4, PROGRAM_RECORD - 4);
   } else if (n > 1 && what < 10) {
     memmove(records + at * PROGRAM_RECORD, records + to * PROGRAM_RECORD, PROGRAM_RECORD);
@@ -627,7 +627,7 @@ static size_t mutate_program(uint8_t *data, size_t size, size_t max_size, unsign
     memmove(records + at * PROGRAM_RECORD, records + (at + 1) * PROGRAM_RECORD,
             (n - at - 1) * PROGRAM_RECORD);
     n--;
-  } else if (room && what < 15) { /* a new one, of any operator */
+  } else if (room && what < 15) { /* adds an instruction with any operator */
     if (size < PROGRAM_HEAD) memset(data, 1, PROGRAM_HEAD);
     memmove(records + (at + 1) * PROGRAM_RECORD, records + at * PROGRAM_RECORD,
             (n - at) * PROGRAM_RECORD);
@@ -642,7 +642,7 @@ static size_t mutate_program(uint8_t *data, size_t size, size_t max_size, unsign
 
 /* ---- Inputs ---------------------------------------------------------------------------------- */
 
-/* Where sizes are as in wasm, a quarter of the programs may have them, and all files. */
+/* If sizes are as in wasm, a quarter of the programs and all files may have large ones. */
 enum { MAY_BE_LARGE = sizeof(void *) == 4 };
 
 static bool is_file(const uint8_t *data, size_t size) {

@@ -1,9 +1,9 @@
-// Makes a binary whose every access to memory is checked, as Emscripten's SAFE_HEAP does: node safe_heap.mjs IN.wasm
+// Makes a binary that checks every memory access, as Emscripten's SAFE_HEAP does: node safe_heap.mjs IN.wasm
 // OUT.wasm
 //
-// It is Binaryen's pass of that name on the finished module, which has to export emscripten_get_sbrk_ptr: an access
-// traps at address 0, beyond what the allocator has taken from the memory, and where it lies less aligned than it says.
-// The two traps are functions of the binary, heap_overrun and misaligned, whose names stand in the stack of the error.
+// It runs Binaryen's pass of that name on the finished module, which must export emscripten_get_sbrk_ptr. An access
+// traps at address 0, past the memory that the allocator has taken, and below its declared alignment. The two traps are
+// functions of the binary, heap_overrun and misaligned, whose names appear in the error's stack.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const [from, to] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'safe-heap-')),
   at = (/** @type {string} */ name) => join(folder, name);
 
-/** The pass knows atomic accesses on shared memories alone. @param {string} file @param {number} flags */
+/** Sets the memory's flags, because the pass needs shared memory. @param {string} file @param {number} flags */
 function setLimits(file, flags) {
   const bytes = readFileSync(file),
     memory = readSections(bytes).find((s) => s.id === MEMORY);

@@ -1,5 +1,5 @@
-// Every access to memory lies in what the allocator has taken, and where its type may lie: the conformance rows, the
-// programs of the Python tests (tests/kept.py) and the files of corpus/ in the binary that safe_heap.mjs makes.
+// Every memory access must be inside the allocator's memory and aligned for its type. The test runs the conformance
+// rows, the programs of the Python tests (tests/kept.py) and the files of corpus/ in the binary of safe_heap.mjs.
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { replay } from '../browser/replay.mjs';
 const top = new URL('../../', import.meta.url);
 const wasm = readFileSync(new URL('build/simd/bin/safe-heap.wasm', top));
 
-/** The runtime of `wasm` fails by a trap, as anything else of WebAssembly's. @param {any} e */
+/** Returns whether a trap caused the error. @param {any} e */
 const trapped = (e) => e.cause instanceof WebAssembly.RuntimeError;
 
 test('an access beyond the memory in use traps', async () => {

@@ -1,4 +1,4 @@
-// The soak in Node, as a process of its own: run.mjs starts it with --expose-gc and sends it what to do.
+// Runs the soak in a Node process. run.mjs starts it with --expose-gc and sends it messages.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-"""The models of the soak: models.py FOLDER writes each as FOLDER/NAME.rush. Their inputs are in work.js."""
+"""Makes the models of the soak: models.py FOLDER writes each as FOLDER/NAME.rush. Their inputs are in work.js."""
 
 import pathlib
 import sys
@@ -12,7 +12,7 @@ from torch import nn  # noqa: E402
 
 
 class State(nn.Module):
-    """An LSTM whose hidden state stays with the model from run to run."""
+    """An LSTM that keeps its hidden state between runs."""
 
     def __init__(self):
         super().__init__()
@@ -28,7 +28,7 @@ class State(nn.Module):
 
 
 class Cache(nn.Module):
-    """Keys and values that grow by what comes."""
+    """A cache of keys and values that grows with each run."""
 
     def __init__(self):
         super().__init__()
@@ -44,7 +44,7 @@ class Cache(nn.Module):
 
 
 class Control(nn.Module):
-    """Loops, branches, lists of tensors and of tuples; an error for n below 0."""
+    """Loops, branches, lists of tensors and of tuples, and an error for n below 0."""
 
     def forward(self, x, n: int) -> Tuple[torch.Tensor, List[torch.Tensor]]:
         if n < 0:
@@ -64,7 +64,7 @@ class Control(nn.Module):
 
 
 class Long(nn.Module):
-    """As many products as it is told: what is stopped."""
+    """Runs a given number of products. The soak stops it before the end."""
 
     def forward(self, x, n: int):
         y = x

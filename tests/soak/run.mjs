@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The soak: `./dev soak MINUTES`; with --counts, as the stage `soak` has it, memory is not judged. README.md says what
-// is.
+// Runs the soak: `./dev soak MINUTES`. With --counts, which the stage `soak` uses, memory is not checked. README.md
+// describes the checks.
 
 import { fork, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -46,7 +46,7 @@ function inNode() {
   return { name: 'Node', work, end: () => child.send({}) };
 }
 
-/** Bytes of the process that has worked most of Chromium's pages. @param {any} browser */
+/** Returns the memory of the page process in Chromium that used the most processor time. @param {any} browser */
 async function renderer(browser) {
   const { processInfo } = await browser.send('SystemInfo.getProcessInfo');
   const [{ id }] = processInfo
@@ -83,7 +83,7 @@ async function inChromium() {
   return { name: 'Chromium', work, end: () => host.close() };
 }
 
-/** What is wrong with a look at a place, beside the first one. @param {Look} first @param {Look} now */
+/** Compares a sample of a place with the first one, and returns the faults. @param {Look} first @param {Look} now */
 function wrongs(first, now) {
   const wrong = [...now.faults];
   for (const key of /** @type {const} */ (['models', 'workers', 'instances'])) {
@@ -92,7 +92,7 @@ function wrongs(first, now) {
   return wrong;
 }
 
-/** Works in a place until the time is over. @param {Place} place @returns {Promise<boolean>} whether all was right */
+/** Works in a place until the time is over. @param {Place} place @returns {Promise<boolean>} whether it passed */
 async function soak(place) {
   const mb = (/** @type {number} */ bytes) => (bytes / 1e6).toFixed(2),
     begun = Date.now(),
@@ -103,7 +103,7 @@ async function soak(place) {
     now = first;
   while (wrong.length === 0 && Date.now() < end) {
     now = await place.work(Math.min(WORK_MS, end - Date.now()));
-    // What was ended is still ending
+    // Ended workers need time to terminate
     for (let i = 0; i < 20 && wrongs(first, now).length > 0 && now.faults.length === 0; i++) now = await place.work(1);
     wrong = wrongs(first, now);
     samples.push({ hours: (Date.now() - begun) / 3.6e6, wasm: now.wasm, heap: now.heap, rss: now.rss });

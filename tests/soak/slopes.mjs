@@ -1,6 +1,6 @@
-// How memory grows: the median of the slopes between any two samples, which single peaks do not move.
+// Measures how memory grows: the median of the slopes between any two samples, which single peaks do not affect.
 
-/** After so long memory has to be flat, and this much an hour counts as that. */
+/** Memory must be flat after this many hours. A smaller growth in an hour than the limits counts as flat. */
 const SETTLED = 10 / 60,
   MOST = 1e6;
 
@@ -15,7 +15,7 @@ export function slope(xs, ys) {
 }
 
 /**
- * What grows; a shorter soak than twenty minutes tells nothing.
+ * Returns which kinds of memory grow. A soak below twenty minutes is too short to show growth.
  * @param {{ hours: number, wasm: number, heap: number, rss: number }[]} samples @param {(text: string) => void} say
  */
 export function slopes(samples, say) {

@@ -1,5 +1,5 @@
-// What the soak does, the same in Node and in a page: models are loaded, run, stopped, exchanged and disposed of in
-// random order, and each answer has the bits that the first one of its kind had.
+// The work of the soak, which is the same in Node and in a page. It loads, runs, stops, exchanges and disposes models
+// in random order. Each answer must have the same bits as the first answer of its kind.
 
 import { RushlightError, load } from '../../js/src/index.js';
 import { alive } from '../../js/src/api/model.js';
@@ -11,7 +11,7 @@ import { alive } from '../../js/src/api/model.js';
  */
 
 export const NAMES = ['mlp', 'conv', 'state', 'cache', 'control', 'long'];
-/** Models that stay, by name: the file's, and how it is loaded. @type {Record<string, LoadOptions>} */
+/** Models that stay loaded: the file's name, and its options. @type {Record<string, LoadOptions>} */
 const STAY = {
   mlp: {},
   conv: {},
@@ -31,7 +31,7 @@ const wave = (shape, step) => ({
   data: Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, i) => Math.sin((i + 1) * step)),
 });
 
-/** Runs one after the other, after a reset, of each model. @type {Record<string, Inputs[][]>} */
+/** Sequences of runs for each model. Each sequence starts with a reset. @type {Record<string, Inputs[][]>} */
 const CASES = {
   mlp: [1, 3, 17, 128].map((n) => [{ x: wave([n, 64], 0.37) }]),
   conv: [
@@ -49,7 +49,7 @@ const CASES = {
   long: [1, 3, 10].map((n) => [{ x: wave([64, 64], 0.013), n }]),
 };
 
-/** All bytes of tensors in a value, and its numbers, as text. @param {any} v @returns {string} */
+/** Returns all bytes of tensors in a value, and its numbers, as text. @param {any} v @returns {string} */
 function bits(v) {
   if (v?.data && v.shape)
     return `${v.dtype}[${v.shape}]${new Uint8Array(v.data.buffer, v.data.byteOffset, v.data.byteLength).join()}`;
@@ -60,7 +60,7 @@ function bits(v) {
   return String(v);
 }
 
-/** Numbers from 0 to 1 from a seed. @param {number} state */
+/** Returns a generator of numbers from 0 to 1 for a seed. @param {number} state */
 const numbers = (state) => () => {
   state = (state + 0x6d2b79f5) | 0;
   let t = Math.imul(state ^ (state >>> 15), 1 | state);
@@ -84,7 +84,7 @@ async function refused(promise, ...codes) {
     throw new Error(`${codes.join(' or ')} was expected`, { cause: e });
 }
 
-/** Keeps count of the workers and the instances of wasm that there are. */
+/** Counts the existing workers and wasm instances. */
 function watch() {
   const counts = { workers: 0 };
   /** @type {WeakRef<object>[]} */ let instances = [];
@@ -146,7 +146,7 @@ export class Soak {
     else globalThis.addEventListener('unhandledrejection', (e) => fault(e.reason));
   }
 
-  /** Loads the models that stay, and answers each case once. @param {(name: string) => Promise<Uint8Array>} read */
+  /** Loads the models that stay, and runs each case once. @param {(name: string) => Promise<Uint8Array>} read */
   async open(read) {
     // The slice() of a Buffer would not copy.
     for (const name of NAMES) this.#files[name] = new Uint8Array(await read(name));
@@ -167,7 +167,7 @@ export class Soak {
   }
 
   /**
-   * From bytes, or as they come from a network.
+   * Loads from bytes, or from a stream.
    * @param {string} place
    * @param {LoadOptions} [more]
    * @returns {Promise<Model>}
@@ -191,7 +191,7 @@ export class Soak {
     const runs = /** @type {Inputs[]} */ (cases[which]);
     const answers = [];
     if (runs.length > 1 || /state|cache/.test(name)) answers.push(model.reset());
-    for (const inputs of runs) answers.push(model.run(inputs)); // which wait for each other
+    for (const inputs of runs) answers.push(model.run(inputs)); // the runs wait for each other
     this.done.runs += runs.length;
     const now = bits(await Promise.all(answers)),
       key = `${name}, case ${which}`,
@@ -201,7 +201,7 @@ export class Soak {
   }
 
   /**
-   * A model of its own, used and disposed of.
+   * Loads a model, uses it and disposes it.
    * @param {string} name
    * @param {LoadOptions} options
    * @param {(model: Model) => Promise<unknown>} use
@@ -215,7 +215,7 @@ export class Soak {
     }
   }
 
-  /** A run without an end that is aborted. @param {Model} model */
+  /** Aborts an endless run. @param {Model} model */
   async #abort(model) {
     const stop = new AbortController(),
       run = model.run({ ...CASES.long?.[0]?.[0], n: ENDLESS }, { signal: stop.signal });
@@ -246,7 +246,7 @@ export class Soak {
         loading = this.#load(this.#one(NAMES), { signal: stop.signal, worker: this.#random() < 0.3 });
       if (this.#random() < 0.5) await later(this.#random() * 5);
       stop.abort();
-      // It may be there already
+      // The model may already be loaded
       await loading.then(
         (model) => model.dispose(),
         (e) => {
@@ -298,7 +298,7 @@ export class Soak {
     },
   };
 
-  /** Does one thing after the other for so long. @param {number} ms @returns {Promise<void>} */
+  /** Performs random actions for the given time. @param {number} ms @returns {Promise<void>} */
   async work(ms) {
     const end = Date.now() + ms,
       names = /** @type {(keyof Soak['#actions'])[]} */ (Object.keys(this.#actions));
@@ -312,7 +312,7 @@ export class Soak {
     }
   }
 
-  /** What there is while nothing is done; a collection of garbage comes before. */
+  /** Samples the idle state, after a garbage collection. */
   async look() {
     const used = await Promise.all([...this.#stay.values()].map((model) => model.memory()));
     return {
