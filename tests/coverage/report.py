@@ -1,9 +1,9 @@
-"""The table of what the tests ran of each file, and whether it is as much as floors.txt demands.
+"""Prints how much of each file the tests ran, and checks it against floors.txt.
 
     report.py [--raise] [--files] [--missed FILE]..
 
 build/coverage holds c.json (llvm-cov), js-report/coverage-final.json (c8) and python.json (coverage.py). `--files` prints every
-file and not folders alone, `--missed` the lines and branches of a file that never ran, `--raise` lifts floors to what was measured.
+file instead of folders, `--missed` the lines and branches of a file that never ran, and `--raise` raises floors to the measured values.
 """
 
 import argparse
@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TOP / "build/coverage"
 FLOORS = TOP / "tests/coverage/floors.txt"
-# Floors of a file are below what was measured by so many points, and by so many lines or branches: threads do not meet in the same order
-# each time, and a change may add a line that no test can reach on every processor.
+# A floor is this many points, and this many lines or branches, below the measured value. The order of threads varies between runs, and a
+# change may add a line that no test can reach on every processor.
 SLACK, SLACK_ITEMS = 2, 3
-# Not compiled natively; tested by the stages that run wasm.
+# Not compiled natively. The wasm stages test it.
 WASM_ONLY = ("wasm/bridge/",)
 
 
@@ -46,13 +46,13 @@ class File:
 
 
 def c_files():
-    """llvm-cov's figures; what a macro expands to counts at each place where it is used."""
+    """Reads the figures of llvm-cov. The expansion of a macro counts at each use."""
     data = json.loads((BUILD / "c.json").read_text())["data"][0]
     missed = {}
     for function in data["functions"]:
         for where, sides in missed_branches(function).items():
             before = missed.setdefault(function["filenames"][0], {}).setdefault(where, sides)
-            missed[function["filenames"][0]][where] = before & sides  # of a function in several programs or headers
+            missed[function["filenames"][0]][where] = before & sides  # for a function in several programs or headers
     for f in data["files"]:
         path = pathlib.Path(f["filename"]).relative_to(TOP).as_posix()
         lines, branches = f["summary"]["lines"], f["summary"]["branches"]
@@ -62,8 +62,8 @@ def c_files():
 
 
 def missed_branches(function):
-    """{(line, column, place in the macro): sides that were never taken}. A branch is [line, column, end line, end column, times true,
-    times false, file, ..]; file 0 is the function's own, others are macros, each expanded by a region of kind 1."""
+    """Returns {(line, column, place in the macro): sides that were never taken}. A branch is [line, column, end line, end column,
+    times true, times false, file, ..]. File 0 is the function's own. Others are macros, which regions of kind 1 expand."""
     uses = {r[6]: r for r in function["regions"] if r[7] == 1}
     found = {}
     for b in function["branches"]:
@@ -78,7 +78,7 @@ def missed_branches(function):
 
 
 def unreached(segments):
-    """Lines that a segment [line, column, count, has count, ..] with count 0 begins or goes through."""
+    """Returns the lines in segments [line, column, count, has count, ..] with count 0."""
     found = set()
     for here, after in zip(segments, segments[1:]):
         if here[3] and here[2] == 0:
@@ -87,7 +87,7 @@ def unreached(segments):
 
 
 def js_files():
-    """Istanbul's form: statements (of c8: lines), branches and how often each ran."""
+    """Reads Istanbul's format: statements (lines in c8) and branches, and how often each ran."""
     file = BUILD / "js-report/coverage-final.json"
     if not file.exists():
         return
@@ -115,18 +115,18 @@ GROUPS = {"C": c_files, "JavaScript": js_files, "Python": python_files}
 
 
 def features():
-    """What this processor has, in the words of /proc/cpuinfo."""
+    """Returns the processor's features in the words of /proc/cpuinfo."""
     found = re.search(r"^(?:flags|Features)\s*:(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
     return set(found[1].split()) if found else set()
 
 
 def is_absent(needs, has):
-    """Whether code for processors with the features `needs`, or without those with a `!`, does not run here."""
+    """Returns whether this processor lacks one of the features `needs`, or has one that a `!` excludes."""
     return any((need.lstrip("!") in has) == need.startswith("!") for need in needs)
 
 
 def read_floors():
-    """{file or group: (lines, branches, features that it needs)}."""
+    """Reads {file or group: (lines, branches, features that it needs)}."""
     floors = {}
     for line in FLOORS.read_text().splitlines():
         if line and not line.startswith("#"):
@@ -179,7 +179,7 @@ def table(groups, floors, every):
 
 
 def show_missed(f):
-    """The lines that never ran, and conditions that were never true or never false, beside their text."""
+    """Prints the lines that never ran, and the conditions that were never true or never false, with their text."""
     text = (TOP / f.path).read_text().splitlines()
     print(f"{f.path}: {f.lines.percent:.1f} % of lines, {f.branches.percent:.1f} % of branches")
     notes = {line: ["never ran"] for line in f.missed_lines}
@@ -210,7 +210,7 @@ def complaints(groups, floors, here):
 
 
 def has_code(path):
-    """Whether a file has a function that is compiled natively: tables alone have nothing to count."""
+    """Returns whether a file has a function that is compiled natively. A file of tables has no code to count."""
     text = re.sub(r"^#if (defined\()?__wasm.*?^#(else|endif)", "", (TOP / path).read_text(), flags=re.M | re.S)
     return re.search(r"^\w[^;=#]*\)\s*\{", text, re.M) is not None
 

@@ -1,5 +1,5 @@
-"""No line of C in wasm/ and tests/ is longer than .clang-format's limit, comments and tables included, and no comment
-ends on a line of its own: clang-format leaves both alone."""
+"""Checks that no line of C in wasm/ and tests/ exceeds the limit of .clang-format, including comments and tables, and that no
+comment ends on a separate line. clang-format does not change either."""
 import re
 import subprocess
 import sys

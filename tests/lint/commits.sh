@@ -1,6 +1,6 @@
 #!/bin/bash
 # Checks the message of each commit since this file was added: `area: what changes` in at most 72 characters, a blank
-# line, and a body that says why. A shallow clone has no such history; there is nothing to check then.
+# line, and a body that says why. In a shallow clone without this history, it checks nothing.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 first=$(git log --diff-filter=A --format=%H -- tests/lint/commits.sh 2>/dev/null | tail -n 1)

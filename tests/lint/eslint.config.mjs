@@ -1,4 +1,4 @@
-// What `./dev test lint` asks of JavaScript. TypeScript finds undefined names and types that do not fit (tests/types).
+// The rules of `./dev test lint` for JavaScript. TypeScript finds undefined names and wrong types (tests/types).
 import js from '@eslint/js';
 import jsdoc from 'eslint-plugin-jsdoc';
 
@@ -28,7 +28,7 @@ export default [
   {
     files: ['js/src/**/*.js', 'js/bin/**/*.js'],
     plugins: { jsdoc },
-    // `any` in a JSDoc comment. eslint-suppressions.json has the number that each file may have, which only falls.
+    // Refuses `any` in JSDoc comments. eslint-suppressions.json has the allowed number for each file, which only falls.
     rules: { 'jsdoc/reject-any-type': 'error' },
   },
 ];

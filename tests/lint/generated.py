@@ -1,4 +1,5 @@
-"""What a file says never becomes code: no program of the product compiles text, starts a shell or writes HTML, but in one place each."""
+"""Checks that the content of a file never becomes code. No program of the product compiles text, starts a shell or writes HTML,
+except for one place each."""
 
 import pathlib
 import re
@@ -10,7 +11,7 @@ PYTHON = r"(?<![\w.])(exec|eval|compile|__import__)\(|\bos\.(system|popen)\(|she
 SCRIPT = (r"\bnew Function\b|(?<![\w.])(eval|Function)\(|\b(innerHTML|outerHTML|srcdoc)\s*=|insertAdjacentHTML|document\.write\(|"
           r"\bset(Timeout|Interval)\(\s*[\"'`]|\b(exec|execSync)\(\s*[\"'`]|shell: *true|createContextualFragment|[\"'`]javascript:")
 CPLUSPLUS = r"(?<![\w.:])(system|popen|PyRun_\w+)\(|std::system\(|\bpy::(exec|eval)\w*\("
-# {folder: (ends of its files' names, what they may not have)}
+# {folder: (suffixes of its files, forbidden patterns)}
 RULES = {
     "exporter/python": ((".py",), PYTHON),
     "exporter/src": ((".cpp", ".h", ".py"), f"{CPLUSPLUS}|{PYTHON}"),
@@ -19,7 +20,7 @@ RULES = {
     "wasm/src": ((".c", ".h"), CPLUSPLUS), "wasm/bridge": ((".c", ".h", ".mjs"), f"{CPLUSPLUS}|{SCRIPT}"),
     "demo": ((".js", ".mjs", ".html"), SCRIPT),
 }
-# The source of lowered modules, whose words are checked there.
+# This is the source of lowered modules, whose identifiers are checked there.
 THE_ONE = {("exporter/python/rushlight/lowered_source.py", 'exec(compile(source, filename, "exec"), scope)')}
 
 

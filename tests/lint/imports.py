@@ -1,4 +1,4 @@
-"""Who may import whom in the four source trees, by the table in floors.txt, and that no files import each other in a circle.
+"""Checks imports in the four source trees against the table in floors.txt, and that no files import each other in a circle.
 
 A header and the source file of its name count as one file. Imports inside functions, and JavaScript's `import()`, count too.
 """
@@ -14,7 +14,7 @@ COMMENTS = re.compile(r"/\*.*?\*/|//[^\n]*|('(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\
 
 
 def read_floors(text):
-    """{tree: ({folder: allowed folders}, {pattern: allowed folders of the files that match})} from floors.txt."""
+    """Reads {tree: ({folder: allowed folders}, {pattern: allowed folders of the files that match})} from floors.txt."""
     trees, floors, files = {}, None, None
     for line in filter(None, (line.partition("#")[0].strip() for line in text.splitlines())):
         if line.startswith("["):
@@ -29,15 +29,15 @@ def read_floors(text):
 
 
 def floor_of(floors, folder):
-    """The row of floors.txt that a folder belongs to: its own, or that of a folder above it; None where there is none."""
+    """Returns the row of floors.txt for a folder: its own, or that of the closest parent, or None."""
     folder = folder or "."
     while folder not in floors and "/" in folder:
         folder = folder.rpartition("/")[0]
     return folder if folder in floors else None
 
 
-# Each of these gives (line number, imported file without its ending, relative to the tree) for each import of a file. An import of
-# something outside the tree that the table names gives its folder, followed by "/".
+# Each of these yields (line number, imported file without its suffix, relative to the tree) for each import of a file. If the table
+# names a folder outside the tree, an import from there yields the folder, followed by "/".
 
 def c_imports(name, text):
     for number, line in enumerate(text.splitlines(), 1):
@@ -69,7 +69,7 @@ def python_imports(name, text):
             base = package[:len(package) + 1 - node.level] if node.level else []
             module = base + (node.module or "").split(".")[0 if node.level else 1:]
             module = [part for part in module if part]
-            # The compiled module is used by all folders, and uses none: its stand-in imports the build alone.
+            # All folders use the compiled module, and it uses none. Its stand-in only imports the build.
             yield from ((node.lineno, "/".join([*module, alias.name]) if alias.name != "_C" else "_C/") for alias in node.names)
             if module:
                 yield node.lineno, "/".join(module)
@@ -89,7 +89,7 @@ LANGUAGES = {".c": c_imports, ".h": c_imports, ".def": c_imports, ".cpp": c_impo
 
 
 def edges(files):
-    """(file, line, imported file or folder) of {path below the tree: text}, for imports that the tree has."""
+    """Returns (file, line, imported file or folder) for the imports in {path below the tree: text} that the tree contains."""
     known = {path.rpartition(".")[0] for path in files}
     for path, text in sorted(files.items()):
         for line, to in LANGUAGES["." + path.rpartition(".")[2]](path, text):
@@ -99,7 +99,7 @@ def edges(files):
 
 
 def back_arrows(files, floors, exceptions):
-    """A sentence for each import that the table does not allow, and for each folder that it does not know."""
+    """Returns a message for each import that the table does not allow, and for each folder that it does not contain."""
     for folder in sorted({path.rpartition("/")[0] for path in files}):
         if not floor_of(floors, folder):
             yield f"{folder or '.'}: floors.txt has no row for this folder"
@@ -115,7 +115,7 @@ def back_arrows(files, floors, exceptions):
 
 
 def circles(graph):
-    """The strongly connected components of {node: nodes} that have more than one node, by Tarjan's algorithm."""
+    """Finds the strongly connected components of {node: nodes} with more than one node, by Tarjan's algorithm."""
     index, low, stack, found = {}, {}, [], []
 
     def visit(node):
@@ -151,7 +151,7 @@ def faults(files, floors, exceptions):
     yield from file_circles(files)
 
 
-# Trees that must have a fault, so that a check that finds nothing is known to look.
+# Each of these trees has a fault. They show that the check works if it finds no other fault.
 FAULTY = [
     ({"a/x.c": '#include "b/y.h"\n', "b/y.h": ""}, "a/x.c:1: a must not import b"),
     ({"a/x.c": '#include "xnnpack/config.h"\n', "b/y.h": ""}, "a/x.c:1: a must not import xnnpack"),
@@ -170,7 +170,7 @@ def check_itself():
     assert list(faults({"b/x.js": "import '../a/y.js';\n", "a/y.js": ""}, {"a": [], "b": ["a"]}, {})) == []
 
 
-# Circles that stand until their files are taken apart; each is named by its first file.
+# Circles that are allowed until their files are split. Each is named by its first file.
 OPEN = ("exporter/src/front/torchscript", "exporter/src/constraints")
 
 

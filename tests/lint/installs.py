@@ -1,4 +1,4 @@
-"""What is installed while Rushlight is built and tested is known to the byte: pip by SHA-256, npm by lock files with integrity."""
+"""Checks that everything installed for builds and tests has a hash: SHA-256 for pip, and lock files with integrity for npm."""
 
 import json
 import pathlib
@@ -7,11 +7,11 @@ import subprocess
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-# A command of a shell script, and the same as a list of arguments in Python and JavaScript.
+# A command in a shell script, and the same command as a list of arguments in Python and JavaScript.
 PIP = {"sh": re.compile(r"\bpip3? (install|download|wheel)\b"), "list": re.compile(r"""["']pip3?["'], *["'](install|download|wheel)["']""")}
 NPM = {"sh": re.compile(r"\b(npm (install|i|add|update|exec|ci)|(yarn|pnpm|bun) (install|add)|npx (?!rushlight)[\w@-]+)\b"),
        "list": re.compile(r"""["'](npm|yarn|pnpm|bun)["'], *\[? *["'](install|i|add|update|exec|ci)["']|["']npx["'], *\[""")}
-# Nothing of a registry is installed: what was downloaded is compared file by file (demo/shared/wheels.py), or only hashes are asked for.
+# These install nothing from a registry. They compare downloads file by file (demo/shared/wheels.py), or only request hashes.
 PIP_IS_SAFE = "--require-hashes", "--no-index", "--no-deps --dest", "--dry-run"
 NPM_IS_SAFE = "npm ci ", "--offline", "--no-install"
 
@@ -22,7 +22,7 @@ def tracked(*patterns):
 
 
 def calls(name):
-    """What of a program installs without hashes."""
+    """Returns the calls in a program that install without hashes."""
     lines = (TOP / name).read_text(errors="replace").splitlines()
     form = "list" if name.endswith((".py", ".js", ".mjs")) else "sh"
     for i, line in enumerate(lines):

@@ -12,17 +12,17 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 GUIDE = TOP / "web" / "guide"  # VitePress: links begin at the guide's root and leave out ".md"
 INDEX = TOP / "web" / "c_index.md"  # a page of build/docs/c
 NAMED = re.compile(r"`([\w./-]+\.(?:c|h|cpp|py|js|mjs|def|sh|cmake))`")
-PLACEHOLDER = re.compile(r"[A-Z]{2,}")  # of a family, as in rows_FAMILY.py
+PLACEHOLDER = re.compile(r"[A-Z]{2,}")  # placeholder for a family, as in rows_FAMILY.py
 ELSEWHERE = {"xnnpack/gemm.h"}  # headers of XNNPACK
 
 
 def served(file, path):
-    """Whether a page that ./dev docs makes links to a page beside the documentation."""
+    """Returns whether a link in a page of ./dev docs leads to a page that the website serves outside the documentation."""
     return file == INDEX or (file.is_relative_to(GUIDE) and path.startswith("../../"))
 
 
 def target_of(file, link):
-    """The path that a link of `file` leads to; None for addresses, and for places in the same page."""
+    """Returns the path that a link of `file` leads to, or None for URLs and for anchors in the same page."""
     path = link.partition("#")[0]
     if not path or re.match(r"[a-z]+:", path) or (file.is_relative_to(TOP / "web") and path.endswith(".html")):
         return None
@@ -33,7 +33,7 @@ def target_of(file, link):
 
 
 def missing(file, line, tracked):
-    """The source files that a line names and that do not exist. Users' files have any names, so their pages are left out."""
+    """Returns source files that a line names and that do not exist. Pages for users are left out, because users' files have any names."""
     if file.is_relative_to(GUIDE) or file.name == "CHANGELOG.md":
         return []
     names = [n for n in NAMED.findall(line) if not PLACEHOLDER.search(n) and n not in ELSEWHERE]

@@ -1,7 +1,7 @@
-"""Every message of the product, with the place that gives it: tests/lint/messages.py [WORDS..] prints those that match all words.
+"""Lists every message of the product with its place: tests/lint/messages.py [WORDS..] prints those that match all words.
 
 A message is the text of a call that reports an error or a warning (CALLS below), in C, C++, Python and JavaScript. A value that is
-put in is shown as {}. With --check it prints the messages that break a rule of CONTRIBUTING.md which a pattern can see, and fails.
+inserted is shown as {}. With --check it prints the messages that break a rule of CONTRIBUTING.md that a pattern can find, and fails.
 """
 
 import pathlib
@@ -19,7 +19,7 @@ TREES = [
     ("exporter/src", ".h", CPP_CALLS), ("exporter/torch", ".cpp", CPP_CALLS), ("exporter/python", ".py", PYTHON_CALLS),
     ("exporter/src", ".py", PYTHON_CALLS), ("js/src", ".js", JS_CALLS), ("js/bin", ".js", JS_CALLS),
 ]
-# What a pattern can see of CONTRIBUTING's rules, with what to write instead.
+# The rules of CONTRIBUTING that a pattern can check, with the advice for each.
 RULES = [
     (r"\bpromis(e|es|ed)\b(?! Integration)", "say constraint"),
     (r"quantis", "PyTorch spells it quantize"),
@@ -33,7 +33,7 @@ COMMENT = {".py": r"#[^\n]*"}
 
 
 def blank(match):
-    """The match with everything but its newlines taken out, so that offsets and lines stay."""
+    """Replaces everything in the match except newlines, so that offsets and lines stay the same."""
     return re.sub(r"[^\n]", " ", match[0])
 
 
@@ -43,7 +43,7 @@ def without_comments(text, ending):
 
 
 def closing(code, start):
-    """The offset behind the bracket that closes the one at `start`, strings left out."""
+    """Returns the offset after the bracket that closes the one at `start`. Brackets in strings do not count."""
     depth = 0
     for m in re.finditer(f"{STRING.pattern}|[()]", code[start:]):
         depth += {"(": 1, ")": -1}.get(m[0], 0)
@@ -53,7 +53,7 @@ def closing(code, start):
 
 
 def text_of(arguments):
-    """The strings of a call's arguments, joined, with {} for each value between them."""
+    """Joins the strings of a call's arguments, with {} for each value between them."""
     out = []
     for m in STRING.finditer(arguments):
         if re.fullmatch(r"'[a-z-]+'", m[0]) and not out:

@@ -1,17 +1,17 @@
-"""Sizes in C cannot wrap: no bare product, sum or shift of two numbers that are not constants stands in an argument of
-what allocates or of what multiplies and adds with a check. rush_mul, rush_add and their like are for that."""
+"""Checks that sizes in C cannot wrap. Arguments of allocations and of checked arithmetic contain no bare product, sum or
+shift of two numbers that are not constants. Such code must use rush_mul, rush_add and similar functions."""
 import re
 import sys
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-# Functions whose arguments are sizes; a call's last argument is where the result goes.
+# Functions with sizes as arguments. The last argument of a call is the result.
 CALLS = re.compile(r"(?<!rush_status )(?<!bool )\b(rush_(?:mul|add)(?:64)?|__builtin_(?:mul|add)_overflow|tmp_bytes|tmp_items|"
                    r"rush_(?:alloc|calloc|realloc|heap_alloc|memory_allowance)|rush_round_up|round_up|malloc|calloc|realloc)\(")
-# A size that such a call of the same function is given later.
+# A size that a later call of these functions in the same function takes.
 NAMED = re.compile(r"\bsize_t (?:[^;{}()]*,\s*)?(\w+) =\s*([^;,{}]*(?:\([^;{}]*\))?[^;,{}]*)")
 WORDS = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
-# What the compiler knows: numbers, sizeof, names in capitals.
+# Compile-time constants: numbers, sizeof, names in capitals.
 CONSTANT = r"(?:\(?\b(?:\d\w*|[A-Z][A-Z0-9_]*\b(?!\())\)?)"
 SIZEOF = re.compile(r"\bsizeof\s*(?:\([^()]*\)|\*+\s*[\w.]+(?:->\w+|\[\w+\])*|[\w.]+)")
 CASTS = re.compile(r"\(\s*(?:const\s+)?(?:struct\s+)?\w+\s*\*+\s*\)|\(\s*(?:u?int\d+_t|size_t|int|uintptr_t)\s*\)")
@@ -22,7 +22,7 @@ def blank(match):
 
 
 def arguments(text, at):
-    """The arguments of the call whose bracket opens before `at`."""
+    """Returns the arguments of the call whose bracket opens before `at`."""
     depth, start, found = 0, at, []
     while True:
         if text[at] in "([{":
@@ -38,7 +38,7 @@ def arguments(text, at):
 
 
 def is_bare(argument):
-    """Whether it multiplies, adds or shifts numbers of which not all are constants."""
+    """Returns whether an expression multiplies, adds or shifts numbers that are not all constants."""
     text = CASTS.sub("", SIZEOF.sub("1", argument)).replace("->", ".")
     text = re.sub(r"\[[^\]]*\]", "", text)  # an index is no size
     before = None
@@ -48,7 +48,7 @@ def is_bare(argument):
 
 
 def bare_sizes(text):
-    """(line, function, argument) of each."""
+    """Yields (line, function, argument) for each bare size."""
     text = WORDS.sub(blank, text)
     for call in CALLS.finditer(text):
         for argument in arguments(text, call.end()):

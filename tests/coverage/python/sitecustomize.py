@@ -1,4 +1,4 @@
-"""Python runs this at its start where its folder is on PYTHONPATH: it begins to count lines, in child processes, too."""
+"""Starts to count lines. Python runs this file at startup if its folder is on PYTHONPATH, also in child processes."""
 import coverage
 
 coverage.process_startup()
