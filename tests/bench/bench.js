@@ -1,4 +1,4 @@
-// Times models in this engine: every binary of Rushlight, by turns.
+// Times models in this engine with every binary of Rushlight, in turns.
 
 import { readNpy } from '../../js/src/media/npy.js';
 import { difference } from '../../demo/shared/agreement.js';
@@ -17,7 +17,7 @@ function summary(values) {
  * @param {string} options.name of the model
  * @param {string[]} options.backends
  * @param {number} options.rounds
- * @param {number} options.threads it runs on one and on so many
+ * @param {number} options.threads it runs on one thread and on this number
  */
 export async function bench({ load, read, name, backends, rounds, threads }) {
   const about = JSON.parse(new TextDecoder().decode(await read(`${name}/bench.json`)));
@@ -40,7 +40,7 @@ export async function bench({ load, read, name, backends, rounds, threads }) {
     const loads = [];
     let model;
     for (let i = 0; i < 9; i++) {
-      // the first compiles the wasm as well
+      // the first load also compiles the wasm
       model?.dispose();
       const start = now();
       model = await load(rush, options);
@@ -67,12 +67,12 @@ export async function bench({ load, read, name, backends, rounds, threads }) {
     let runs = 0;
     const start = now();
     do (await contender.run(), runs++);
-    while (now() - start < 300); // the engine compiles anew what is used
+    while (now() - start < 300); // the engine optimizes hot code
     contender.repeat = Math.ceil(runs / 300); // a round takes at least a millisecond: clocks are coarse in pages
   }
   for (let round = 0; round < rounds; round++) {
     for (let i = 0; i < contenders.length; i++) {
-      // nobody always follows the same one
+      // the order changes in each round
       const contender = contenders[(i + round) % contenders.length];
       const start = now();
       for (let k = 0; k < contender.repeat; k++) await contender.run();
@@ -100,7 +100,7 @@ export async function bench({ load, read, name, backends, rounds, threads }) {
   return results;
 }
 
-/** How long the engine takes to compile a binary. @param {BufferSource} wasm */
+/** Measures how long the engine takes to compile a binary. @param {BufferSource} wasm */
 export async function compileTime(wasm) {
   const times = [];
   for (let i = 0; i < 5; i++) {

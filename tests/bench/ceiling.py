@@ -1,11 +1,11 @@
-"""The least time that products and convolutions can take on this machine, from what peak.c reaches."""
+"""Computes the least time for products and convolutions on this machine, from the peak that peak.c measures."""
 
 import re
 import subprocess
 
 import models
 
-#: Kinds of graph.py's work and the operators of a profile that do it, in the same order where there are as many.
+#: Kinds of work in graph.py, and the operators of a profile that do it. If their numbers are equal, so is their order.
 DOES = [re.compile('conv|depthwise'), re.compile('linear|lstm'), re.compile('matmul|bmm|scaled_dot_product')]
 CACHE = 32e6  # bytes
 
@@ -28,12 +28,12 @@ def is_narrow(one, bits):
 
 
 def weights(work, bits):
-    """Bytes of the weights of each, without the scales of few bits."""
+    """Returns the bytes of each weight, without the scales of quantized weights."""
     return [one['bytes'] * (bits / 32 if is_narrow(one, bits) else 1) for one in work]
 
 
 def bounds(work, peak, bits):
-    """Milliseconds for each: of its arithmetic or of reading its weights, whichever takes longer. Weights that a cache may hold are free."""
+    """Returns milliseconds for each: the longer one of its arithmetic and of reading its weights. Weights that fit in a cache are free."""
     sizes = weights(work, bits)
     read = sum(sizes) > CACHE
     return [max(one['flop'] / peak['gops' if is_narrow(one, bits) else 'gflops'], read * size / peak['gbytes']) / 1e6
@@ -41,7 +41,7 @@ def bounds(work, peak, bits):
 
 
 def operators(work, profile, peak, bits):
-    """[(kind, calls, ms of a run, ceiling or 0)], those first that lose most."""
+    """Returns [(kind, calls, ms of a run, ceiling or 0)]. Those that lose most come first."""
     rows = {}
 
     def count(kind, calls, ms, bound):

@@ -1,8 +1,8 @@
-"""A model as a small graph for runtimes that read neither PyTorch nor ONNX: pictures lie NHWC, batch norms are folded, relu and
-relu6 belong to what they follow. tflite.py and rivals/tfjs.js read it.
+"""Lowers a model to a small graph for runtimes that read neither PyTorch nor ONNX. Images are NHWC, batch norms are folded, and
+relu and relu6 are fused into the previous node. tflite.py and rivals/tfjs.js read the graph.
 
-`lower(model, inputs)` goes through torch.export's graph once. An ATen operator is a function marked @rule; what has constants only
-is computed. A node is {op, in: names, out: a name, shape: as it lies, dtype, act, more that belongs to the op}:
+`lower(model, inputs)` visits torch.export's graph once. An ATen operator is a function marked @rule, and nodes with only constant
+inputs are folded. A node is {op, in: names, out: a name, shape: in memory order, dtype, act, further fields of the op}:
 
     conv, depthwise    x, weight [h, w, in, out] or [h, w, channels, 1], bias; stride, pad
     deconv             x, weight [h, w, out, in], bias; stride
@@ -30,7 +30,7 @@ class Value:
     name: str
     shape: list  # in PyTorch's order
     dtype: str
-    image: bool = False  # lies as NHWC
+    image: bool = False  # stored as NHWC
 
     @property
     def lies(self):
@@ -42,16 +42,16 @@ class Graph:
     def __init__(self):
         self.inputs, self.outputs, self.nodes, self.consts = [], [], [], {}
         self.by_name, self.of = {}, {}  # nodes by their output; names of constants by tensor
-        self.once = set()  # values that have one user, whose node may change yet
+        self.once = set()  # values with one user, whose node may still change
 
     def const(self, tensor):
-        """A constant's Value. The same tensor is stored once."""
+        """Returns a constant's Value. Each tensor is stored once."""
         key = id(tensor)
         if key not in self.of:
             name = f'c{len(self.consts)}'
             kept = tensor.detach().to(torch.int32 if tensor.dtype == torch.int64 else tensor.dtype).contiguous()
             self.consts[name] = kept
-            self.of[key] = (tensor, Value(name, list(kept.shape), INT if kept.dtype == torch.int32 else FLOAT))  # holds it: no other gets its id
+            self.of[key] = (tensor, Value(name, list(kept.shape), INT if kept.dtype == torch.int32 else FLOAT))  # keeps its id unique
         return self.of[key][1]
 
     def value(self, x):
@@ -73,7 +73,7 @@ class Graph:
         return self.add('transpose', [x], x.shape, image=True, axes=[0, 2, 3, 1])
 
     def plain(self, x):
-        """The same in PyTorch's order."""
+        """Returns the value in PyTorch's order of dimensions."""
         if not x.image:
             return x
         if x.shape[1] == 1 or x.shape[2:] == [1, 1]:
@@ -112,7 +112,7 @@ class Graph:
         return self.add(op, [a, b], shape, image=a.image or b.image)
 
     def used(self):
-        """Only what the outputs need, in the same order."""
+        """Returns only the nodes that the outputs need, in the same order."""
         wanted, kept = {x.name for x in self.outputs}, []
         for node in reversed(self.nodes):
             if node['out'] in wanted:
@@ -123,7 +123,7 @@ class Graph:
         return self
 
     def save(self, path, consts=True):
-        """path.json, and path.bin with the constants."""
+        """Writes path.json, and path.bin with the constants."""
         places, at = {}, 0
         for name, tensor in self.consts.items():
             places[name] = {'shape': list(tensor.shape), 'dtype': INT if tensor.dtype == torch.int32 else FLOAT, 'at': at}
@@ -137,7 +137,7 @@ class Graph:
             'outputs': [x.name for x in self.outputs], 'consts': places, 'nodes': self.nodes, 'work': self.work()}))
 
     def work(self):
-        """What each product and convolution costs, in order: {kind, flop, bytes of its weights, which are read once}."""
+        """Returns the cost of each product and convolution, in order: {kind, flop, bytes of its weights, which are read once}."""
         rows, read = [], set()
         for node in self.nodes:
             inner = {'conv': lambda w: math.prod(w.shape[:3]), 'depthwise': lambda w: math.prod(w.shape[:2]), 'linear': lambda w: w.shape[0],
@@ -301,7 +301,7 @@ def transpose(g, x, a, b):
 
 rule('permute.default')(lambda g, x, axes: g.transpose(x, [a % len(axes) for a in axes]))
 rule('slice.Tensor')(lambda g, x, axis, begin, end: g.slice(x, axis, begin or 0, end))
-# What only shows x again is read as x: broadcasting does the rest.
+# An expanded x is read as x, because broadcasting has the same effect.
 for name in ('dropout.default', 'dropout_.default', 'contiguous.default', 'expand_as.default'):
     rule(name)(lambda g, x, *_: x)
 
@@ -350,7 +350,7 @@ def linear(g, x, w, b=None):
 
 
 def turned(g, w):
-    """w's transpose, one for all who ask."""
+    """Returns w's transpose, which is made once."""
     key = ('turned', id(w))
     if key not in g.of:
         g.of[key] = (w, g.const(w.t()))
@@ -386,7 +386,7 @@ def attention(g, q, k, v, mask=None):
 
 @rule('lstm.input')
 def lstm(g, x, state, weights, bias, layers, dropout, training, both, batch_first):
-    """Step by step, with the products of all inputs before: what a converter makes of a short one."""
+    """Unrolls the LSTM and multiplies all inputs first, as converters do with short ones."""
     if not batch_first or both or x.shape[0] != 1 or any(s.any() for s in state):
         raise NotImplementedError('an LSTM of other than one sequence, forwards, from zeros')
     for layer in range(layers):
@@ -412,7 +412,7 @@ def reshaped(name):
 
 
 def lower(model, inputs):
-    """The graph of `model` on `inputs`, {name: tensor}, with these names and sizes. Its first output is the model's."""
+    """Returns the graph of `model` for `inputs`, {name: tensor}, with these names and sizes. It has the model's first output."""
     with torch.no_grad():
         exported = torch.export.export(model, tuple(inputs.values()), strict=False)
         return through(exported, inputs)

@@ -1,4 +1,4 @@
-"""Kernels beside plain C: what `./dev bench --kernels` times, which is what the tests of kernels compare (tests/c/timed.h)."""
+"""Times kernels and plain C for `./dev bench --kernels`, with the cases that the tests of kernels compare (tests/c/timed.h)."""
 
 import json
 import os
@@ -10,7 +10,7 @@ PLAIN = 'plain C'
 
 
 def programs():
-    """Where kernels run: a name, the command in front of a program, its folder, and what its name ends with."""
+    """Returns the places where kernels run: a name, the command for a program, its folder, and the suffix of its name."""
     node, current = os.environ.get('RUSH_NODE', 'node'), os.environ.get('RUSH_NODE_CURRENT')
     yield 'native', [], 'native', ''
     yield 'simd', [current or node, '--no-liftoff'], 'simd', '.js'
@@ -19,7 +19,7 @@ def programs():
 
 
 def measure():
-    """Dicts of where, kernel, row, variant, ns of a run, operations and bytes (0 where they mean little)."""
+    """Returns dicts of where, kernel, row, variant, ns of a run, operations and bytes (0 if they mean little)."""
     rows = []
     for where, command, folder, suffix in programs():
         for test in sorted((TOP / 'tests' / 'c').glob('test_kernels_*.c')):
@@ -30,7 +30,7 @@ def measure():
 
 
 def cell(row, plain):
-    """ns, how many times as fast as plain C in the same place, and the rate where it means something."""
+    """Formats ns, the speedup over plain C in the same place, and the rate if it is meaningful."""
     ns = f'{row["ns"]:.0f}' if row['ns'] >= 100 else f'{row["ns"]:.1f}'
     if row is plain:
         return ns
@@ -41,12 +41,12 @@ def cell(row, plain):
 
 
 def lines(rows, patterns):
-    """The head and the lines of one table: a line for each row of the tests, a column for each variant in each place."""
+    """Returns the header and the lines of a table: a line for each row of the tests, a column for each variant and place."""
     rows = [r for r in rows if not patterns or any(p in f'{r["kernel"]} {r["row"]}' for p in patterns)]
     by_line, columns = {}, {}
     for r in rows:
         columns[r['where'], r['variant']] = None
         by_line.setdefault((r['kernel'], r['row']), {})[r['where'], r['variant']] = r
-    columns = sorted(columns, key=lambda c: (['native', 'simd', 'relaxed'].index(c[0]), c[1] != PLAIN))  # else as they came
+    columns = sorted(columns, key=lambda c: (['native', 'simd', 'relaxed'].index(c[0]), c[1] != PLAIN))  # otherwise in the original order
     return (['kernel', 'row', *(' '.join(c) for c in columns)],
             [[*name, *(cell(line[c], line.get((c[0], PLAIN))) if c in line else '' for c in columns)] for name, line in by_line.items()])

@@ -1,4 +1,4 @@
-// One engine's part of the benchmark: node main.mjs OPTIONS-AS-JSON. Prints JSON. See run.
+// Runs one engine's part of the benchmark: node main.mjs OPTIONS-AS-JSON. Prints JSON. See run.
 
 import { readFile } from 'node:fs/promises';
 
@@ -83,4 +83,4 @@ async function inChromium() {
 }
 
 const text = JSON.stringify(chromium ? await inChromium() : await inNode());
-process.stdout.write(text, () => process.exit(0)); // threads stay alive
+process.stdout.write(text, () => process.exit(0)); // the threads would keep the process alive

@@ -1,4 +1,4 @@
-"""The benchmark's models with one input each, in build/bench/: as .rush, and as what rivals read.
+"""Makes the benchmark's models, with one input each, in build/bench/: as .rush and in the formats of rivals.
 
     python3 tests/bench/models.py [MODEL...]     # makes the .rush files that are missing
 """
@@ -32,7 +32,7 @@ def mobilenet():
     import effnet
     torch.manual_seed(1)
     model, image = effnet.random_mobilenet(), torch.rand(1, 3, 224, 224) * 2 - 1
-    with torch.no_grad():  # logits of size 1: float32 leaves no more than atol of their last digits
+    with torch.no_grad():  # logits of size 1, whose rounding errors in float32 are below atol
         model.classifier[1].weight /= model(image).std()
     return model, {'image': image}
 
@@ -48,7 +48,7 @@ def minilm(length):
 
 LENGTHS = {'ids': {0: 'n', 1: 't'}, 'mask': {0: 'n', 1: 't'}}
 PAST = {f'{what}{i}': {2: 't'} for i in range(12) for what in ('keys', 'values')}
-#: name: what makes it, its (first) output, sizes that are open. The first four are real models, and what runs without a name.
+#: name: the function that makes it, its (first) output, dynamic sizes. The first four are real models and the default.
 MODELS = {
     'efficientnet-lite0': (efficientnet, 'logits', {}),
     'mobilenet-v2': (mobilenet, 'logits', {}),
@@ -68,22 +68,22 @@ MODELS = {
     'gpt2-step-int8': (networks.gpt2_step, 'logits', PAST),
     'gpt2-step-int4': (networks.gpt2_step, 'logits', PAST),
 }
-#: By the end of a model's name: how the export is told of fewer bits, and the least cosine to float32's answer. Rivals have int8,
-#: which they get for both. Random weights of 4 bits, rounded in each of 12 layers, leave 0.975.
+#: By the suffix of a model's name: the export's option for fewer bits, and the least cosine to float32's answer. Rivals only
+#: have int8, and use it for both. Random weights of 4 bits, rounded in each of 12 layers, reach 0.975.
 FEWER_BITS = {8: ('-int8', 'int8', 0.99), 4: ('-int4', 'int4:128', 0.97)}
 USUAL = list(MODELS)[:4]
-# Only the input differs, in forms where sizes are open.
+# Only the input differs, in formats with dynamic sizes.
 SAME_FILE = {'minilm-16': 'minilm-21', 'minilm-128': 'minilm-21', 'minilm-256': 'minilm-21', 'minilm-128-int8': 'minilm-16-int8'}
 
 
 def bits_of(name):
-    """Of the weights of linear layers: 4, 8 or 32."""
+    """Returns the bits of the weights of linear layers: 4, 8 or 32."""
     return next((bits for bits, (end, _, _) in FEWER_BITS.items() if name.endswith(end)), 32)
 
 
 def export_onnx(model, inputs, outputs, dynamic, path):
     from torch.onnx._internal import onnx_proto_utils
-    # Without the `onnx` package: it is needed for functions of onnxscript only, and there are none.
+    # The `onnx` package is only needed for functions of onnxscript, and there are none.
     onnx_proto_utils._add_onnxscript_fn = lambda model_bytes, _: model_bytes
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
@@ -100,7 +100,7 @@ def key_of(*files):
 
 
 def keys():
-    """A .rush file is made again when the model or the exporter is another one, the others for the model or what writes them."""
+    """Returns the keys of the files. A .rush file depends on the model and the exporter, and the others on the model and the writer."""
     native = Path(os.environ.get('RUSH_NATIVE', TOP / 'build' / 'native'))
     model = [Path(__file__), Path(networks.__file__), *(TOP / 'demo').glob('*/*.py')]
     exporter = [*(TOP / 'exporter' / 'python').rglob('*.py'), native / 'bin' / 'rushlight',
@@ -110,7 +110,7 @@ def keys():
 
 
 def make(name, forms=(), again=False):
-    """What is missing of a model's .rush file and of other forms: onnx, tflite, graph. One that cannot be made is left out."""
+    """Makes the missing files of a model: .rush, and onnx, tflite and graph. A format that fails is left out."""
     build, output, dynamic = MODELS[name]
     bits = bits_of(name)
     folder = BUILD / name
@@ -134,9 +134,9 @@ def make(name, forms=(), again=False):
         file = (BUILD / SAME_FILE.get(name, name) if open_sizes else folder) / f'model.{"bin" if form == "graph" else form}'
         files[form] = os.path.relpath(file, folder)
         if bits < 32 and form in ('onnx', 'graph'):
-            files[form] = None  # int8 is written for LiteRT alone
+            files[form] = None  # only LiteRT has int8
         if files[form] is None or open_sizes and name in SAME_FILE:
-            continue  # made with the other
+            continue  # made with the first one
         if form == 'rush':
             import rushlight
             rushlight.export(model, tuple(inputs.values()), str(file), input_names=list(inputs), output_names=outputs, dynamic_shapes=dynamic,
@@ -150,10 +150,10 @@ def make(name, forms=(), again=False):
                 lowered.save(folder / 'model', consts=form == 'graph')
                 if form == 'tflite':
                     tflite.write(lowered, file, bits < 32)
-        except Exception as error:  # only the comparison is lost
+        except Exception as error:  # only this comparison is lost
             files[form] = None
             print(f'{name}: no {form}, so nothing to compare with: {error}', file=sys.stderr)
-    with torch.no_grad():  # the truth, from which PyTorch is away as well
+    with torch.no_grad():  # the reference, which PyTorch also differs from
         exact = model.double()(*(x.double() if x.is_floating_point() else x for x in inputs.values()))
     exact = exact[0] if isinstance(exact, tuple) else exact
     for tensor_name, tensor in {**inputs, 'expected': expected, 'exact': exact}.items():

@@ -1,7 +1,7 @@
-"""The benchmark's networks that no demo has: torchvision's, and plain ones, all with fixed random weights.
+"""Networks of the benchmark that no demo has: torchvision's and simple ones, all with fixed random weights.
 
-Each function gives (module, {name: input}). Norms have the statistics of what comes to them, so that values stay of size 1:
-no denormals, no infinities, and so the same time as with trained weights.
+Each function returns (module, {name: input}). Norms have the statistics of their inputs, so that values stay near 1. There
+are then no denormals and no infinities, and a run takes as long as with trained weights.
 """
 
 import math
@@ -12,12 +12,12 @@ from torch import nn
 
 
 def settled(model, x):
-    """`model` in evaluation mode, its batch norms with the statistics that x gives them."""
+    """Returns `model` in evaluation mode, with the statistics of x in its batch norms."""
     norms = [m for m in model.modules() if isinstance(m, nn.BatchNorm2d)]
     before = [norm.momentum for norm in norms]
     model.eval()
     for norm in norms:
-        norm.momentum = None  # the mean of what was seen
+        norm.momentum = None  # the cumulative mean
         norm.reset_running_stats()
         norm.train()
     with torch.no_grad():
@@ -35,7 +35,7 @@ def torchvision(name, size=224):
         last = [m for m in model.modules() if isinstance(m, nn.Linear)][-1]
         nn.init.normal_(last.weight, std=last.in_features ** -0.5)  # ViT's is 0
         image = torch.randn(1, 3, size, size)
-        with torch.no_grad():  # logits of size 1: float32 leaves no more than atol of their last digits
+        with torch.no_grad():  # logits of size 1, whose rounding errors in float32 are below atol
             last.weight /= model(image).std()
         return model, {'image': image}
     return make
@@ -47,7 +47,7 @@ def twice(inputs, outputs):
 
 
 class UNet(nn.Module):
-    """Ronneberger et al. 2015, four levels, padded, with batch norm: a mask of the picture's size."""
+    """U-Net (Ronneberger et al. 2015): four levels, padded, with batch norm. It gives a mask of the image's size."""
 
     def __init__(self, channels=(16, 32, 64, 128)):
         super().__init__()
@@ -74,7 +74,7 @@ def unet():
 
 
 class Block(nn.Module):
-    """A layer of GPT-2 (Radford et al. 2019) that is given the keys and values of the tokens before."""
+    """A layer of GPT-2 (Radford et al. 2019) that takes the keys and values of the previous tokens."""
 
     def __init__(self, width, heads):
         super().__init__()
@@ -93,7 +93,7 @@ class Block(nn.Module):
 
 
 class Step(nn.Module):
-    """GPT-2 small, one token: its logits, and the longer cache [layer, key or value, batch, head, token, 64]."""
+    """One token of GPT-2 small: returns its logits, and the extended cache [layer, key or value, batch, head, token, 64]."""
 
     def __init__(self, layers=12, width=768, heads=12, words=50257, places=1024):
         super().__init__()
@@ -118,7 +118,7 @@ def gpt2_step():
 
 
 class Lstm(nn.Module):
-    """nn.LSTM, without what it does to its attributes in each call, which torch.export refuses."""
+    """nn.LSTM without the attribute writes in each call, which torch.export refuses."""
 
     def __init__(self, size=256, layers=2):
         super().__init__()
@@ -141,7 +141,7 @@ def mlp():
 
 
 class Pointwise(nn.Module):
-    """200 operators that cost nothing: what remains is the price of an operator."""
+    """200 operators with almost no work, which measure the overhead of an operator."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-// Times operators in Node: node ops.mjs JOBS.json, as ops.py writes it. Prints a list of { backend: µs of a call }.
+// Times operators in Node: node ops.mjs JOBS.json, where ops.py writes JOBS.json. Prints [{ backend: µs of a call }].
 
 import { readFile } from 'node:fs/promises';
 
@@ -19,12 +19,12 @@ for (const { file, inputs } of jobs) {
     const model = await load(await readFile(new URL(file, folder)), { backend });
     const seconds = async (/** @type {number} */ count) => {
       const start = performance.now();
-      // Copied out into fresh memory, a result of 2 MB takes ten times as long as it took to make.
+      // No results are read: copying a result of 2 MB to new memory takes ten times as long as computing it.
       await model.run({ ...feeds, times: count }, { outputs: [] });
       return (performance.now() - start) / 1e3;
     };
     await seconds(1); // compiles
-    const idle = Math.min(await seconds(0), await seconds(0), await seconds(0)); // what a run costs without any call
+    const idle = Math.min(await seconds(0), await seconds(0), await seconds(0)); // the overhead of a run
     let count = 1;
     for (let took; (took = (await seconds(count)) - idle) < least / 2;)
       count = Math.max(count * 2, Math.min(count * 50, Math.floor((count * least) / Math.max(took, 1e-6))));

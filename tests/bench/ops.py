@@ -1,7 +1,7 @@
-"""Operators one by one beside PyTorch on one thread: what `./dev bench --ops` times.
+"""Times single operators and PyTorch's on one thread, for `./dev bench --ops`.
 
-A case is an expression of the names below, compiled as a loop, so that what a call costs is all that is timed. A new one is a
-row of CASES.
+A case is an expression of the names below. It is compiled as a loop, so that the time is that of the calls alone. A new case
+is a row of CASES.
 """
 
 import json
@@ -23,15 +23,15 @@ TOP = HERE.parents[1]
 BUILD = TOP / 'build' / 'bench' / 'ops'
 SMALL, LARGE = 64, 262144
 
-# ---- What a case's expression may name ------------------------------------------------------------
+# ---- Names in a case's expression -----------------------------------------------------------------
 
 def _shapes(n):
-    """channels, side of the image, rows, columns"""
+    """Returns channels, the side of the image, rows and columns."""
     return (4, 4, 4, 16) if n == SMALL else (64, 64, 1024, 256)
 
 
 def operands(n):
-    """Inputs by name; those that begin with w_ are weights. All have n elements, or as many as go with one that has."""
+    """Returns inputs by name. Names with w_ are weights. Each has n elements, or a size that matches such an input."""
     g = torch.Generator().manual_seed(n)
     rand = lambda *s: torch.randn(*s, generator=g)  # noqa: E731
     c, s, r, k = _shapes(n)
@@ -57,7 +57,7 @@ def operands(n):
     }
 
 
-# What the program makes of them before it is timed.
+# Values that the program computes from them before the timing.
 MADE = {
     'turned': ('image', 'image.contiguous(memory_format=torch.channels_last)'),
     'across': ('upright', 'upright.t()'),
@@ -442,10 +442,10 @@ CASES = _named('''
     distance: torch.sqrt((x - y) ** 2 + (y - z) ** 2 + 1e-6)
 ''')
 
-# ---- What may take longer, and why ----------------------------------------------------------------
+# ---- Slower cases and their reasons ----------------------------------------------------------------
 
-#: How many times PyTorch's time a case may take without a reason. With ATEN_CPU_CAPABILITY=default, that is without AVX, PyTorch
-#: takes 4 to 9 times as long itself: 445 for 47 µs of exp, 700 for 122 of softmax, 56 for 12 of sums of rows.
+#: The greatest ratio to PyTorch's time without a reason. With ATEN_CPU_CAPABILITY=default, which disables AVX, PyTorch itself
+#: takes 4 to 9 times as long: 445 instead of 47 µs for exp, 700 instead of 122 for softmax, 56 instead of 12 for sums of rows.
 LIMITS = {'native': 2, 'simd': 2.5, 'relaxed': 2.5}
 
 _REASONS = {
@@ -479,7 +479,7 @@ assert REASONS.keys() <= CASES.keys(), REASONS.keys() - CASES.keys()
 # ---- Making files ----------------------------------------------------------------------------------
 
 def module_of(name, n):
-    """A scripted module that computes the case's expression so many times, and its inputs by name."""
+    """Returns a scripted module that computes the case's expression a given number of times, and its inputs by name."""
     expression = CASES[name]
     used = set(compile(expression, 'case', 'eval').co_names)
     made = {k: v for k, v in MADE.items() if k in used}
@@ -493,11 +493,11 @@ def module_of(name, n):
         f'def forward(self, {"".join(f"{k}: torch.Tensor, " for k in inputs)}times: int):',
         *(f'    {k} = {how}' for k, (_, how) in made.items()),
         '    out = torch.empty(0)',
-        '    while times > 0:',  # `for` PyTorch unrolls, and calls once what is the same
+        '    while times > 0:',  # PyTorch would unroll a `for` and merge equal calls
         f'        out = {text}',
         '        times -= 1',
         '    return out', ''])
-    file = f'<{name} of {n}>'  # script() asks linecache for the text
+    file = f'<{name} of {n}>'  # script() reads the source from linecache
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     space = {'torch': torch, 'F': F}
     exec(compile(source, file, 'exec'), space)
@@ -519,7 +519,7 @@ def make(name, n):
 
 # ---- Timing ----------------------------------------------------------------------------------------
 
-ROUNDS, LEAST = 5, 0.004  # a round takes so many seconds
+ROUNDS, LEAST = 5, 0.004  # seconds of a round
 
 
 def _seconds(run, times):
@@ -529,7 +529,7 @@ def _seconds(run, times):
 
 
 def _times_for(run, idle):
-    """How often to call, beside once, so that a round is long enough."""
+    """Returns how many extra calls make a round long enough."""
     times = 1
     while (took := _seconds(run, 1 + times) - idle) < LEAST / 2:
         times = max(times * 2, min(times * 50, int(times * LEAST / max(took, 1e-6))))
@@ -537,7 +537,7 @@ def _times_for(run, idle):
 
 
 def _native(module, inputs, path):
-    """Microseconds of a call in PyTorch and natively, by turns."""
+    """Returns the microseconds of a call in PyTorch and natively, measured in turns."""
     import rushlight
     session = rushlight.load(str(path))
     values = tuple(inputs.values())
@@ -545,7 +545,7 @@ def _native(module, inputs, path):
     with torch.no_grad():
         for run in contenders:
             run(1)
-        # What a run costs with one call. It copies the result out, into memory that is fresh where it is large.
+        # The cost of a run with one call, which copies the result. A large result goes to new memory.
         idle = [min(_seconds(run, 1) for _ in range(5)) for run in contenders]
         counts = [_times_for(run, rest) for run, rest in zip(contenders, idle)]
         best = [float('inf')] * 2
@@ -556,8 +556,8 @@ def _native(module, inputs, path):
 
 
 def measure(patterns, backends, sizes=(SMALL, LARGE)):
-    """Times the cases whose names have a pattern in them: dicts of name, elements, and microseconds of a call in `torch`,
-    `native` and each of the backends in Node, the least of some rounds; or `refused`, why not."""
+    """Times the cases whose names contain a pattern. Returns dicts of name, elements, and microseconds of a call in `torch`,
+    `native` and each of the backends in Node, the least of some rounds. `refused` has the reason if there are no times."""
     BUILD.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     rows, jobs = [], []

@@ -1,6 +1,6 @@
-// The most that one core can do in wasm, built and run by peak.js: the twelve sums of a 6 x 8 tile
-// in registers, and reading what fits in no cache. A tile with its loads reaches 90 to 100 % of it,
-// depending on how the engine assigns registers.
+// Measures the peak of one core in wasm, as peak.js builds and runs it: the twelve sums of a 6 x 8
+// tile in registers, and reads of memory beyond all caches. A tile with its loads reaches 90 to
+// 100 % of the peak, depending on how the engine assigns registers.
 
 #include <wasm_simd128.h>
 
@@ -12,7 +12,7 @@ void fill(void) {
   for (int i = 0; i < BYTES; i++) data[i] = 1;
 }
 
-// times * STEPS * SUMS * 4 products and as many sums, float32
+// Computes times * STEPS * SUMS * 4 products and as many sums in float32.
 float madds(int times) {
   v128_t sum[SUMS];
 #pragma unroll
@@ -27,7 +27,7 @@ float madds(int times) {
   return wasm_f32x4_extract_lane(sum[0], 0);
 }
 
-// times * STEPS * SUMS * 16 products and as many sums, int8 into int32
+// Computes times * STEPS * SUMS * 16 products of int8 and as many sums in int32.
 int dots(int times) {
   v128_t sum[SUMS];
 #pragma unroll

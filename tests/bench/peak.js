@@ -1,11 +1,11 @@
-// The machine's ceiling for one thread in this engine: peak.c's loops.
+// Measures the machine's peak for one thread in this engine with the loops of peak.c.
 
 const WORK = 12 * 4 * 256 * 2; // products and sums, in float32, of each of a call's `times`: see peak.c
 const BYTES = 256 << 20;
 
 /**
  * @param {() => void} call
- * @returns {number} the least seconds of the calls of half a second; the engine compiles the loop anew meanwhile
+ * @returns {number} the least seconds of a call within half a second, in which the engine optimizes the loop
  */
 function least(call) {
   let best = Infinity;

@@ -21,7 +21,7 @@ MARKS = 'os^'
 
 
 def plot(groups, rivals, names, theme, path):
-    """Each rival's time as a multiple of Rushlight's, a row for each model, a panel for each number of threads."""
+    """Plots each rival's time as a multiple of Rushlight's, with a row for each model and a panel for each number of threads."""
     text, line, colours = THEMES[theme]
     style = {'svg.fonttype': 'none', 'svg.hashsalt': 'bench', 'font.family': 'sans-serif', 'font.size': 10,
              **dict.fromkeys(('text.color', 'axes.labelcolor', 'xtick.color', 'ytick.color'), text), 'axes.edgecolor': line}

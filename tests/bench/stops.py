@@ -1,4 +1,4 @@
-"""How soon a run ends after the host has asked it to: what `./dev bench --stops` measures, with the rows of tests/c/test_stops.c."""
+"""Measures how soon a run ends after the host asks it to, for `./dev bench --stops`, with the rows of tests/c/test_stops.c."""
 
 import json
 import os
@@ -12,21 +12,21 @@ PROMISES = {'native': 0.1, 'simd': 0.25}
 
 
 def programs():
-    """Where the test runs: a name, and the command."""
+    """Returns the places where the test runs: a name, and the command."""
     node = os.environ.get('RUSH_NODE_CURRENT') or os.environ.get('RUSH_NODE', 'node')
     yield 'native', [str(TOP / 'build' / 'native' / 'bin' / 'test_stops')]
     yield 'simd', [node, str(TOP / 'build' / 'simd' / 'bin' / 'test_stops.js')]
 
 
 def measure(patterns):
-    """The longest time of each row between two looks at the host's wish, in seconds: {where: {row: seconds}}."""
+    """Returns the longest time of each row between two polls of the host: {where: {row: seconds}}."""
     found = {}
     for where, command in programs():
         done = subprocess.run([*command, '--times'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
         rows = found[where] = {}
         for line in done.stdout.splitlines():
             if not line.startswith('{'):
-                continue  # what cmocka says
+                continue  # output of cmocka
             row, seconds = json.loads(line).values()
             if not patterns or any(p in row for p in patterns):
                 rows[row] = max(seconds, rows.get(row, 0))
@@ -34,7 +34,7 @@ def measure(patterns):
 
 
 def lines(found, most):
-    """The head and the lines of a table of the rows that take longest, in ms; those that break the promise are all there."""
+    """Returns the header and the lines of a table of the slowest rows, in ms. It has all rows that exceed the limit."""
     places = list(found)
     share = lambda row: max(found[place].get(row, 0) / PROMISES[place] for place in places)  # noqa: E731
     rows = sorted({row for place in places for row in found[place]}, key=share, reverse=True)

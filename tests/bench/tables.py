@@ -1,4 +1,4 @@
-"""How ./dev bench prints, and how large a file is for a page."""
+"""Prints tables for ./dev bench, and measures the size of a file for a page."""
 
 import subprocess
 
@@ -16,5 +16,5 @@ def millis(value):
 
 
 def brotli(file, quality=11):
-    """Bytes of a file, compressed as web servers do ahead of time, or with less quality sooner."""
+    """Returns the size of a file as web servers precompress it, or faster with a lower quality."""
     return len(subprocess.run(['brotli', '-q', str(quality), '-w', '24', '-c', str(file)], stdout=subprocess.PIPE, check=True).stdout)

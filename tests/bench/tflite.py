@@ -1,7 +1,7 @@
-"""A Graph as a .tflite file, for LiteRT.js. The numbers are those of TensorFlow Lite's schema; a table is a list of its fields.
+"""Writes a Graph as a .tflite file for LiteRT.js. The numbers are those of TensorFlow Lite's schema. A table is a list of fields.
 
-`write(graph, path, int8=True)` stores the weights of linear layers as int8 with a scale for each row: LiteRT then quantizes what
-comes to them as it comes.
+`write(graph, path, int8=True)` stores the weights of linear layers as int8 with a scale for each row. LiteRT then quantizes
+the inputs of these layers dynamically.
 """
 
 import struct
@@ -15,7 +15,7 @@ ACT = {None: 0, 'relu': 1, 'relu6': 3}
 SAME, VALID = 0, 1
 
 
-# ---- FlatBuffers: values that know how they are written ---------------------------------------------
+# ---- FlatBuffers: values with their encoding --------------------------------------------------------
 
 class Scalar:
     def __init__(self, kind, value):
@@ -28,7 +28,7 @@ def float32(x): return Scalar('f', x)
 
 
 class Vector:
-    """Of numbers; bytes are aligned to 16, as runtimes want the data of tensors."""
+    """A vector of numbers. Bytes are aligned to 16, because runtimes need this for the data of tensors."""
 
     def __init__(self, array, dtype):
         self.array = numpy.ascontiguousarray(array, dtype)
@@ -40,9 +40,9 @@ class Table:
 
 
 def flatbuffer(root, identifier):
-    """The bytes of a Table. Whatever is referred to comes behind it: such offsets count forwards."""
+    """Returns the bytes of a Table. Referenced objects follow it, because offsets count forwards."""
     out = bytearray(4) + identifier
-    waiting = deque([(0, root)])  # where an offset is wanted, to what
+    waiting = deque([(0, root)])  # (position of an offset, its target)
 
     def align(size, ahead=0):
         out.extend(bytes(-(len(out) + ahead) % size))
@@ -71,7 +71,7 @@ def flatbuffer(root, identifier):
 
 
 def table(out, align, fields, waiting):
-    """Writes the list of where its fields are, then the table. Returns where it is."""
+    """Writes the vtable and then the table. Returns the table's position."""
     sizes = [0 if f is None else len(f.bytes) if isinstance(f, Scalar) else 4 for f in fields]
     places, end = [0] * len(fields), 4
     for size in (4, 2, 1):
@@ -94,7 +94,7 @@ def table(out, align, fields, waiting):
 
 # ---- The schema ---------------------------------------------------------------------------------------
 
-#: An operator's number, its version, and its options: their type and fields, or none.
+#: An operator's number, its version, and its options: their type and fields, or nothing.
 CODES = {'add': 0, 'cat': 2, 'conv': 3, 'depthwise': 4, 'linear': 9, 'sigmoid': 14, 'pool': 17, 'mul': 18, 'relu': 19, 'relu6': 21, 'reshape': 22,
          'softmax': 25, 'tanh': 28, 'pad': 34, 'gather': 36, 'transpose': 39, 'mean': 40, 'sub': 41, 'div': 42, 'cast': 53, 'maximum': 55,
          'slice': 65, 'deconv': 67, 'sum': 74, 'sqrt': 75, 'rsqrt': 76, 'abs': 101, 'hardswish': 117, 'matmul': 126, 'gelu': 150, 'gelu_tanh': 150}
@@ -111,7 +111,7 @@ class Writer:
             getattr(self, node['op'], self.plain)(node)
 
     def tensor(self, name, shape, kind=FLOAT, data=None, scales=None):
-        """Its number; with data a constant."""
+        """Adds a tensor and returns its number. With data it is a constant."""
         if data is not None:
             self.buffers.append(Table(Vector(numpy.frombuffer(data.tobytes(), 'u1'), 'u1')))
         quantized = None if scales is None else Table(None, None, Vector(scales, 'f4'), Vector(numpy.zeros(len(scales)), 'i8'))
@@ -130,7 +130,7 @@ class Writer:
         return self.at[name]
 
     def kept(self, name, change):
-        """A constant in another form, made once."""
+        """Returns a constant in another form, which is made once."""
         key = f'{name}~'
         if key not in self.at:
             data, kind, scales = change(self.graph.consts[name].numpy())
@@ -155,7 +155,7 @@ class Writer:
     def out(self, node):
         return self.tensor(node['out'], node['shape'], TYPES[node['dtype']])
 
-    # An operator each: its inputs, and its options' type and fields.
+    # Each function emits an operator: its inputs, and its options' type and fields.
 
     def plain(self, node):
         act = byte(ACT[node['act']])
@@ -184,7 +184,7 @@ class Writer:
         self.emit('pad', [self.get(node['in'][0]), self.const(node['by'])], self.out(node), 22, Table())
 
     def padded(self, node, p):
-        """The number of a node's input with p zeros around."""
+        """Returns the number of a node's input, padded with p zeros on each side."""
         x = self.get(node['in'][0])
         if not p:
             return x
@@ -194,7 +194,7 @@ class Writer:
 
     def conv(self, node):
         kh, kw = self.graph.consts[node['in'][1]].shape[:2]
-        same = node['stride'] == 1 and kh == kw == 2 * node['pad'] + 1  # where SAME is what PyTorch does
+        same = node['stride'] == 1 and kh == kw == 2 * node['pad'] + 1  # SAME equals PyTorch's padding here
         x = self.get(node['in'][0]) if same else self.padded(node, node['pad'])
         w = self.kept(node['in'][1], lambda w: (w.transpose(3, 0, 1, 2), FLOAT, None))
         stride, act, padding = int32(node['stride']), byte(ACT[node['act']]), byte(SAME if same else VALID)

@@ -1,5 +1,5 @@
-// One contender's turn with one model, the same in Node and in a page: from the bytes to the first answer, then run
-// after run.
+// Runs one contender's turn with one model, in the same way in Node and in a page: from the bytes to the first answer,
+// and then further runs.
 
 import { readNpy } from '../../js/src/media/npy.js';
 import { difference } from '../../demo/shared/agreement.js';
@@ -8,7 +8,7 @@ import { peak } from './peak.js';
 const now = () => performance.now();
 const MULTIPLE = 8; // RUSH_VERDICT_MULTIPLE
 
-/** Every wasm memory that is made from here on. @returns {() => number} how many bytes they have */
+/** Tracks every wasm memory that is made from now on. @returns {() => number} their total bytes */
 function watchMemories() {
   /** @type {Set<WebAssembly.Memory>} */
   const memories = new Set();
@@ -34,7 +34,7 @@ function watchMemories() {
   return () => [...memories].reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
 }
 
-/** How alike two answers are as vectors, 1 at most. @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
+/** Returns the cosine similarity of two answers. @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
 function cosine(a, b) {
   let ab = 0,
     aa = 0,
@@ -44,9 +44,8 @@ function cosine(a, b) {
 }
 
 /**
- * Whether an answer is right as verdict.h says it: close to PyTorch's, or not much further from float64's than
- * PyTorch's is, in the
- * greatest difference and in the root of the sum of squares.
+ * Returns whether an answer is right by the rules of verdict.h: close to PyTorch's, or not much further from float64's
+ * than PyTorch's is, in the greatest difference and in the root of the sum of squares.
  * @param {ArrayLike<number>} answer @param {ArrayLike<number>} expected @param {ArrayLike<number>} exact
  */
 function right(answer, expected, exact) {
@@ -66,7 +65,7 @@ function right(answer, expected, exact) {
 }
 
 /**
- * A job of turns.mjs: a contender's turn, or a look at the machine.
+ * Runs a job of turns.mjs: a contender's turn, or a measurement of the machine's peak.
  * @param {any} job
  * @param {(file: string) => Promise<Uint8Array>} read a file below build/bench/
  */
@@ -79,7 +78,7 @@ export const task = async (job, read) => (job.rival === 'peak' ? peak(await read
  * @param {number} options.threads
  * @param {string} [options.backend] Rushlight's
  * @param {number} options.seconds of runs that are timed, at least three runs
- * @param {boolean} [options.profile] also the time of each operator, where the rival tells it
+ * @param {boolean} [options.profile] also the time of each operator, if the rival reports it
  * @param {(file: string) => Promise<Uint8Array>} read
  */
 async function turn({ name, rival, threads, backend, seconds, profile }, read) {
@@ -108,7 +107,7 @@ async function turn({ name, rival, threads, backend, seconds, profile }, read) {
   const warm = now();
   let runs = 0;
   do (await run(), runs++);
-  while (now() - warm < 600 * seconds || runs < 2); // the engine compiles anew what is used
+  while (now() - warm < 600 * seconds || runs < 2); // the engine optimizes hot code
   const repeat = Math.ceil(runs / (now() - warm)); // a time is of at least a millisecond: clocks are coarse in pages
   const times = [],
     begun = now();

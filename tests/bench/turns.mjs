@@ -1,4 +1,4 @@
-// Contenders by turns, each in a fresh page or a fresh Node: node turns.mjs OPTIONS-AS-JSON. Prints JSON. See
+// Runs contenders in turns, each in a new page or Node process: node turns.mjs OPTIONS-AS-JSON. Prints JSON. See
 // versus.py.
 
 import { execFile } from 'node:child_process';
@@ -10,9 +10,9 @@ import { start } from '../../demo/shared/chromium.mjs';
 import { task } from './turn.js';
 
 const { one, jobs, host } = JSON.parse(process.argv[2]);
-const LIMIT = 240_000; // ms, for what never comes
+const LIMIT = 240_000; // ms; ends a wait that would never end
 
-/** Processor time, in ticks of 10 ms: of the whole machine, and of this process and what it started. */
+/** Returns processor time in ticks of 10 ms, for the whole machine, and for this process with its children. */
 function ticks() {
   const of = (/** @type {string} */ file) => readFileSync(file, 'utf8');
   const cpu = of('/proc/stat').split('\n', 1)[0].trim().split(/\s+/).slice(1).map(Number);
@@ -27,7 +27,7 @@ function ticks() {
           .map(Number);
       processes.set(+pid, { parent: fields[1], used: fields[11] + fields[12] + fields[13] + fields[14] });
     } catch {
-      /* it has ended */
+      /* the process has ended */
     }
   }
   let own = 0;
@@ -39,7 +39,7 @@ function ticks() {
   return { busy: cpu[0] + cpu[1] + cpu[2] + cpu[5] + cpu[6], own, at: performance.now() };
 }
 
-/** Processors that others kept busy since. @param {ReturnType<typeof ticks>} since */
+/** Returns how many processors other processes kept busy. @param {ReturnType<typeof ticks>} since */
 function foreign(since) {
   const { busy, own, at } = ticks();
   return Math.max(0, ((busy - since.busy - (own - since.own)) * 10) / (at - since.at));

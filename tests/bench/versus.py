@@ -1,7 +1,7 @@
-"""Rushlight beside rivals: what `./dev bench --vs ort,tfjs,litert` does.
+"""Compares Rushlight with rivals, for `./dev bench --vs ort,tfjs,litert`.
 
-Each round gives every contender one turn with a model, in a page (or Node) of its own, and each round begins with another one.
-A contender's time is its least of all rounds; a ratio is of these, and its spread that of the ratios within the rounds.
+In each round every contender has one turn with a model, in a new page (or Node), and each round begins with another contender.
+A contender's time is its least of all rounds. A ratio is that of these times, and its spread is that of the ratios in each round.
 """
 
 import datetime
@@ -17,7 +17,7 @@ import models
 from tables import brotli, millis, table
 
 HERE = Path(__file__).resolve().parent
-#: name: its form of a model, how it calls itself, its package, where that is pinned, and in which hosts it runs
+#: name: its format of a model, its full name, its package, the file that pins it, and the hosts in which it runs
 RIVALS = {
     'ort': ('onnx', 'onnxruntime-web', 'onnxruntime-web', 'tests/package.json', ('current', 'node', 'chromium')),
     'tfjs': ('graph', 'TensorFlow.js', '@tensorflow/tfjs-core', 'tests/bench/rivals/package.json', ('current', 'node', 'chromium')),
@@ -40,7 +40,7 @@ def jobs(names, rivals, host, threads, rounds):
             for i in range(rounds):
                 for rival in some[i % len(some):] + some[:i % len(some)]:
                     if rival == 'tfjs' and host != 'chromium' and count > 1:
-                        continue  # it has threads in pages only
+                        continue  # it supports threads in pages only
                     yield {'name': name, 'rival': rival, 'threads': count, 'round': i, 'seconds': 1, 'profile': count == 1 and i == 0}
 
 
@@ -54,7 +54,7 @@ def measure(names, rivals, host, arguments):
 
 
 def summary(turns):
-    """Of one contender with one model and number of threads."""
+    """Summarizes one contender with one model and number of threads."""
     good = [t for t in turns if t.get('right')]
     if not good:
         return {'error': turns[0].get('error') or f'the answer is wrong, max abs {turns[0]["maxAbs"]:.1e}, cosine {turns[0]["cosine"]:.5f}'}
@@ -65,7 +65,7 @@ def summary(turns):
 
 
 def summaries(results):
-    """{(model, threads): {contender: summary}}, in order."""
+    """Returns {(model, threads): {contender: summary}}, in order."""
     groups = {}
     for turn in results:
         if turn['rival'] == 'peak':
@@ -75,13 +75,13 @@ def summaries(results):
 
 
 def ratio(ours, theirs):
-    """Of two summaries, with the least and the greatest of the rounds."""
+    """Returns the ratio of two summaries, with the least and the greatest of the rounds."""
     each = [ours['rounds'][i] / theirs['rounds'][i] for i in ours['rounds'] if i in theirs['rounds']] or [float('nan')]
     return ours['min'] / theirs['min'], min(each), max(each)
 
 
 def best(group):
-    """The fastest rival's name, or None."""
+    """Returns the fastest rival's name, or None."""
     times = {rival: s['min'] for rival, s in group.items() if rival != OURS and 'min' in s}
     return min(times, key=times.get) if times else None
 
@@ -126,7 +126,7 @@ def show(part, rivals):
 
 
 def beside_ceiling(results, most):
-    """Rushlight on one thread beside what the machine can do: the peak, rows of models, and of their operators those that lose most."""
+    """Compares Rushlight on one thread with the machine's peak: rows of models, and the operators that lose most."""
     peak = ceiling.best([t for t in results if t['rival'] == 'peak'])
     rows, operators = [], []
     for (name, threads), group in summaries(results).items():

@@ -1,4 +1,4 @@
-// Inputs as graph.py's graphs take them: pictures NHWC, integers of 32 bits.
+// Converts inputs for graph.py's graphs: images to NHWC, and integers to 32 bits.
 
 /**
  * @param {{ name: string, shape: number[], dtype: string, image: boolean }[]} wanted

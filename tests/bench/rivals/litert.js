@@ -1,4 +1,4 @@
-// LiteRT.js: model.tflite, on the CPU. Pages only.
+// Runs model.tflite in LiteRT.js on the CPU, in pages only.
 
 import { lying } from './lies.js';
 

@@ -1,4 +1,4 @@
-// onnxruntime-web: model.onnx, its wasm backend.
+// Runs model.onnx in onnxruntime-web with its wasm backend.
 
 export const file = 'onnx';
 

@@ -1,4 +1,4 @@
-// Ourselves: model.rush.
+// Runs model.rush in Rushlight.
 
 import { load } from '../../../js/src/index.js';
 
@@ -12,7 +12,7 @@ export async function open({ threads, backend }) {
       const model = await load(bytes, { ...(threads > 1 && { threads }), ...(backend && { backend }) });
       return {
         run: async () => (await model.run(inputs, { outputs: [about.output] }))[about.output].data,
-        /** Each instruction's row, of a run: the least of three times the mean of five, as a page's clock is coarse. */
+        /** Returns a row for each instruction: the least of three means of five runs, as a page's clock is coarse. */
         async profile() {
           const least = new Map();
           for (let i = 0; i < 3; i++) {

@@ -1,4 +1,4 @@
-// TensorFlow.js with its wasm backend: walks the graph that graph.py makes, as its own executor does.
+// Runs graph.py's graph in TensorFlow.js with its wasm backend, as its own executor would.
 
 import { lying } from './lies.js';
 
@@ -7,7 +7,7 @@ export const file = 'graph';
 const inPage = typeof document !== 'undefined';
 const dist = new URL('./node_modules/@tensorflow/tfjs-backend-wasm/dist/', import.meta.url);
 
-/** A script whose globals are its exports. @param {string | URL} url */
+/** Loads a script whose globals are its exports. @param {string | URL} url */
 const script = (url) =>
   new Promise((done, fail) => {
     const element = Object.assign(document.createElement('script'), {
@@ -60,7 +60,7 @@ function executor(tf, graph, bytes) {
     return [name, tf.tensor(data, shape, dtype)];
   });
   const made = new Set(graph.nodes.map((/** @type {any} */ node) => node.out));
-  /** What nobody needs after a node. @type {string[][]} */
+  /** The values that are dead after each node. @type {string[][]} */
   const dead = graph.nodes.map(() => []);
   const last = new Map();
   graph.nodes.forEach((/** @type {any} */ node, /** @type {number} */ i) =>
