@@ -1,4 +1,4 @@
-"""Looks on while tests that show a feature run, for the table of FEATURES.md (features.py)."""
+"""Observes tests that show a feature, for the table of FEATURES.md (features.py)."""
 
 import dataclasses
 import json
@@ -21,7 +21,7 @@ def _declared(item):
 
 
 def _differences(got, want):
-    """The largest difference of each pair of floating-point tensors."""
+    """Returns the largest difference of each pair of floating-point tensors."""
     if isinstance(got, (tuple, list)) and isinstance(want, (tuple, list)):
         return [d for pair in zip(got, want) for d in _differences(*pair)]
     if isinstance(got, dict) and isinstance(want, dict):
@@ -35,7 +35,7 @@ def _differences(got, want):
 
 
 def _watch(owner, name, after):
-    """Calls after(result, arguments) behind each call of owner.name."""
+    """Calls after(result, arguments) after each call of owner.name."""
     real = getattr(owner, name)
 
     def watched(*args, **kwargs):
@@ -76,7 +76,7 @@ def _fresh_sight():
 
 @pytest.fixture(autouse=True)
 def _fresh_dynamo():
-    """torch.export.export keeps what it compiled of a function and refuses the ninth: of nn.Sequential, all are of one."""
+    """Clears torch.export's cache. It keeps compiled versions of a function and refuses the ninth, and all nn.Sequential share one."""
     if dynamo := sys.modules.get("torch._dynamo"):
         dynamo.reset()
 

@@ -1,20 +1,20 @@
-"""The table of FEATURES.md: which feature, what PyTorch does, what Rushlight does. Made from the tests.
+"""Makes the table of FEATURES.md from the tests: the feature, PyTorch's behaviour and Rushlight's behaviour.
 
     @pytest.mark.feature("TorchScript", "if, elif, else on a tensor's value")
     @pytest.mark.feature("TorchScript", "recursion", pytorch="refuses", rushlight="refuses")
 
-says that a Python test shows a feature: a topic, a name of few words, and, where it is not "runs", that PyTorch or
-Rushlight "refuses". Several tests with the same row share it. tests/conftest.py looks on while they run: the largest
-difference that rushlight.export or torch.testing.assert_close met, the messages that pytest.raises caught, and whether
-the program was left for Node and Chromium (kept.py). The body of a JavaScript test is given to shown()
-(tests/js/shown.js), which records the outcome when the test has ended:
+declares that a Python test shows a feature: a topic, a short name, and "refuses" if PyTorch or Rushlight does not run it.
+Several tests may share a row. tests/conftest.py records while they run: the largest difference that rushlight.export or
+torch.testing.assert_close found, the messages that pytest.raises caught, and whether the program was kept for Node and
+Chromium (kept.py). The body of a JavaScript test is passed to shown() (tests/js/shown.js), which records the outcome when
+the test has ended:
 
     test('...', shown('FX', 'an Interpreter subclass sees every value', async () => { ... return { maxAbs }; }));
 
-Each leaves a file in build/features, and the newest run of each test stays.
+Each test writes a file to build/features, which the newest run replaces.
 
-    python3 tests/features.py           writes FEATURES.md from what the last runs left
-    python3 tests/features.py --check   fails where the tests declare other features than FEATURES.md has
+    python3 tests/features.py           writes FEATURES.md from the files of the last runs
+    python3 tests/features.py --check   fails if the tests declare other features than FEATURES.md has
 """
 
 import dataclasses
@@ -60,7 +60,7 @@ class Feature:
 
 @dataclasses.dataclass
 class Seen:
-    """What was seen while one test ran."""
+    """The observations of one test."""
 
     max_abs: float | None = None
     kept: bool = False  # Node and Chromium replay it
@@ -76,11 +76,11 @@ class Seen:
         setattr(self, "rushlight" if ours else "pytorch", f"{type(error).__name__}: {error}")
 
 
-seen = Seen()  # of the test that runs
+seen = Seen()  # of the current test
 
 
 def enter(test, outcome):
-    """Leaves what came of a test in build/features."""
+    """Writes the outcome of a test to build/features."""
     RUNS.mkdir(parents=True, exist_ok=True)
     file = RUNS / (hashlib.sha256(test.encode()).hexdigest()[:16] + ".json")
     file.write_text(json.dumps({"test": test, "outcome": outcome, **dataclasses.asdict(seen)}))
@@ -92,7 +92,7 @@ NOT_RUN = {"outcome": "skipped", **dataclasses.asdict(Seen())}
 
 
 def of_js(known):
-    """(topic, name) of each call of shown(). A name that is computed stands for those of `known` that fit."""
+    """Returns (topic, name) for each call of shown(). A computed name stands for those of `known` that match."""
     for file in sorted(TOP.glob("tests/*/*.test.*js")):
         for topic, name in re.findall(r"\bshown\('([^']+)', ('[^']*'|`[^`]*`)", file.read_text()):
             parts = re.split(r"\$\{[^}]*\}", name[1:-1])
@@ -102,7 +102,7 @@ def of_js(known):
 
 
 def declared(known):
-    """{Feature: the tests that show it}, in the order of the tests. `known`: the (topic, name) that there are."""
+    """Returns {Feature: the tests that show it}, in the order of the tests. `known` has all (topic, name)."""
     with tempfile.NamedTemporaryFile() as out:
         subprocess.run([sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", "--features", out.name,
                         "tests/python", "tests/exporter"], cwd=TOP, check=True, stdout=subprocess.DEVNULL)
@@ -115,10 +115,10 @@ def declared(known):
 
 
 def text_of(message):
-    """A message for a cell: one line, without the paths of this machine and what TorchScript puts around it."""
+    """Shortens a message for a cell: one line, without local paths and without TorchScript's frame."""
     if "rushlight: " in message:
         message = message[message.index("rushlight: "):]
-    message = re.sub(r"(<eval_with_key>)\.\d+", r"\1", message)  # torch.fx counts the modules of a process
+    message = re.sub(r"(<eval_with_key>)\.\d+", r"\1", message)  # torch.fx numbers the modules of a process
     message = re.sub(r"(?<![:;,.\n]) *\n\s*(?=\S)", "; ", re.sub(r": +\n", ":\n", message))  # items of a list
     line = re.sub(r"(?<![\w.])/\S*/", "", " ".join(message.split())).replace("|", "\\|").replace("`", "'")
     line = line if len(line) <= 140 else line[:137].rsplit(" ", 1)[0] + " ..."
@@ -126,7 +126,7 @@ def text_of(message):
 
 
 def cells(feature, tests, runs):
-    """What PyTorch does and what Rushlight does."""
+    """Returns the cells for PyTorch and Rushlight."""
     known = [runs[t] for t in tests]
     outcomes = {r["outcome"] for r in known}
     apart = [r["max_abs"] for r in known if r["max_abs"] is not None]
@@ -161,7 +161,7 @@ def page(table, runs):
 
 
 def rows_of(text):
-    """[(topic, name, PyTorch's cell, Rushlight's cell)] of the sections of a page; the table above them has their sums."""
+    """Reads [(topic, name, PyTorch's cell, Rushlight's cell)] from the sections of a page, without the table of sums above."""
     rows, topics, topic = [], {title: topic for topic, title in TOPICS.items()}, None
     for line in text.splitlines():
         if line.startswith("## "):
@@ -176,7 +176,7 @@ def refuses(cell):
 
 
 def sums(text):
-    """A table of the rows of a page's sections, counted by topic."""
+    """Returns a table with the number of rows of a page's sections for each topic."""
     lines = ["| feature | PyTorch | Rushlight |", "|---|---|---|"]
     for topic, title in TOPICS.items():
         rows = [row for row in rows_of(text) if row[0] == topic]

@@ -1,10 +1,10 @@
-"""Files whose every name is hostile: of methods, inputs, outputs, attributes, tensors, types, registers, sources, texts and
-what a file says of itself. Nothing of them may become code, a path, HTML or a command of a terminal.
+"""Makes files in which every name is hostile: of methods, inputs, outputs, attributes, tensors, types, registers, sources, texts
+and metadata. No name may become code, a path, HTML or a terminal command.
 
     python3 tests/hostile_names.py [DIR]     # writes DIR/NNN.rush, DIR/all.rush and DIR/names.json; DIR is build/hostile-names
 
-names.json is a list of {"file", "name", "op"}, with all.rush beside it, in which all names are that the reader takes. A file has the
-methods forward(NAME: Tensor) -> Tensor, which gives relu, NAME, whose result is a named tuple NAME with the fields NAME and "other",
+names.json is a list of {"file", "name", "op"}. all.rush has all names that the reader accepts. A file has three methods:
+forward(NAME: Tensor) -> Tensor, which returns relu; NAME, whose result is a named tuple NAME with the fields NAME and "other";
 and fails_0, which fails at a line of the source file NAME. A file with "op" calls an operator of that name, which no runtime has.
 """
 
@@ -18,9 +18,9 @@ NONE, CONSTANT = 0xFFFFFFFF, 0x80000000
 TENSOR, INT, LIST, TUPLE = 1, 2, 7, 8  # kinds of types and of constants
 FLOAT32 = 6
 
-# What each would do where a name is pasted: OWNED is the file that code would make.
+# Each name is harmful where a program inserts it without escapes. OWNED is the file that injected code would make.
 NAMES = [
-    # words of Python and JavaScript, and members that classes have
+    # keywords of Python and JavaScript, and names of class members
     "class", "None", "def", "lambda", "var", "default", "await", "__init__", "__reduce__", "__class__", "__proto__", "constructor",
     "prototype", "toString", "then", "self", "interpreter", "training", "train", "_run", "_compiled", "forward_", "torch", "List",
     "args", "_args", "_result", "result", "input_0", "input_1", "ﬁ", "é", "μ",
@@ -32,19 +32,19 @@ NAMES = [
     "; touch OWNED", "| touch OWNED", "%s%n%s%n", "${HOME}", "*",
     # HTML
     "<script>globalThis.OWNED=1</script>", "<img src=x onerror=OWNED=1>", "\"><svg onload=OWNED=1>", "&lt;", "javascript:OWNED=1",
-    # what terminals, editors and JSON obey
+    # control characters of terminals, editors and JSON
     "a\nb", "a\rb", "a\tb", "a\0b", "\x1b[2J\x1b]0;OWNED\x07", "\x9b31m", "\x7f", "\u202eevil\u202c", "\u2066a\u2069", "\u200f", "\u061c", "\u2028", "\u2029",
     "\ufeff", "\u200b", "\ud7ff", "\U0010ffff", '"', "'", "\\", "\\u0000", '{"a":1}',
     # sizes
     "", " ", "x" * 10000, "\u202e" * 10000,
 ]
 OPERATORS = ["evil::<script>OWNED=1</script>", "evil::\u202eop", "__proto__::__proto__", "evil::a\nb", "evil::a\x1b[2J", "../../OWNED::op", "evil::" + "x" * 10000]
-# A run and a verification print these, too.
+# A run and a verification also print these.
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 class File:
-    """Records in the making; each method gives the index of what it adds."""
+    """The records of a file. Each method returns the index of the record that it adds."""
 
     def __init__(self):
         self.strings, self.lists, self.types, self.tensors, self.constants = [], [], [], [], []
@@ -57,7 +57,7 @@ class File:
 
     def type(self, kind, children=(), name=NONE):
         at = len(self.lists)
-        n = len(children) if name == NONE else len(children) // 2  # a named tuple's list goes on with its fields
+        n = len(children) if name == NONE else len(children) // 2  # a named tuple's list continues with its fields
         self.lists += children
         self.types.append(struct.pack("<2H3I", kind, n, at if children else 0, name, 0))
         return len(self.types) - 1
@@ -96,8 +96,8 @@ class File:
         return len(self.sources) - 1
 
     def method(self, name, inputs, outputs, result, body):
-        """`inputs`, `outputs`: (name, type) of each. `body`: (op, operands, type, source) with one result each, the last of which is returned;
-        registers count from the method's first."""
+        """Adds a method. `inputs` and `outputs` have (name, type). `body` has (op, operands, type, source) with one result each, and the
+        last result is returned. Registers count from the method's first."""
         first, instrs, registers = len(self.ports), len(self.instrs), len(self.registers)
         for port, type in [*inputs, *outputs]:
             self.ports.append(struct.pack("<4I", self.string(port), type, NONE, NONE))
@@ -133,7 +133,7 @@ class File:
 
 
 def hostile(*names, operator=None):
-    """The bytes of a file in which all names are these; with an `operator` that it needs."""
+    """Returns the bytes of a file with only these names. It needs the `operator`, if given."""
     f = File()
     tensor, whole = f.type(TENSOR), f.type(INT)
     named = [f.type(TUPLE, [tensor, tensor, f.string(name), f.string("other")], f.string(name)) for name in names]
@@ -157,7 +157,7 @@ def hostile(*names, operator=None):
     return f.bytes()
 
 
-# In a file of all names; the reader refuses the others.
+# The names for the file of all names. The reader refuses the others.
 GOOD = [name for name in NAMES if "\0" not in name]
 
 

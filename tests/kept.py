@@ -1,4 +1,4 @@
-"""Files that Python tests leave under build/programs, for the replays in Node and Chromium.
+"""Keeps files of Python tests in build/programs, for the replays in Node and Chromium.
 
     from kept import keep, session
 
@@ -6,7 +6,7 @@
     keep("asserts", net, (x,), raises="too small")   # PyTorch refuses this input, and so must every runtime
     session("fx_primer")(x)                          # the file, loaded natively
 
-The answers are those of eager PyTorch. manifest.json is as that of build/conformance; conformance-node and
+The answers are those of eager PyTorch. manifest.json has the format of build/conformance, and conformance-node and
 conformance-page replay both.
 """
 
@@ -28,10 +28,10 @@ from generate import some_value  # noqa: E402
 
 
 def keep(name, model, *cases, eager=None, rtol=1e-5, atol=1e-6, example=True, raises=None, **options):
-    """Exports `model` as build/programs/NAME.rush, with what `eager` (or the model) answers to each case of
-    arguments; the export compares them natively. Gives the report.
+    """Exports `model` as build/programs/NAME.rush, with the answers of `eager` (or the model) to each case of
+    arguments. The export compares them natively. Returns the report.
 
-    raises: PyTorch must refuse every case, and the replays want this text in the runtime's message."""
+    raises: PyTorch must refuse every case, and the runtime's message must contain this text in the replays."""
     eager = eager or model
     tests = [(args, _answer(eager, args, raises), rtol, atol) for args in cases]
     if raises is not None:
@@ -56,7 +56,7 @@ def session(name):
 
 def _answer(eager, args, raises):
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)  # so is the seed of each replay
+        torch.manual_seed(1)  # the seed of each replay
         fresh = copy.deepcopy(eager) if isinstance(eager, torch.nn.Module) else eager
         given = copy.deepcopy(args)
         if raises is None:

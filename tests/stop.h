@@ -1,13 +1,13 @@
-/* How long a run may go on after the host has asked it to end. Judged by tests/c/test_stops.c and
- * by fuzz_run, with much room, and measured by `./dev bench --stops`: work that is not counted is
- * seen by a clock alone. Define _POSIX_C_SOURCE as 200809L in front of all headers. */
+/* Limits how long a run may continue after the host asks it to end. tests/c/test_stops.c and
+ * fuzz_run check a generous limit, and `./dev bench --stops` measures the time. Only a clock sees
+ * work that is not counted. Define _POSIX_C_SOURCE as 200809L before all headers. */
 #ifndef RUSH_TESTS_STOP_H
 #define RUSH_TESTS_STOP_H
 
 #include <stdbool.h>
 #include <time.h>
 
-/* What is promised, in seconds. */
+/* The limit in seconds. */
 #ifdef __wasm__
 #define STOP_PROMISE 0.25
 #define STOP_IS_JUDGED false
@@ -26,8 +26,8 @@
 #define STOP_LIMIT (10 * STOP_PROMISE)
 #endif
 
-/* Seconds that this thread has worked: other processes do not count. In wasm there is no such
- * clock, so that time is measured there and not judged. */
+/* Returns the seconds that this thread has worked, without other processes. wasm has no such clock,
+ * so the time is measured there and not checked. */
 static inline double stop_clock(void) {
   struct timespec t;
 #ifdef __wasm__
@@ -38,9 +38,8 @@ static inline double stop_clock(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A host that wants to stop at its look number `at`, and from then on. `worst` is the longest time
- * between two looks, or from the last one to the end: so long the run would have gone on, had the
- * wish come in between. */
+/* A host that asks to stop from poll number `at` on. `worst` is the longest time between two polls,
+ * or from the last poll to the end. A run could continue that long after a request. */
 typedef struct stop_watch {
   int looks, at;
   double last, worst;
