@@ -42,7 +42,7 @@ def test_a_file_agrees_with_its_model(out):
     report = rushlight.export(net, X, out)
     d = rushlight.diff(out, net, X)
     assert d and d.where == "" and d.max_abs < 1e-4
-    # all operators, those of loops once per round; what has no handle has no counterpart
+    # all operators, those of loops once per iteration; what has no handle has no counterpart
     assert d.compared >= 3 + 1 + 2 * 2 + 2 + 1 and d.unpaired <= sum(report.ops.values()) - len(report.ops) + 1
     assert "agree with PyTorch's" in str(d)
 
@@ -115,14 +115,14 @@ class Rounds(nn.Module):
 
 
 @pytest.mark.feature("Diff", "loops, iteration by iteration")
-def test_a_loop_is_compared_round_by_round(out):
+def test_a_loop_is_compared_iteration_by_iteration(out):
     net = torch.jit.script(Rounds())
     args = (torch.ones(3), 4)
     rushlight.export(net, args, out)
     assert rushlight.diff(out, net, args)
     net.steps[2] = 5
     d = rushlight.diff(out, net, args)
-    assert not d and "round 2" in d.where and f"{FILE}:{line_of(Rounds.forward, 'self.steps[i]')}" in d.where
+    assert not d and "iteration 2" in d.where and f"{FILE}:{line_of(Rounds.forward, 'self.steps[i]')}" in d.where
 
 
 class Branches(nn.Module):
@@ -468,7 +468,7 @@ def test_map_and_scan_of_an_exported_program(out):
     with torch.no_grad():
         program.state_dict["linear.bias"][0] += 1
     d = rushlight.diff(out, program, args)
-    assert not d and "rush::linear" in d.where and "round 0" in d.where
+    assert not d and "rush::linear" in d.where and "iteration 0" in d.where
 
 
 class ManyKinds(nn.Module):

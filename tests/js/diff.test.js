@@ -55,7 +55,7 @@ for (const worker of [false, true]) {
     assert.equal(first.source, 'model.py:5');
     assert.match(
       first.message,
-      /^forward, instruction 2 \(my_ops::twice\) at model\.py:5: round 2: result: expected 8, got 5/,
+      /^forward, instruction 2 \(my_ops::twice\) at model\.py:5: iteration 2: result: expected 8, got 5/,
     );
     assert.equal(calls, 3);
     model.dispose();

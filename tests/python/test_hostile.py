@@ -209,7 +209,7 @@ def test_limits_end_what_does_not(endless):
         small(torch.ones(10**6), 0.0)
     assert e.value.code == "out-of-memory"
     assert small(torch.zeros(1), 1.0) == 0
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="must be at least 0"):
         rushlight.load(str(endless / "loop.rush"), max_steps=-1)
 
 

@@ -8,7 +8,7 @@ namespace rush {
 
 struct Divergence {
   bool agree = true;
-  std::string where;  // the first value that differs: instruction, Python line, round, and how
+  std::string where;  // the first value that differs: instruction, Python line, iteration, and how
   uint64_t compared = 0, unpaired = 0;  // as in rush_trace_report
   double max_abs = 0, max_rel = 0;      // over what agrees
 };

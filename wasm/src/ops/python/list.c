@@ -372,11 +372,13 @@ RUSH_OP(list_all) {
 }
 
 RUSH_OP(list_sum) {
+  enum { STRETCH = 1 << 20 }; /* items between two checks for a stop request */
   const rush_list *list = arg_list(c, 0);
   int64_t i_sum = 0;
   double f_sum = 0;
   bool floats = list->n > 0 ? list->items[0].kind == RUSH_KIND_FLOAT : rush_kind_of(c) == 1;
   for (size_t i = 0; i < list->n; i++) {
+    if (i % STRETCH == STRETCH - 1) RUSH_TRY(rush_charge(c->ctx, STRETCH));
     if (floats)
       f_sum += list->items[i].u.f;
     else
