@@ -1,18 +1,18 @@
-/* What JavaScript needs besides rushlight.h: 64-bit integers as doubles (a wasm function's i64 is a
- * BigInt in JS), a clock, entropy, and the promise that the structs which js/src/engine/engine.js
- * reads by offset look as it thinks. */
+/* Adds to rushlight.h what JavaScript needs: 64-bit integers as doubles (a wasm function's i64 is a
+ * BigInt in JS), a clock, entropy, and a check of the structs. js/src/engine/engine.js reads them
+ * by offset. */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "rushlight/op.h"
 #include "rushlight/trace.h"
 
-/* Given by js/src/engine/runtime.js. */
+/* js/src/engine/runtime.js provides these imports. */
 #define IMPORT(name) __attribute__((import_module("rush"), import_name(name)))
 IMPORT("log") void rush_js_log(const char *text, size_t size); /* to the console */
 IMPORT("now") double rush_js_now(void);                        /* performance.now() */
-IMPORT("poll") int rush_js_poll(void);                         /* 1: end the call at work */
-IMPORT("pause") int rush_js_pause(void); /* the same, and others have had a turn meanwhile */
+IMPORT("poll") int rush_js_poll(void);                         /* 1: end the running call */
+IMPORT("pause") int rush_js_pause(void);                       /* also lets other tasks run first */
 IMPORT("entropy") void rush_js_entropy(void *to, size_t size); /* crypto.getRandomValues() */
 
 rush_status rush_bridge_ctx_create(rush_ctx **out);
@@ -25,14 +25,14 @@ void rush_bridge_memory_limit(rush_ctx *ctx, double bytes);
 void rush_bridge_step_limit(rush_session *session, double instructions);
 const char *rush_bridge_backend(void);
 
-/* Emscripten's printf without long double, which prints a double alike: see module.cmake. */
+/* Emscripten's printf without long double. It prints a double in the same way: see module.cmake. */
 int __small_vsnprintf(char *to, size_t size, const char *fmt, va_list args);
 int __wrap_vsnprintf(char *to, size_t size, const char *fmt, va_list args);
 int __wrap_vsnprintf(char *to, size_t size, const char *fmt, va_list args) {
   return __small_vsnprintf(to, size, fmt, args);
 }
 
-/* js/src/engine/engine.js and trials.js have the same numbers. */
+/* js/src/engine/engine.js and trials.js use the same numbers. */
 #define AT(type, member, at) \
   _Static_assert(offsetof(type, member) == (at), #type "." #member " moved: see js/src")
 #define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " changed: see js/src")
@@ -97,18 +97,18 @@ AT(rush_location, op, 8);
 AT(rush_location, file, 12);
 AT(rush_location, line, 16);
 
-/* Made by JS: an operator that it computes. */
+/* JS makes this struct for an operator that it computes. */
 SIZE(rush_custom_op, 20);
 AT(rush_custom_op, size, 0);
 AT(rush_custom_op, schema, 8);
 
-/* The line's end goes, the console has its own. */
+/* Drops the newline at the end, because the console adds one. */
 static void print(void *user, const char *text, size_t size) {
   (void)user;
   if (size > 0) rush_js_log(text, size - 1);
 }
 
-/* Asked every few milliseconds from inside every long call: a host with a deadline, or with memory
+/* Every long call polls the host every few milliseconds. A host with a deadline, or with memory
  * that another thread writes, can answer without leaving the call. */
 static bool poll(void *user) {
   (void)user;
@@ -121,8 +121,8 @@ static bool entropy(void *user, void *to, size_t size) {
   return true;
 }
 
-/* A function pointer cannot be given from JS: the allocator is malloc, `print` goes to the
- * console, and entropy comes from the page. */
+/* JS cannot pass a function pointer. So the allocator is malloc, `print` writes to the console, and
+ * entropy comes from the page. */
 rush_status rush_bridge_ctx_create(rush_ctx **out) {
   rush_status st = rush_ctx_create(NULL, NULL, out);
   if (st != RUSH_OK) return st;
@@ -136,13 +136,13 @@ double rush_bridge_total(const rush_loader *loader) {
   return (double)rush_loader_total(loader);
 }
 
-/* `budget` in instructions, 0 for no limit. */
+/* Steps the run. `budget` is a number of instructions, and 0 means no limit. */
 rush_status rush_bridge_step(rush_session *session, double budget) {
   return rush_session_step(session, (uint64_t)budget);
 }
 
-/* Where JavaScript has Promise Integration, `pause` suspends the stack of this call while others
- * have their turn. What they call meanwhile asks `poll`: nothing else can be suspended. */
+/* With JavaScript Promise Integration, `pause` suspends the stack of this call while other tasks
+ * run. Calls of those tasks only use `poll`, because no further stack can be suspended. */
 static bool pause(void *user) {
   rush_ctx *ctx = user;
   rush_ctx_set_poll(ctx, poll, NULL);
@@ -151,7 +151,7 @@ static bool pause(void *user) {
   return ends;
 }
 
-/* Runs on to the end, or to an operator that waits. */
+/* Continues the run to its end, or to an operator that waits. */
 rush_status rush_bridge_run(rush_ctx *ctx, rush_session *session) {
   rush_ctx_set_poll(ctx, pause, ctx);
   const rush_status st = rush_session_step(session, 0);
@@ -172,17 +172,17 @@ void rush_bridge_manual_seed(rush_session *session, uint32_t low, uint32_t high)
   rush_session_manual_seed(session, (uint64_t)high << 32 | low);
 }
 
-/* Bytes that may be in use, 0 for no limit. */
+/* Sets the limit of memory in use, in bytes. 0 means no limit. */
 void rush_bridge_memory_limit(rush_ctx *ctx, double bytes) {
   rush_ctx_set_memory_limit(ctx, bytes < (double)SIZE_MAX ? (size_t)bytes : 0);
 }
 
-/* Instructions of one run, 0 for no limit. */
+/* Sets the limit of instructions in one run. 0 means no limit. */
 void rush_bridge_step_limit(rush_session *session, double instructions) {
   rush_session_set_step_limit(session, (uint64_t)instructions);
 }
 
-/* Which binary this is: what the user's own `wasm` turns out to be. */
+/* Returns which binary this is, because the user may pass any `wasm`. */
 const char *rush_bridge_backend(void) {
 #ifdef __wasm_relaxed_simd__
   return "relaxed";

@@ -1,8 +1,8 @@
-# rushlight_wasm_module(TARGET): makes TARGET.wasm, the runtime that js/ loads; the link flags each with a reason.
-# rushlight_wasm_reach(TARGET): writes TARGET.reach.json, which operator needs what of it, for `npx rushlight slim`, and prints sizes.
-# rushlight_wasm_memory(TARGET): those about memory alone, which a program that Node runs as a test wants, too.
+# rushlight_wasm_module(TARGET): makes TARGET.wasm, the runtime that js/ loads. Each link flag has a reason.
+# rushlight_wasm_reach(TARGET): writes TARGET.reach.json for `npx rushlight slim`, which says what each operator needs, and prints sizes.
+# rushlight_wasm_memory(TARGET): sets only the flags for memory, which a test program in Node also needs.
 
-# Nothing here is a long double, whose arithmetic is software and as large as all of printf: see bridge.c.
+# No code here uses long double. Its software arithmetic would be as large as all of printf: see bridge.c.
 set(RUSH_SMALL_PRINTF -Wl,--wrap=vsnprintf)
 
 function(rushlight_wasm_memory target)
@@ -12,26 +12,26 @@ function(rushlight_wasm_memory target)
     -sALLOW_MEMORY_GROWTH
     # A failed malloc returns NULL instead of aborting: RUSH_ERR_NO_MEMORY can reach the user.
     -sABORTING_MALLOC=0
-    # Growth in steps of what is asked (rounded to 64 KiB): a model's weights are most of the
-    # memory, and the default, 20 % more each time, would be most of the waste.
+    # Memory grows by the requested size, rounded to 64 KiB. A model's weights are most of the
+    # memory, and the default growth of 20 % would waste much of it.
     -sMEMORY_GROWTH_GEOMETRIC_STEP=0
     -sINITIAL_MEMORY=2MB
-    # All that wasm32 can address. Engines give it; the default stops at 2 GB.
+    # The whole address space of wasm32. Engines provide it, but the default limit is 2 GB.
     -sMAXIMUM_MEMORY=4GB
-    # The interpreter does not recurse over the model, values are looked through at most
-    # RUSH_MAX_DEPTH deep (each level takes less than 128 bytes here), and XNNPACK's deepest frame
+    # The interpreter does not recurse over the model. Traversals of values are at most
+    # RUSH_MAX_DEPTH deep, with less than 128 bytes for each level, and XNNPACK's deepest frame
     # is a few kB.
     -sSTACK_SIZE=256KB
-    # The stack at the bottom of the memory: what overflows it traps, where the default has it run
-    # over the tables that lie there.
+    # The stack is at the bottom of the memory, so an overflow traps. By default it would overwrite
+    # static data.
     -Wl,--stack-first)
 endfunction()
 
 function(rushlight_wasm_module target)
   rushlight_wasm_link(${target})
-  # -O3 at the link is what wasm-opt does best here; -Oz gains nothing after brotli.
-  # What has one caller is inlined only up to this size: engines compile anew, beside the first run, all of a function in
-  # which one loop is hot, and loading had come to be one of 20 kB. It is smaller after brotli, too.
+  # wasm-opt does best with -O3 at the link; -Oz saves nothing after brotli.
+  # A function with one caller is inlined only up to this size. Engines recompile a whole function during the first run if
+  # one of its loops is hot, and loading had become one function of 20 kB. The limit also saves bytes after brotli.
   target_link_options(${target} PRIVATE -O3 ${RUSH_SMALL_PRINTF}
                       -sBINARYEN_EXTRA_PASSES=--one-caller-inline-max-function-size=500)
 endfunction()
@@ -42,20 +42,20 @@ function(rushlight_wasm_link target)
   target_link_libraries(${target} PRIVATE Rushlight::rushlight)
   rushlight_wasm_memory(${target})
   target_link_options(${target} PRIVATE
-    # A library: exports, no main.
+    # The module is a library, with exports and without main.
     --no-entry
-    # A .wasm file and no JavaScript: imports and exports keep their names, and js/src/engine/runtime.js gives
-    # the few imports in as many lines. Emscripten's own glue is 3 kB brotli of a budget of 12, differs
-    # between binaries whenever an import comes or goes, and has code for Node at which bundlers stumble.
+    # This makes a .wasm file without JavaScript. Imports and exports keep their names, and js/src/engine/runtime.js
+    # provides the few imports, with a line for each. Emscripten's own glue takes 3 kB brotli of a budget of 12,
+    # differs between binaries with other imports, and has code for Node that breaks bundlers.
     -sSTANDALONE_WASM
     -sFILESYSTEM=0
-    # Few large blocks: emmalloc is 5 kB smaller than dlmalloc and no slower for that.
+    # The heap has few large blocks. emmalloc is as fast as dlmalloc for them, and 5 kB smaller.
     -sMALLOC=emmalloc
     -sEXPORTED_FUNCTIONS=@${exports})
   set_target_properties(${target} PROPERTIES SUFFIX .wasm LINK_DEPENDS ${exports})
 endfunction()
 
-# The same once more as the linker leaves it, with its relocations: what each function and each datum refers to.
+# Links the module again and keeps the relocations, which show what each function and each datum refers to.
 function(rushlight_wasm_reach target)
   rushlight_wasm_link(${target}-linked)
   target_link_options(${target}-linked PRIVATE -O1 ${RUSH_SMALL_PRINTF} -sERROR_ON_WASM_CHANGES_AFTER_LINK -sWASM_BIGINT -Wl,--emit-relocs)

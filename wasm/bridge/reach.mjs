@@ -1,18 +1,19 @@
 // Writes what each operator reaches in a binary, for `npx rushlight slim`, and prints how large that is by family:
 //     node reach.mjs LINKED.wasm BINARY.wasm OUT.json src/ops
 //
-// LINKED is the module as the linker leaves it, with relocations (--emit-relocs): they say which functions and which
-// data a function or datum refers to. BINARY is made of the same objects and then optimised; its table and its memory
-// are the same, which is checked, and its code refers to nothing that LINKED's does not. OUT says
+// LINKED is the linker's output with relocations (--emit-relocs), which show the functions and data that a function or
+// datum refers to. BINARY is made from the same objects and then optimized. Its table and its memory must be the same,
+// which is checked, and its code refers to nothing that LINKED's does not. OUT has
 //
 //   wasm    the SHA-256 of BINARY
 //   table   the address of rush_all_ops (call/call.h)
-//   parts   name and address of each rush_optional_* (kernels/optional.h), a pointer; the rows that may call it: all,
-// where           something else may, too   groups  [rows, functions, bytes] each: entries of the function table and
-// addresses that are reached from these rows           of the operator table (perhaps none) and from nothing else; all
-// as [distance to the last, how many] in turn.           Behind the last row the parts are counted on
+//   parts   name and address of each rush_optional_* (kernels/optional.h), a pointer; and the rows that may call it
+//           (all rows, if other code may call it)
+//   groups  [rows, functions, bytes] each: the entries of the function table, and the addresses, that are reached only
+//           from these rows of the operator table (perhaps none). Each is a list of [distance to the last, count], and
+//           the numbers of the parts follow that of the last row
 //
-// What the exports reach without any row is in no group.
+// Functions and data that the exports reach without any row are in no group.
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -37,7 +38,7 @@ const FUNCTION = 0,
 const UNDEFINED = 0x10,
   EXPLICIT_NAME = 0x40;
 
-// Relocations: what they refer to, and whether an addend follows.
+// The types of relocations by what they refer to, and those with an addend.
 const TO_FUNCTION = [0, 1, 2, 12],
   TO_DATA = [3, 4, 5, 11],
   TO_GLOBAL = 7,
@@ -73,7 +74,7 @@ function custom(name) {
   throw new Error(`${linkedPath} has no section "${name}"`);
 }
 
-/** Functions that are imported come first in the numbering. */
+/** Counts the imported functions, which have the first numbers. */
 function countImports() {
   const cursor = inSection(bytes, sections, IMPORT),
     n = cursor.number();
@@ -129,7 +130,7 @@ function readRelocations(name) {
   return found;
 }
 
-/** The bodies: where each begins and how large it is, and where it ends from the start of the section. */
+/** Reads where each function body begins, its size, and where it ends from the start of the section. */
 function readBodies() {
   const cursor = inSection(bytes, sections, CODE),
     { at: start } = cursor;
@@ -141,7 +142,7 @@ function readBodies() {
 }
 
 const symbols = readSymbols();
-/** Data have keys of address and size, so that two symbols of one place are one. */
+/** Returns a key of address and size, so that two symbols for one place are one datum. */
 const dataKey = ({ address, size }) => `data ${address} ${size}`;
 const data = [...new Map(symbols.filter((s) => s.data).map((s) => [dataKey(s.data), s.data])).values()];
 const ALL_OPS = symbols.find((s) => s.data && s.name === 'rush_all_ops').data.address;
@@ -149,14 +150,14 @@ const word = (address) => new DataView(memory.image.buffer).getUint32(address - 
 const rows = { address: word(ALL_OPS), n: word(ALL_OPS + 4) };
 const parts = symbols.filter((s) => s.data && s.name.startsWith('rush_optional_'));
 
-/** What a relocation refers to; null where that is no function and no datum. */
+/** Returns the function or datum that a relocation refers to, or null. */
 function targetOf({ type, symbol: i }) {
   if (TO_NOTHING.includes(type)) return null;
   const symbol = symbols[i];
   if (symbol.data && (TO_DATA.includes(type) || type === TO_GLOBAL)) return dataKey(symbol.data);
   if (symbol.index !== undefined && (TO_FUNCTION.includes(type) || type === TO_GLOBAL))
     return `function ${symbol.index}`;
-  // The stack pointer; weak and not there
+  // The stack pointer, or an undefined weak symbol
   if (type === TO_GLOBAL || (TO_DATA.includes(type) && !symbol.data)) return null;
   throw new Error(`${linkedPath}: a relocation of type ${type} is not known here`);
 }
@@ -212,7 +213,7 @@ function reach(start) {
   return seen;
 }
 
-// The rows that reach each function and each datum which the exports do not reach.
+// The rows that reach each function and each datum, without those that the exports reach.
 const always = reach('exports'),
   rowsOf = new Map();
 for (let row = 0; row < rows.n + parts.length; row++) {
@@ -223,7 +224,7 @@ for (let row = 0; row < rows.n + parts.length; row++) {
   }
 }
 
-/** Numbers in order as distances and lengths of runs. */
+/** Encodes sorted numbers as distances and lengths of runs. */
 function runs(numbers) {
   const out = [];
   let end = 0;
@@ -245,7 +246,7 @@ function put(of, which, item) {
 table.functions.forEach((f, i) => {
   if (!always.has(`function ${f}`)) put(rowsOf.get(`function ${f}`) ?? [], 1, table.first + i);
 });
-// One byte may be of several data: the end of one text is another.
+// A byte may belong to several data, because a string can be the end of another one.
 const dataAt = new Map();
 for (const datum of data) {
   for (let address = datum.address; address < datum.address + datum.size; address++)
@@ -277,7 +278,7 @@ writeFileSync(
   }),
 );
 
-/** The family of each row: which folder's .def names it. */
+/** Reads the family of each row, which is the folder of its .def file. */
 function readFamilies() {
   const families = new Map();
   for (const { name } of readdirSync(ops, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
@@ -290,8 +291,8 @@ function readFamilies() {
   });
 }
 
-// What only one family reaches, what several do, and what a program without operators has; before wasm-opt, each
-// compressed by itself.
+// The code that only one family reaches, that several reach, and that a program without operators has. Each is measured
+// before wasm-opt and compressed separately.
 const familyOf = readFamilies(),
   sizes = new Map();
 const callersOf = (row) =>
