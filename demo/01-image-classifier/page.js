@@ -10,14 +10,14 @@ const file = /** @type {HTMLInputElement} */ (byId('file'));
 
 /** @type {{dtype: string, shape: number[], data: Float32Array} | undefined} */
 let input;
-let turn = 0; // of the last picture asked for: an older one that arrives late is dropped
+let turn = 0; // number of the last request; older pictures that arrive late are dropped
 
 const ready = loadModel(FOLDER, byId('status'));
 const classes = fetchJson(`${FOLDER}/classes.json`);
 Promise.all([ready, classes]).catch((error) => showError(byId('status'), error));
 
 /**
- * Runs the model on `image` and shows what it says.
+ * Runs the model on `image` and shows the answer.
  * @param {NonNullable<typeof input>} image
  * @param {number} prepared ms
  */
@@ -49,7 +49,7 @@ async function classify(image, prepared) {
 }
 
 /**
- * Draws the picture; what the model sees of it is bright, the rest dimmed.
+ * Draws the picture. The part that the model sees is bright, and the rest is dimmed.
  * @param {CanvasImageSource} image
  * @param {number} width
  * @param {number} height
@@ -70,7 +70,7 @@ function draw(image, width, height) {
   context.fill('evenodd');
 }
 
-/** Clears what was said of the picture before. */
+/** Clears the answer for the previous picture. */
 function forget() {
   input = undefined;
   again.disabled = true;
@@ -91,7 +91,7 @@ async function show(blob, name) {
       canvas.getContext('2d')?.clearRect(0, 0, canvas.width, canvas.height);
       return await classify(readNpy(await blob.arrayBuffer()), 0);
     }
-    // Without colour conversion, so that pixels are those that Python sees.
+    // Without colour conversion the pixels are the same as in Python.
     const bitmap = await createImageBitmap(blob, { colorSpaceConversion: 'none' }).catch(() => {
       throw new Error(`${name} is not a picture that this browser can read`);
     });
@@ -118,9 +118,9 @@ again.addEventListener('click', async () => {
     const start = performance.now();
     await model.run({ image });
     times.push(performance.now() - start);
-    if (image !== input) return; // another picture has come
+    if (image !== input) return; // there is a newer picture
     byId('runs').textContent = `${times.map((t) => t.toFixed(1)).join(' · ')} ms`;
-    await new Promise((next) => setTimeout(next)); // let the page breathe
+    await new Promise((next) => setTimeout(next)); // lets the page draw
   }
   times.sort((a, b) => a - b);
   byId('runs').textContent += ` — median ${milliseconds((times[4] + times[5]) / 2)}`;

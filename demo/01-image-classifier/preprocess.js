@@ -1,9 +1,9 @@
-// From a picture to EfficientNet-Lite0's input, as effnet.py makes it of a PIL image; from its answer to names.
+// Converts a picture to EfficientNet-Lite0's input, as effnet.py does with a PIL image, and its answer to names.
 
 import { imageToTensor } from '../../js/src/media/image.js'; // in a project of yours: from 'rushlight/image'
 
 /**
- * The model's input for a picture: the same pixels give the same tensor as in Python, bit for bit.
+ * Returns the model's input for a picture. The same pixels give the same tensor as in Python, bit for bit.
  * @param {import('../../js/src/media/image.js').ImageSource} source
  */
 export const preprocess = (source) =>
@@ -17,7 +17,7 @@ export const preprocess = (source) =>
   });
 
 /**
- * The classes of the highest logits, with their softmax.
+ * Returns the classes of the highest logits, with their softmax.
  * @param {Float32Array} logits @param {string[]} names @param {number} count
  */
 export function top(logits, names, count = 5) {

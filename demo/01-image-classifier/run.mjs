@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Names what is in pictures: node demo/01-image-classifier/run.mjs [PICTURE...]
-// Without pictures, the sample photographs.
+// Classifies pictures: node demo/01-image-classifier/run.mjs [PICTURE...]
+// Without arguments it classifies the sample photographs.
 
 import { readFile } from 'node:fs/promises';
 

@@ -19,8 +19,8 @@ TOKENIZER_JS = HERE.parents[1] / 'tests/node_modules/@huggingface/tokenizers/dis
 
 
 def tokenize(text, words):
-    """WordPiece for plain European sentences: enough for the reference answers made here.
-    The pages use a whole tokenizer (tokenizer.js); a test compares the two."""
+    """Splits plain European sentences by WordPiece, which is enough for the reference answers made here.
+    The pages use a complete tokenizer (tokenizer.js), and a test compares the two."""
     text = ''.join(c for c in unicodedata.normalize('NFD', text.lower())
                    if unicodedata.category(c) != 'Mn')
     ids = []
@@ -47,7 +47,7 @@ def batch(rows):
 
 
 def cases():
-    """Batches of token ids: the three published sentences, one sentence, eight, and a long text."""
+    """Returns batches of token ids: the three published sentences, one sentence, eight, and a long text."""
     sentences = (HERE / 'sentences.txt').read_text(encoding='utf-8').splitlines()
     texts = {
         'known': minilm.KNOWN,

@@ -1,7 +1,7 @@
-"""all-MiniLM-L6-v2: sentences to unit vectors, near each other where the meaning is.
+"""all-MiniLM-L6-v2: maps sentences to unit vectors, which are close if the meanings are.
 
-A BERT encoder written out in plain PyTorch, with the mean over the tokens and the normalisation
-that belong to the model inside. Any batch, any length up to 512.
+This is a BERT encoder in plain PyTorch. The model includes the mean over the tokens and the normalization. It takes
+any batch, and any length up to 512.
 """
 
 import json
@@ -16,7 +16,7 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'shared'))
 import wheels  # noqa: E402
 
-# Of the usage page of sentence-transformers, with the similarities that are published there.
+# From the usage page of sentence-transformers, with the similarities published there.
 KNOWN = ['The weather is lovely today.', "It's so sunny outside!", 'He drove to the stadium.']
 KNOWN_SIMILARITIES = {(0, 1): 0.6660, (0, 2): 0.1046, (1, 2): 0.1411}
 
@@ -55,7 +55,7 @@ class MiniLM(nn.Module):
         self.layers = nn.ModuleList([Layer(dim, heads, inner) for _ in range(layers)])
 
     def forward(self, ids, mask):
-        """ids and mask: int64 [batch, length]; mask is 1 for a token and 0 for padding."""
+        """Takes ids and mask, int64 [batch, length]. The mask is 1 for a token and 0 for padding."""
         x = self.ln(self.word(ids) + self.pos.weight[:ids.shape[1]] + self.typ.weight[0])
         weight = mask.to(x.dtype)
         bias = ((1.0 - weight) * -1e9)[:, None, None, :]
@@ -66,7 +66,7 @@ class MiniLM(nn.Module):
         return F.normalize(mean, p=2.0, dim=1)
 
 
-# The names of the checkpoint (those of Hugging Face's BertModel) to ours.
+# Maps the names of the checkpoint (those of Hugging Face's BertModel) to ours.
 TOP = {
     'embeddings.word_embeddings': 'word',
     'embeddings.position_embeddings': 'pos',
@@ -104,7 +104,7 @@ def model_folder():
 
 
 def load():
-    """Returns the module in eval mode, and why it has random weights ('' where it has real ones)."""
+    """Returns the module in eval mode, and why it has random weights ('' if they are real)."""
     torch.manual_seed(0)
     model = MiniLM().eval()
     try:
@@ -120,6 +120,6 @@ def load():
         elif module.startswith('encoder.layer.'):
             index, inner = module.split('.', 3)[2:]
             state[f'layers.{index}.{LAYER[inner]}.{kind}'] = tensor
-        # left over: the pooler, which sentence embeddings do not use, and a table of 0 .. 511
+        # unused: the pooler, which sentence embeddings do not need, and a table of 0 .. 511
     model.load_state_dict(state, strict=True)
     return model, ''

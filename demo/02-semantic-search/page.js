@@ -59,7 +59,7 @@ async function prepare() {
 }
 
 const ready = prepare();
-let turn = 0; // of the last query: answers to older ones are dropped
+let turn = 0; // number of the last query; answers to older ones are dropped
 
 async function search() {
   const mine = ++turn;
@@ -111,7 +111,7 @@ try {
   await ready;
   query.disabled = false;
   query.value = new URLSearchParams(location.search).get('q') ?? EXAMPLES[0];
-  if (matchMedia('(pointer: fine)').matches) query.focus(); // on a phone this would raise the keyboard
+  if (matchMedia('(pointer: fine)').matches) query.focus(); // on a phone this would open the keyboard
   await search();
 } catch (error) {
   showError(status, error);

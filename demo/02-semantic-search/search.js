@@ -17,14 +17,14 @@ export class SemanticIndex {
     this.vectors = new Float32Array(0);
   }
 
-  /** The vectors of some texts, one after the other. @param {string[]} texts @returns {Promise<Float32Array>} */
+  /** Returns the vectors of some texts, in order. @param {string[]} texts @returns {Promise<Float32Array>} */
   async embed(texts) {
     const { embedding } = await this.model.run(batch(texts.map(this.tokenize)));
     return embedding.data;
   }
 
   /**
-   * Takes sentences in, eight at a time, those of like length together because a batch is as wide
+   * Adds sentences, eight at a time. Sentences of similar length share a batch, because a batch is as wide
    * as its longest member.
    * @param {string[]} sentences @param {(done: number) => void | Promise<void>} [onProgress]
    */
@@ -46,7 +46,7 @@ export class SemanticIndex {
     this.vectors = all;
   }
 
-  /** The nearest sentences. @param {string} query @param {number} [count] */
+  /** Returns the nearest sentences. @param {string} query @param {number} [count] */
   async search(query, count = 10) {
     const vector = await this.embed([query]);
     const scores = this.sentences.map((text, i) => {

@@ -1,4 +1,4 @@
-// Text to MiniLM's token ids: BERT's WordPiece, by Hugging Face's tokenizers.js.
+// Converts text to MiniLM's token ids by BERT's WordPiece, with Hugging Face's tokenizers.js.
 
 /**
  * @param {any} Tokenizer the class of that name from @huggingface/tokenizers
@@ -17,7 +17,7 @@ export function makeTokenizer(Tokenizer, json, config, maxLength = 256) {
 }
 
 /**
- * The model's inputs for several texts: [texts, longest], zeros behind the shorter ones.
+ * Returns the model's inputs for several texts: [texts, longest], with zeros after the shorter ones.
  * @param {number[][]} texts token ids
  */
 export function batch(texts) {

@@ -1,4 +1,4 @@
-"""Builds the programs of this folder against the installed package, runs them, and compares what they print with PyTorch."""
+"""Builds the programs of this folder against the installed package, runs them, and compares their output with PyTorch."""
 
 import json
 import sys

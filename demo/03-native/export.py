@@ -10,7 +10,7 @@ from torch import nn
 
 
 class Scorer(nn.Module):
-    """Four measurements to probabilities of three classes, and how sure that is. The branch is the model's own."""
+    """Maps four measurements to probabilities of three classes and a confidence. The branch is part of the model."""
 
     def __init__(self):
         super().__init__()

@@ -1,5 +1,5 @@
-/* run_c MODEL.rush NUMBER..: gives the numbers to the model as float32[1, n] and prints what it
- * answers. */
+/* run_c MODEL.rush NUMBER..: passes the numbers to the model as float32[1, n] and prints the
+ * answer. */
 #include <rushlight/rushlight.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static rush_status run(rush_ctx *ctx, const rush_model *model, char **numbers, i
     ((float *)data)[i] = strtof(numbers[i], NULL);
   if (status == RUSH_OK) status = rush_session_run(session, 0, &x, 1, &y);
 
-  /* A method that returns a tuple has one output per item. */
+  /* A method that returns a tuple has one output for each item. */
   size_t count = 1;
   const rush_value *outputs = y.kind == RUSH_KIND_TUPLE ? rush_items(&y, &count) : &y;
   for (size_t i = 0; status == RUSH_OK && i < count; i++)

@@ -1,4 +1,4 @@
-// run_cpp MODEL.rush NUMBER..: the same as run.c, with owners that release.
+// run_cpp MODEL.rush NUMBER..: does the same as run.c, with owners that release automatically.
 #include <rushlight/rushlight.h>
 
 #include <cstdio>
@@ -30,7 +30,7 @@ class Model {
     session_.reset(session);
   }
 
-  // One float32[1, n] in, the outputs' elements out.
+  // Takes one float32[1, n] and returns the outputs' elements.
   std::vector<std::vector<float>> operator()(const std::vector<float> &input) {
     const int64_t sizes[] = {1, static_cast<int64_t>(input.size())};
     rush_value x, y;

@@ -1,5 +1,5 @@
-// run_torch MODEL.pt NUMBER..: a TorchScript file in which a part was lowered, in a program with
-// libtorch. Linking Rushlight::torch is all that it takes; torch::jit::load then knows the class.
+// run_torch MODEL.pt NUMBER..: runs a TorchScript file with a lowered part in a program with
+// libtorch. The program only links Rushlight::torch, and torch::jit::load then knows the class.
 #include <torch/script.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
-"""Builds the operator: for PyTorch, for programs with the native runtime, and for the page. Needs OpenCV and what ./dev has.
+"""Builds the operator: for PyTorch, for programs with the native runtime, and for the page. It needs OpenCV and ./dev's tools.
 
-Each function gives the folder of what it built; a second time it builds what changed."""
+Each function returns the folder of its build. A second call only builds changes."""
 
 import sys
 from pathlib import Path
@@ -15,15 +15,15 @@ BUILD = TOP / 'build' / 'custom-operator'
 
 
 def host():
-    """libwarp_perspective.so and libwarp_perspective_inferred.so, for torch.ops.load_library."""
+    """Builds libwarp_perspective.so and libwarp_perspective_inferred.so, for torch.ops.load_library."""
     return cmake(DEMO / 'host', BUILD / 'host', f'-DCMAKE_PREFIX_PATH={torch.utils.cmake_prefix_path}')
 
 
 def native():
-    """The programs run_linked and run_added."""
+    """Builds the programs run_linked and run_added."""
     return cmake(DEMO, BUILD / 'native', package(NATIVE, BUILD / 'prefix-native'))
 
 
 def wasm():
-    """warp.wasm."""
+    """Builds warp.wasm."""
     return cmake(DEMO, BUILD / 'simd', package(TOP / 'build' / 'simd', BUILD / 'prefix-simd'), wrapper=('emcmake',))

@@ -1,5 +1,5 @@
-"""Builds the operator with OpenCV for PyTorch, and in C for the page; exports both models into build/demo/, as they are
-and decomposed, with the answers that PyTorch and OpenCV give."""
+"""Builds the operator with OpenCV for PyTorch, and in C for the page. Exports both models into build/demo/, unchanged
+and decomposed, with the answers of PyTorch and OpenCV."""
 
 import shutil
 import sys
@@ -14,7 +14,7 @@ import torch  # noqa: E402
 
 FOLDER = export_demo.BUILD / '04-custom-operator'
 INPUTS = ['image', 'warp', 'mix']
-# Who computes the operator: what load() needs for that (demo/shared/agreement.js).
+# The ways to compute the operator, each with the options of load() for it (demo/shared/agreement.js).
 WAYS = {
     'javascript': {'ops': '../04-custom-operator/warp.js'},
     'worker': {'ops': '../04-custom-operator/warp.js', 'worker': True},
@@ -24,7 +24,7 @@ WAYS = {
 
 
 def cases():
-    """(name, inputs): all pixels in place, parts of pixels, perspective, a picture of another size, nothing."""
+    """Yields (name, inputs): the identity, fractions of pixels, a perspective, an image of another size, a singular matrix."""
     _, tilted, mirror = models.example()
     noise = torch.Generator().manual_seed(1)
     yield 'identity', (torch.randn(8, 8, generator=noise), torch.eye(3), torch.eye(8))
@@ -61,7 +61,7 @@ def export(program, file, **options):
 
 
 def write_variant(name, way, options, stored):
-    """A folder whose manifest names the files beside it."""
+    """Writes a folder whose manifest names the files beside it."""
     folder = FOLDER / f'{name}-{way}'
     folder.mkdir(exist_ok=True)
     outside = [{'name': c['name'], **{kind: {k: f'../{file}' for k, file in c[kind].items()} for kind in ('inputs', 'outputs')}}

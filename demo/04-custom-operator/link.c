@@ -1,4 +1,4 @@
-/* The operators that a build of the runtime carries. (One alone may stand in its own file.) */
+/* Lists the operators in a build of the runtime. (A single operator may do so in its own file.) */
 #include <rushlight/op.h>
 
 extern const rush_custom_op warp_op;

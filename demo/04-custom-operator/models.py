@@ -1,4 +1,4 @@
-"""The models of this demo, which use my_ops::warp_perspective: between relu and matmul in a trace, and in a script's control flow."""
+"""The models of this demo. They use my_ops::warp_perspective between relu and matmul in a trace, and in a script's control flow."""
 
 import torch
 
@@ -19,6 +19,6 @@ def script(image: torch.Tensor, warp: torch.Tensor, mix: torch.Tensor):
 
 
 def example():
-    """A picture, a perspective and a matrix that mirrors columns."""
+    """Returns an image, a perspective and a matrix that mirrors columns."""
     image = torch.rand(8, 8, generator=torch.Generator().manual_seed(0))
     return image, torch.tensor([[1.1, 0.2, -1], [-0.1, 0.9, 0.5], [0.02, 0.01, 1]]), torch.eye(8).flip(1).contiguous()

@@ -18,9 +18,9 @@ const mirror = /** @type {HTMLInputElement} */ (byId('mirror'));
 const image = Float32Array.from(PICTURE.join(''), (c) => (c === '#' ? 1 : 0));
 /** @type {Promise<any> | undefined} */
 let model;
-let turn = 0; // of the last way asked for: an older one that arrives late is dropped
+let turn = 0; // number of the last request; older ones that arrive late are dropped
 
-/** A file of a variant's folder. @param {string} variant */
+/** Fetches a file of a variant's folder. @param {string} variant */
 const reader = (variant) => async (/** @type {string} */ file) => {
   const response = await fetch(`${FOLDER}/${variant}/${file}`);
   if (!response.ok) throw new Error(`${file}: ${response.status} ${response.statusText}. Run ./dev demo first.`);
@@ -30,7 +30,7 @@ const reader = (variant) => async (/** @type {string} */ file) => {
 /** @param {number[][]} a @param {number[][]} b */
 const product = (a, b) => a.map((row) => row.map((_, j) => row.reduce((sum, v, k) => sum + v * (b[k]?.[j] ?? 0), 0)));
 
-/** From the picture to the result, about the middle. */
+/** Returns the perspective from the picture to the result, around the middle. */
 function perspective() {
   const angle = (number('turn') * Math.PI) / 180,
     middle = (SIZE - 1) / 2;
@@ -60,7 +60,7 @@ function perspective() {
 /** @param {ArrayLike<number>} values */
 const float32 = (values, size = SIZE) => ({ dtype: 'float32', shape: [size, size], data: Float32Array.from(values) });
 
-/** Runs the model on what is set and shows the result. */
+/** Runs the model with the current settings and shows the result. */
 async function run() {
   const mine = turn;
   try {

@@ -1,6 +1,6 @@
 /* run_linked MODEL.rush, run_added MODEL.rush [--add]: replays the file's test vectors, whose
- * answers OpenCV gave. run_linked is linked with the operator; run_added has it from
- * rush_ctx_add_op, or lacks it. */
+ * answers are OpenCV's. run_linked is linked with the operator. run_added gets it from
+ * rush_ctx_add_op with --add, and otherwise lacks it. */
 #include <rushlight/op.h>
 #include <stdio.h>
 #include <stdlib.h>

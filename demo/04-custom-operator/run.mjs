@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The same model with its operator supplied in every way: node demo/04-custom-operator/run.mjs
+// Runs the model with each way to supply its operator: node demo/04-custom-operator/run.mjs
 
 import { readFile } from 'node:fs/promises';
 

@@ -1,5 +1,6 @@
-/* my_ops::warp_perspective in C: what OpenCV computes on the host, with source coordinates in steps
- * of 1/32 pixel. (modules/imgproc/src/imgwarp.cpp: WarpPerspectiveInvoker, remapBilinear) */
+/* my_ops::warp_perspective in C. It computes the same as OpenCV on the host, with source
+ * coordinates in steps of 1/32 pixel. (modules/imgproc/src/imgwarp.cpp: WarpPerspectiveInvoker,
+ * remapBilinear) */
 #include <math.h>
 #include <rushlight/op.h>
 
@@ -31,7 +32,7 @@ static rush_status warp_perspective(rush_call *call, void *user) {
   for (int k = 0; k < 9; k++) inverse[k] = det == 0 ? 0 : inverse[k] / det;
 
   for (int i = 0; i < SIZE * SIZE; i++) {
-    double at[3], low[2], part[2], sum = 0; /* x, y, and what both are divided by */
+    double at[3], low[2], part[2], sum = 0; /* x, y, and their common divisor */
     for (int k = 0; k < 3; k++)
       at[k] = inverse[3 * k] * (i % SIZE) + inverse[3 * k + 1] * (i / SIZE) + inverse[3 * k + 2];
     for (int k = 0; k < 2; k++) {

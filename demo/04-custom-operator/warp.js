@@ -30,7 +30,7 @@ function inverse(m) {
   return adjugate.map((v) => (det === 0 ? 0 : v / det));
 }
 
-/** To the nearest int, halves to the even one, within 32 bits. @param {number} v */
+/** Rounds to the nearest int of 32 bits, and ties to even. @param {number} v */
 function round(v) {
   const clamped = Math.max(-(2 ** 31), Math.min(2 ** 31 - 1, v)),
     low = Math.floor(clamped),

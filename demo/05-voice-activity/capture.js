@@ -1,4 +1,4 @@
-// The part that runs where the sound arrives: passes blocks of the microphone on to the page.
+// Runs in the audio thread and passes blocks of the microphone to the page.
 class Capture extends AudioWorkletProcessor {
   #block = new Float32Array(0);
 
@@ -10,7 +10,7 @@ class Capture extends AudioWorkletProcessor {
     joined.set(channel, this.#block.length);
     this.#block = joined;
     if (joined.length >= 512) {
-      // fewer messages
+      // joined to send fewer messages
       this.port.postMessage(joined, [joined.buffer]);
       this.#block = new Float32Array(0);
     }

@@ -16,7 +16,7 @@ FILE = 'silero-vad.rush'
 
 
 def write_case(name, model, samples, rate):
-    """A case whose input x is given chunk by chunk, from the first state on."""
+    """Writes a case whose input x is passed chunk by chunk, beginning with the initial state."""
     x = silero.chunks(samples, rate)
     model.reset_states()
     with torch.no_grad():
@@ -45,7 +45,7 @@ def main():
     export_demo.write_json(FOLDER / 'manifest.json', {
         'title': 'Silero VAD', 'file': FILE, 'bytes': (FOLDER / FILE).stat().st_size,
         'note': ' '.join(filter(None, (note, missing))), 'cases': cases, 'sample': sample,
-        'begins': begins})  # the second at which speech begins
+        'begins': begins})  # start of speech in seconds
 
 
 if __name__ == '__main__':

@@ -23,7 +23,7 @@ ready.catch((error) => showError(byId('status'), error));
 /** @param {string} name */
 const colour = (name) => getComputedStyle(document.body).getPropertyValue(name).trim();
 
-/** Draws sound, probabilities and stretches, and where the recording plays. */
+/** Draws the sound, the probabilities, the stretches of speech and the playback position. */
 function draw() {
   const width = (canvas.width = Math.round(canvas.clientWidth * devicePixelRatio));
   const height = (canvas.height = Math.round(canvas.clientHeight * devicePixelRatio));
@@ -62,7 +62,7 @@ function draw() {
   }
 }
 
-/** Says in words what the picture shows. @param {number} took ms in all */
+/** Describes the picture in words. @param {number} took total ms */
 function tell(took) {
   const { heard, size, rate } = /** @type {Heard} */ (shown);
   const found = stretches(heard);
@@ -82,7 +82,7 @@ function tell(took) {
       button.addEventListener('click', () => {
         audio.currentTime = (from * size) / rate;
         audio.play().catch((error) => {
-          if (error.name !== 'AbortError') showError(byId('time'), error); // paused before it began is no failure
+          if (error.name !== 'AbortError') showError(byId('time'), error); // a pause before the start is no failure
         });
       });
       return element('li', {}, button);
@@ -90,14 +90,14 @@ function tell(took) {
   );
 }
 
-/** Shows how sure the model is that this is speech. @param {number} probability */
+/** Shows the probability of speech. @param {number} probability */
 function meter(probability) {
   byId('now').hidden = false;
   byId('meter').style.setProperty('--part', String(probability));
   byId('level').textContent = `${Math.round(probability * 100)} %`;
 }
 
-/** Follows the recording while it plays. */
+/** Follows the playback of the recording. */
 function follow() {
   if (!shown || stopMicrophone) return;
   draw();
@@ -112,7 +112,7 @@ function follow() {
   if (!audio.paused) requestAnimationFrame(follow);
 }
 
-/** Ends whatever goes on, and clears what was said. */
+/** Ends all activity and clears the answer. */
 function begin() {
   stopMicrophone?.();
   audio.pause();
@@ -124,7 +124,7 @@ function begin() {
 /** @param {Uint8Array<ArrayBuffer>} bytes @param {string} name */
 async function decode(bytes, name) {
   const wav = readWav(bytes);
-  if (wav) return wav; // the very numbers that Python reads
+  if (wav) return wav; // the same numbers as in Python
   try {
     const sound = await new OfflineAudioContext(1, 1, 48000).decodeAudioData(bytes.slice().buffer);
     return { rate: RATE, samples: audioToTensor(sound, { sampleRate: RATE, mono: true }).data };
@@ -134,7 +134,7 @@ async function decode(bytes, name) {
 }
 
 /**
- * Hears a recording through.
+ * Analyzes a whole recording.
  * @param {Blob} blob
  * @param {string} name
  * @param {string} [reference] PyTorch's probabilities
@@ -160,7 +160,7 @@ async function hear(blob, name, reference) {
       shown.heard.push(probability);
       if (shown.heard.length % 50) continue;
       draw();
-      await new Promise((next) => setTimeout(next)); // let the page breathe
+      await new Promise((next) => setTimeout(next)); // lets the page draw
       if (mine !== turn) return;
     }
     tell(took);
@@ -171,7 +171,7 @@ async function hear(blob, name, reference) {
       `${close ? 'Agrees with' : 'Differs from'} PyTorch on every chunk: greatest difference ${maxAbs.toExponential(1)}.`;
   } catch (error) {
     if (mine !== turn) return;
-    shown = undefined; // the picture of the recording before
+    shown = undefined; // clears the previous recording's picture
     draw();
     canvas.setAttribute('aria-label', 'Nothing was heard');
     showError(byId('time'), error);
@@ -179,7 +179,7 @@ async function hear(blob, name, reference) {
 }
 
 /**
- * Appends to what the microphone gave, and forgets what is older than the picture is wide.
+ * Appends a chunk of the microphone, and drops samples beyond the width of the picture.
  * @param {Heard} to
  * @param {Float32Array} chunk
  * @param {number} probability
@@ -274,4 +274,4 @@ try {
     );
   });
   sample.click();
-} catch {} // told where the model is
+} catch {} // ready.catch() shows the error

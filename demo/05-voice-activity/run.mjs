@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Says where in recordings somebody speaks: node demo/05-voice-activity/run.mjs [RECORDING.wav...]
-// 16-bit WAV files; without any, the sample.
+// Finds speech in recordings: node demo/05-voice-activity/run.mjs [RECORDING.wav...]
+// It takes 16-bit WAV files. Without arguments it uses the sample.
 
 import { readFile } from 'node:fs/promises';
 

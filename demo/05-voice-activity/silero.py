@@ -1,4 +1,4 @@
-"""Silero VAD as its package ships it, and a recording of speech; stand-ins where they cannot be had."""
+"""Silero VAD from its package, and a recording of speech, with substitutes if they are not available."""
 
 import sys
 import wave
@@ -16,7 +16,7 @@ RATES = {16000: 512, 8000: 256}  # samples of a chunk: 32 ms
 
 
 class Loudness(torch.nn.Module):
-    """Has the methods of the real one, and hears speech wherever it is loud."""
+    """A substitute with the methods of the real model, which takes loud sound for speech."""
 
     def __init__(self):
         super().__init__()
@@ -32,7 +32,7 @@ class Loudness(torch.nn.Module):
 
 
 def load():
-    """(a ScriptModule, note): the note says what stands in for the real one, if anything."""
+    """Returns (a ScriptModule, note). The note names the substitute for the real model, if any."""
     try:
         return torch.jit.load(str(wheels.files('silero_vad') / 'silero_vad/data/silero_vad.jit')).eval(), ''
     except wheels.Missing as reason:
@@ -41,7 +41,7 @@ def load():
 
 
 def recording():
-    """(path of a .wav with 16 bits and 16 kHz; the second at which speech begins; note)."""
+    """Returns (path of a .wav with 16 bits and 16 kHz, start of speech in seconds, note)."""
     try:
         return wheels.files('pyannote_audio') / 'pyannote/audio/sample/sample.wav', 6.8, ''
     except wheels.Missing as reason:
@@ -54,12 +54,12 @@ def recording():
 
 
 def read(path):
-    """Samples between -1 and 1."""
+    """Returns samples between -1 and 1."""
     with wave.open(str(path)) as file:
         return torch.from_numpy(numpy.frombuffer(file.readframes(-1), dtype=numpy.int16) / 32768).float()
 
 
 def chunks(samples, rate):
-    """[n, 1, chunk], silence at the end."""
+    """Splits sound into [n, 1, chunk], with silence at the end."""
     size = RATES[rate]
     return torch.nn.functional.pad(samples, (0, -len(samples) % size)).view(-1, 1, size)

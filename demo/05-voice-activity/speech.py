@@ -1,4 +1,4 @@
-"""Speech for where the recording cannot be had: two voices of Debian's espeak-ng, or where they are missing, too, vowels."""
+"""Makes speech if the recording is not available: two voices of Debian's espeak-ng, or vowels without it."""
 
 import functools
 import hashlib
@@ -17,7 +17,7 @@ import wheels  # noqa: E402
 
 RATE = 16000
 PACKAGES = ['espeak-ng', 'espeak-ng-data', 'libespeak-ng1', 'libpcaudio0', 'libsonic0']
-# Voice, what it says, and the seconds of silence before.
+# Voice, its text, and the seconds of silence before it.
 LINES = [
     ('en-us', 'Good morning. Did you find the way?', 2.0),
     ('en-gb+f3', 'Yes, thank you. The bus was late, as always, and then I walked along the river.', 0.9),
@@ -30,17 +30,17 @@ FORMANTS = {'a': (730, 1090, 2440), 'e': (530, 1840, 2480), 'i': (270, 2290, 301
 
 
 def conversation():
-    """A WAV file of 16 bits and 16 kHz, made the first time. Raises wheels.Missing where there is no espeak-ng."""
+    """Returns a WAV file of 16 bits and 16 kHz, which is made once. Raises wheels.Missing without espeak-ng."""
     return kept('conversation', lambda: functools.partial(say, *espeak()))
 
 
 def vowels():
-    """The same of the vowels alone, sung by numpy: it needs nothing."""
+    """Returns a WAV file of the vowels alone. numpy synthesizes it, so it has no requirements."""
     return kept('vowels', lambda: sing)
 
 
 def kept(name, speaker):
-    """The file of LINES as speaker()(voice, text) says them."""
+    """Returns the file of LINES, spoken by speaker()(voice, text)."""
     key = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
     path = wheels.cache_dir() / 'wheels' / f'{name}-{key}.wav'
     if not path.exists():
@@ -64,7 +64,7 @@ def write(path, say):
 
 
 def sing(voice, text):
-    """Samples between -1 and 1, at RATE: a fifth of a second for each vowel letter, of harmonics that its formants let through."""
+    """Returns samples between -1 and 1 at RATE: a fifth of a second for each vowel, from harmonics filtered by its formants."""
     times = numpy.arange(RATE // 5) / RATE
     swell = numpy.sin(numpy.pi * times * 5) ** 0.5
     letters = [letter for letter in text.lower() if letter in FORMANTS]
@@ -79,7 +79,7 @@ def sing(voice, text):
 
 
 def say(program, environment, voice, text):
-    """Samples between -1 and 1, at RATE, without the silence around them."""
+    """Returns samples between -1 and 1 at RATE, without the silence around them."""
     with tempfile.NamedTemporaryFile(suffix='.wav') as spoken:
         done = subprocess.run([program, '-v', voice, '-w', spoken.name, text], env=environment, capture_output=True, text=True)
         if done.returncode:
@@ -88,13 +88,13 @@ def say(program, environment, voice, text):
             samples, rate = numpy.frombuffer(file.readframes(-1), dtype='<i2') / 32768, file.getframerate()
     loud = numpy.flatnonzero(numpy.abs(samples) > 0.01)
     samples = samples[loud[0]:loud[-1] + 1]
-    # Another rate, by the spectrum: what is above half of it goes.
+    # Resamples in the spectrum, and drops frequencies above half of the new rate.
     size = round(len(samples) * RATE / rate)
     return numpy.fft.irfft(numpy.fft.rfft(samples)[:size // 2 + 1], size) * (size / len(samples))
 
 
 def espeak():
-    """(program, environment), of this machine or out of Debian's packages; nothing is installed."""
+    """Returns (program, environment), from this machine or from Debian's packages. It installs nothing."""
     here = shutil.which('espeak-ng')
     if here:
         return here, None
@@ -106,7 +106,7 @@ def espeak():
 
 
 def fetch(root):
-    """Unpacks the packages there; apt checks their signatures. The lists are our own: the system is read-only."""
+    """Unpacks the packages there. apt checks their signatures. It uses separate lists, because the system is read-only."""
     if os.environ.get('RUSH_NO_WHEELS'):
         raise wheels.Missing('espeak-ng is not cached and RUSH_NO_WHEELS is set')
     if not shutil.which('apt-get'):

@@ -1,11 +1,11 @@
-// From sound to probabilities of speech to stretches of speech: the same in Node and in the page.
+// Computes probabilities of speech from sound, and stretches of speech from them. Node and the page share this code.
 
 import { audioToTensor } from '../../js/src/media/audio.js'; // in a project of yours: from 'rushlight/audio'
 
-/** Samples of a chunk, by rate: 32 ms. @type {Record<number, number>} */
+/** The samples of a chunk of 32 ms, by rate. @type {Record<number, number>} */
 export const CHUNK = { 16000: 512, 8000: 256 };
 
-/** Hears chunk after chunk; the model keeps its state in between. */
+/** Processes chunk after chunk. The model keeps its state in between. */
 export class Listener {
   /** @param {any} model @param {number} rate one of CHUNK's */
   constructor(model, rate) {
@@ -15,12 +15,12 @@ export class Listener {
     this.size = CHUNK[rate];
   }
 
-  /** As if nothing had been heard. */
+  /** Restores the initial state. */
   async reset() {
     await this.model.call('reset_states');
   }
 
-  /** The probability that a chunk is speech. @param {Float32Array} data @returns {Promise<number>} */
+  /** Returns the probability that a chunk is speech. @param {Float32Array} data @returns {Promise<number>} */
   async hear(data) {
     const { probability } = await this.model.run({
       x: { dtype: 'float32', shape: [1, this.size], data },
@@ -31,7 +31,7 @@ export class Listener {
 }
 
 /**
- * The chunks of a whole recording, the last one filled up with silence.
+ * Yields the chunks of a whole recording, with silence at the end of the last one.
  * @param {Float32Array} samples
  * @param {number} size
  */
@@ -44,8 +44,8 @@ export function* chunks(samples, size) {
 }
 
 /**
- * Stretches of speech, in chunks: it begins above 0.5 and ends after `pause` chunks below 0.35; what is shorter than
- * `least` is none.
+ * Returns stretches of speech, in chunks. One begins above 0.5 and ends after `pause` chunks below 0.35. Those shorter
+ * than `least` are dropped.
  * @param {ArrayLike<number>} probabilities
  * @returns {{ from: number, to: number }[]}
  */
@@ -65,8 +65,8 @@ export function stretches(probabilities, { pause = 4, least = 8 } = {}) {
 }
 
 /**
- * Reads a WAV file of 16-bit integers, of any rate, for a model that hears CHUNK's; undefined where it is something
- * else.
+ * Reads a WAV file of 16-bit integers with any rate, for a model with a rate of CHUNK. Returns undefined for other
+ * files.
  * @param {Uint8Array} bytes
  * @returns {{ rate: number, samples: Float32Array } | undefined} one channel
  */
@@ -96,13 +96,13 @@ export function readWav(bytes) {
   return undefined;
 }
 
-/** Makes a stream of blocks of one rate into chunks of another, as resampling the whole would. */
+/** Converts a stream of blocks to chunks with another rate, with the same result as resampling all of it at once. */
 export class Chunker {
   #rates;
   #size;
-  #unit; // samples that come, and those that become of them
+  #unit; // input samples, and the output samples that they become
   #into;
-  #margin; // units at either end whose neighbours are not there
+  #margin; // units at either end without all neighbours
   #came;
   /** @type {number[]} */ #ready = [];
 
@@ -115,7 +115,7 @@ export class Chunker {
     this.#unit = from / divisor;
     this.#into = to / divisor;
     this.#margin = Math.ceil((7 * Math.max(1, from / to)) / this.#unit); // 6 / 0.99 zero crossings of the sinc
-    this.#came = new Float32Array(this.#margin * this.#unit); // silence, before
+    this.#came = new Float32Array(this.#margin * this.#unit); // preceding silence
   }
 
   /** @param {Float32Array} block @returns {Float32Array[]} chunks that are complete now */

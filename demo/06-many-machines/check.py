@@ -1,4 +1,4 @@
-"""Runs embed.py on this machine's cores, natively and in PyTorch; in the first a worker is killed. Compares the tables.
+"""Runs embed.py on this machine's cores, natively and in PyTorch, and compares the tables. The native run loses a worker.
 
     ./dev test many-machines
 """
@@ -24,7 +24,7 @@ WORKERS = 2
 
 
 def sentences():
-    """Token ids of the sentences of 02-semantic-search, twice over, so that there are several batches for each worker."""
+    """Returns token ids of the sentences of 02-semantic-search, twice, so that each worker gets several batches."""
     texts = (DEMO / '02-semantic-search' / 'sentences.txt').read_text(encoding='utf-8').splitlines()
     try:
         words = (minilm.model_folder() / 'vocab.txt').read_text(encoding='utf-8').split('\n')
@@ -39,12 +39,12 @@ def hash_of(word):
 
 
 def embed(folder, model, tokens, *options):
-    """The table that embed.py writes, by row."""
+    """Returns the table that embed.py writes, by row."""
     import pyarrow.parquet
     out = folder / f'{model.suffix[1:]}-table'
     environment = {
         'RAY_USAGE_STATS_ENABLED': '0', 'RAY_TMPDIR': str(folder), 'RAY_DATA_DISABLE_PROGRESS_BARS': '1',
-        'RAY_worker_niceness': '0',  # at Ray's 15 a busy machine gives its workers next to nothing
+        'RAY_worker_niceness': '0',  # with Ray's 15, workers on a busy machine get almost no time
     }
     subprocess.run([sys.executable, HERE / 'embed.py', model, tokens, '--out', out, '--workers', str(WORKERS), *options],
                    check=True, env={**os.environ, **environment})
@@ -60,7 +60,7 @@ def main():
     subprocess.run([sys.executable, DEMO / 'run', '--export'], check=True)
     model, _ = minilm.load()
     rows = sentences()
-    with tempfile.TemporaryDirectory(prefix='ray-', dir='/tmp') as temporary:  # Ray's sockets need a short path
+    with tempfile.TemporaryDirectory(prefix='ray-', dir='/tmp') as temporary:  # the paths of Ray's sockets must be short
         folder = Path(temporary)
         tokens, script = folder / 'tokens.json', folder / 'model.pt'
         tokens.write_text(json.dumps(rows))

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""A table of sentences to a table of vectors, on many cores and machines.
+"""Maps a table of sentences to a table of vectors, on many cores and machines.
 
-Ray Data hands batches to actors, one on a core, which load the model once. An actor that dies is started again, and what
-it had in hand is done again: a row is in the table once. Give it a file of sentences, one on a line:
+Ray Data passes batches to actors, one for each core, which load the model once. If an actor dies, it restarts and its
+batch runs again, so each row is in the table once.
 
     embed.py MODEL.rush TOKENS.json --out FOLDER                    # on this machine
     embed.py MODEL.rush TOKENS.json --out FOLDER --address auto     # on the cluster that it belongs to
 
 TOKENS.json is a list of lists of token ids. FOLDER gets Parquet files with the columns row, embedding and seconds (of the
-model, for each row). The machines of a cluster need torch and rushlight; the model goes to them with its actors.
-MODEL may be a TorchScript file (.pt), too: the same actors then run PyTorch.
+model, for each row). The machines of a cluster need torch and rushlight. The actors bring the model.
+MODEL may also be a TorchScript file (.pt). The same actors then run PyTorch.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import ray
 
 
 class Embeds:
-    """An actor: one core, one model."""
+    """An actor with one core and one model."""
 
     def __init__(self, model, kills):
         import torch
@@ -42,14 +42,14 @@ class Embeds:
         ids = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows])
         mask = (torch.arange(longest) < torch.tensor([[len(row)] for row in rows])).long()
         start = time.perf_counter()
-        # TorchScript's optimiser would compile anew for each length.
+        # TorchScript's optimizer would recompile for each length.
         with torch.inference_mode(), torch.jit.optimized_execution(False):
             vectors = self.model(ids, mask)
         seconds = (time.perf_counter() - start) / len(rows)
         return {'row': batch['row'], 'embedding': list(vectors.numpy()), 'seconds': [seconds] * len(rows)}
 
     def die_once(self):
-        """For the test: the first batch of all takes its worker with it."""
+        """Kills the worker in the very first batch, for the test."""
         if not self.kills:
             return
         try:
@@ -60,7 +60,7 @@ class Embeds:
 
 
 def model_of(path):
-    """What every actor is given: a session, which takes its file along, or the bytes of TorchScript."""
+    """Returns the object that every actor receives: a session, which includes its file, or the bytes of TorchScript."""
     if path.suffix == '.pt':
         return path.read_bytes()
     import rushlight
@@ -78,7 +78,7 @@ def main():
     parser.add_argument('--kill-one', type=Path, metavar='FOLDER', help='a worker is killed once, and the folder has a file for each')
     args = parser.parse_args()
 
-    # One more than the actors have: for reading and writing. A dashboard would listen on a port.
+    # One core more than the actors use is for reading and writing. A dashboard would listen on a port.
     local = {} if args.address else {'num_cpus': args.workers + 1, 'include_dashboard': False, 'object_store_memory': 500 << 20}
     ray.init(address=args.address, logging_level='ERROR', **local)
     model = ray.put(model_of(args.model))  # once for all actors of a machine

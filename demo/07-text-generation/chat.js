@@ -1,8 +1,8 @@
-// A conversation with SmolLM2: text to tokens, what the model was trained to see around a question, tokens to text.
+// A conversation with SmolLM2: converts text to tokens, adds the model's chat template, and converts tokens to text.
 
 import { generate } from './generate.js';
 
-/** The letters that stand for bytes in tokens: {letter: byte}. */
+/** The letters that represent bytes in tokens: {letter: byte}. */
 const BYTES = new Map();
 for (let byte = 0, other = 256; byte < 256; byte++) {
   const shown = (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
@@ -23,7 +23,7 @@ export function makeTokenizer(Tokenizer, json) {
     /** @type {(text: string) => number[]} */
     encode: (text) => tokenizer.encode(text).ids,
     /**
-     * A function that gives the text that a further token completes: a letter may be of several.
+     * Returns a function that gives the text completed by the next token. A letter may consist of several tokens.
      * @returns {(token: number) => string}
      */
     decoder: () => {
@@ -39,18 +39,18 @@ export function makeTokenizer(Tokenizer, json) {
   };
 }
 
-/** Questions and answers, of which the model's cache has what was said. */
+/** A conversation whose questions and answers are in the model's cache. */
 export class Conversation {
   #model;
   #tokenizer;
   #chat;
   #length;
-  /** @type {number[]} */ #left = []; // what was said and not run yet
+  /** @type {number[]} */ #left = []; // tokens that are not in the cache yet
   /** Tokens in the cache. */
   position = 0;
 
   /**
-   * @param {import('../../js/src/index.js').Model} model no other conversation goes on with it
+   * @param {import('../../js/src/index.js').Model} model must not be shared with another conversation
    * @param {ReturnType<typeof makeTokenizer>} tokenizer
    * @param {{ length: number, chat: { system: string, user: string, end: string, after: string } }} manifest
    */
@@ -62,9 +62,8 @@ export class Conversation {
   }
 
   /**
-   * Yields the answer token by token, with the text that each completes. Where it is stopped, the next question comes
-   * after what there
-   * is of it.
+   * Yields the answer token by token, with the text that each completes. If it is stopped, the next question follows
+   * the partial answer.
    * @param {string} question @param {import('./generate.js').Generating & import('./generate.js').Sampling} [options]
    */
   async *ask(question, options = {}) {

@@ -17,7 +17,7 @@ FOLDER = export_demo.BUILD / '07-text-generation'
 TOKENIZER_JS = HERE.parents[1] / 'tests/node_modules/@huggingface/tokenizers/dist/tokenizers.mjs'
 QUESTIONS = {'capital': 'What is the capital of France?', 'seasons': 'Name the 4 seasons.'}
 LONGEST = 20  # tokens of an answer
-# How far a logit may be off, in units of the greatest: sums of floats, and what is multiplied with int8 weights, which keeps 16 bits.
+# The greatest error of a logit, relative to the greatest one: for float sums, and for products with int8 weights (16-bit inputs).
 EXACT, SIXTEEN_BITS = 1e-5, 1e-3
 
 
@@ -31,8 +31,8 @@ def export(model, folder, example, quantize=''):
 
 
 def write_case(name, folder, tokens, pieces, logits, rounding, **more):
-    """A case whose tokens are given piece by piece, from position 0 on; logits [pieces, words] are PyTorch's. Those near 0 are
-    sums of what is as large as the greatest, and as exact."""
+    """Writes a case whose tokens are passed piece by piece from position 0 on. logits [pieces, words] are PyTorch's. Logits near 0
+    are sums of terms as large as the greatest logit's, so their absolute error is the same."""
     (folder / 'cases').mkdir(exist_ok=True)
     for key, tensor in (('tokens', torch.tensor([tokens])), ('logits', logits)):
         numpy.save(folder / 'cases' / f'{name}.{key}.npy', tensor.numpy())
@@ -51,8 +51,8 @@ def answer_in_pieces(model, tokens, pieces):
 
 @torch.no_grad()
 def write_greedy(name, folder, model, prompt, end):
-    """A case of the prompt and then the likeliest tokens, one by one. `sure` of them PyTorch chooses so clearly that no rounding
-    makes another of them: two logits may come nearer by twice what one is off."""
+    """Writes a case of the prompt and then the likeliest tokens, one by one. Rounding cannot change the choice of the first `sure`
+    tokens: the error of a difference of two logits is at most twice that of one."""
     tokens, pieces, logits, sure = list(prompt), [len(prompt)], [], None
     while True:
         logits.append(model(torch.tensor([tokens[-pieces[-1]:]]), len(tokens) - pieces[-1]))
@@ -70,7 +70,7 @@ def write_greedy(name, folder, model, prompt, end):
 
 
 def small(name, make):
-    """Random weights, and pieces of many sizes."""
+    """Exports a model with random weights, and cases with pieces of many sizes."""
     torch.manual_seed(0)
     model, folder = make().eval(), FOLDER / name
     tokens = torch.randint(97, (24,)).tolist()

@@ -1,23 +1,22 @@
-// Tokens one by one, from a model that keeps its cache: a run is given what is new, and where that begins.
+// Generates tokens one by one with a model that keeps its cache. A run takes the new tokens and their position.
 
 /**
  * @typedef {object} Sampling how a token is chosen
- * @property {number} [temperature] 0, which is the default: always the likeliest; towards 1 and above: more and more
- *   what is less likely
- * @property {number} [topK] among so many of the likeliest; 0: all. 40 by default
- * @property {number} [topP] among the fewest of them that have this probability together; 1 by default
+ * @property {number} [temperature] 0, which is the default, always chooses the likeliest token. Higher values choose
+ *   less likely tokens more often
+ * @property {number} [topK] number of likeliest tokens to choose from, or 0 for all; 40 by default
+ * @property {number} [topP] chooses among the fewest tokens with this total probability; 1 by default
  * @property {number} [seed] the same seed chooses the same tokens; 0 by default
  *
  * @typedef {object} Generating
  * @property {number} [maxTokens] 256 by default
- * @property {number[]} [stop] tokens after which it ends
- * @property {number} [position] of the first of `tokens`: the model's cache has what comes before
- * @property {AbortSignal} [signal] ends it between two tokens, or within a run
+ * @property {number[]} [stop] tokens that end the generation
+ * @property {number} [position] position of the first of `tokens`; earlier tokens are in the model's cache
+ * @property {AbortSignal} [signal] ends the generation between two tokens, or during a run
  */
 
 /**
- * Yields tokens that follow `tokens`, a stop token too. All but the last one that was yielded have been run, and are in
- * the cache.
+ * Yields the tokens that follow `tokens`, including a stop token. All of them except the last one are in the cache.
  * @param {import('../../js/src/index.js').Model} model with inputs tokens [1, n] and position, and the output logits
  *   [1, words]
  * @param {number[]} tokens @param {Generating & Sampling} [options]
@@ -39,7 +38,7 @@ export async function* generate(model, tokens, { maxTokens = 256, stop = [], pos
 }
 
 /**
- * A function that chooses a token by its logits.
+ * Returns a function that chooses a token by its logits.
  * @param {Sampling} [how] @returns {(logits: Float32Array) => number}
  */
 export function sampler({ temperature = 0, topK = 40, topP = 1, seed = 0 } = {}) {
@@ -62,7 +61,7 @@ export function sampler({ temperature = 0, topK = 40, topP = 1, seed = 0 } = {})
 }
 
 /**
- * The places of the k greatest numbers, the greatest first; of equal ones the first place.
+ * Returns the indices of the k greatest numbers, greatest first. Among equal numbers the first index wins.
  * @param {Float32Array} numbers
  * @param {number} k
  */
@@ -91,9 +90,9 @@ export function greatest(numbers, k) {
   return heap.sort((a, b) => (worse(a, b) ? 1 : -1));
 }
 
-/** Numbers from 0 up to 1, by Marsaglia's xorshift of 32 bits. @param {number} seed */
+/** Returns a generator of numbers in [0, 1), by Marsaglia's xorshift of 32 bits. @param {number} seed */
 function randomNumbers(seed) {
-  let x = Math.imul(seed + 1, 0x9e3779b1) || 1; // (a seed of near numbers gives far ones; 0 stays 0 for ever)
+  let x = Math.imul(seed + 1, 0x9e3779b1) || 1; // (close seeds must give different numbers, and xorshift stays at 0)
   const next = () => {
     x ^= x << 13;
     x ^= x >>> 17;

@@ -1,4 +1,4 @@
-"""Reads a GGUF file: its facts, and its tensors as float32. Of the packed kinds those that SmolLM2's file has."""
+"""Reads a GGUF file: its metadata, and its tensors as float32. It supports the packed types of SmolLM2's file."""
 
 import struct
 
@@ -7,7 +7,7 @@ import torch
 
 NUMBERS = {0: 'B', 1: 'b', 2: 'H', 3: 'h', 4: 'I', 5: 'i', 6: 'f', 7: '?', 10: 'Q', 11: 'q', 12: 'd'}
 TEXT, ARRAY = 8, 9
-# What 32 weights of a packed kind are, in bytes.
+# The bytes of 32 weights of each packed type.
 Q4_1 = numpy.dtype([('scale', '<f2'), ('least', '<f2'), ('steps', 'u1', 16)])
 Q8_0 = numpy.dtype([('scale', '<f2'), ('steps', 'i1', 32)])
 
@@ -49,7 +49,7 @@ def _float32(data, kind, count):
 
 
 def read(path):
-    """({name: fact}, {name: tensor}) of a file."""
+    """Returns ({name: metadata}, {name: tensor}) of a file."""
     data = numpy.memmap(path, mode='r')
     reader = _Reader(memoryview(data))
     if reader.take('I') != 0x46554747 or reader.take('I') != 3:

@@ -1,7 +1,7 @@
-"""Language models that keep their cache: a run computes, and writes, what is new alone.
+"""Language models that keep their cache. A run computes and writes only the new tokens.
 
-Both are called with tokens [1, n] and the position of the first of them, and give the logits [1, words] of what follows the
-last. What the cache holds from that position on is forgotten: another position goes back, 0 begins anew.
+Both take tokens [1, n] and the position of the first one, and return the logits [1, words] after the last one. The cache is
+discarded from that position on: an earlier position goes back, and 0 starts again.
 """
 
 from typing import Optional
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 
 class Cache(nn.Module):
-    """Keys and values of all tokens, in place; the first run makes room for them, so that a file holds none."""
+    """Keys and values of all tokens, written in place. The first run allocates them, so that a file has none."""
 
     def __init__(self, heads: int, length: int, features: int):
         super().__init__()
@@ -21,7 +21,7 @@ class Cache(nn.Module):
         self.register_buffer('values', torch.empty(0), persistent=False)
 
     def forward(self, k: Tensor, v: Tensor, position: int):
-        """Views of all there is when `k` and `v` [1, heads, tokens, features] have come to `position`."""
+        """Writes `k` and `v` [1, heads, tokens, features] at `position`. Returns views of all keys and values."""
         if self.keys.numel() == 0:
             self.keys = torch.zeros(1, self.heads, self.length, self.features)
             self.values = torch.zeros(1, self.heads, self.length, self.features)
@@ -34,14 +34,14 @@ class Cache(nn.Module):
 
 
 def causal(tokens: int, position: int) -> Optional[Tensor]:
-    """What each of the tokens from `position` on sees; a single one sees everything."""
+    """Returns the causal mask of the tokens from `position` on. A single token attends to all."""
     if tokens == 1:
         return None
     return torch.ones(tokens, position + tokens, dtype=torch.bool).tril(position)
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary positions."""
+    """Applies rotary positions."""
     a, b = x.chunk(2, -1)
     return x * cos + torch.cat([-b, a], -1) * sin
 

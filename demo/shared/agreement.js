@@ -1,4 +1,4 @@
-// Runs an exported model on the inputs that PyTorch was given, and compares. In Node and in pages.
+// Runs an exported model on PyTorch's inputs and compares the answers, in Node and in pages.
 
 import { readNpy } from '../../js/src/media/npy.js';
 
@@ -6,8 +6,8 @@ export const RTOL = 1e-4;
 export const ATOL = 1e-5;
 
 /**
- * How far `actual` is from `expected`. `maxRel` leaves out what is below a thousandth of the
- * greatest: there a relative difference says nothing.
+ * Returns how far `actual` is from `expected`. `maxRel` leaves out numbers below a thousandth of the
+ * greatest, because their relative difference means little.
  * @param {ArrayLike<number>} actual @param {ArrayLike<number>} expected @param {number} [atol]
  */
 export function difference(actual, expected, atol = ATOL) {
@@ -22,7 +22,7 @@ export function difference(actual, expected, atol = ATOL) {
   for (let i = 0; i < expected.length; i++) {
     const size = Math.abs(expected[i]);
     const off = Math.abs(actual[i] - expected[i]);
-    if (!(off <= atol + RTOL * size)) close = false; // NaN is not close either
+    if (!(off <= atol + RTOL * size)) close = false; // NaN is never close
     if (!(off <= maxAbs)) maxAbs = off;
     if (size > greatest / 1000 && !(off / size <= maxRel)) maxRel = off / size;
   }
@@ -30,9 +30,8 @@ export function difference(actual, expected, atol = ATOL) {
 }
 
 /**
- * What load() is given for a manifest that needs more than its file: operators that a module exports, a wasm with
- * others,
- * a worker.
+ * Returns the options of load() for a manifest that needs more than its file: operators that a module exports, a wasm
+ * with other operators, or a worker.
  * @param {any} manifest @param {(file: string) => Promise<Uint8Array>} read
  */
 export async function optionsOf({ ops, wasm, worker }, read) {
@@ -44,9 +43,8 @@ export async function optionsOf({ ops, wasm, worker }, read) {
 }
 
 /**
- * The outputs for a case's inputs. One with `steps` runs once for each item of that input, from the file's state on;
- * its outputs
- * follow each other.
+ * Returns the outputs for a case's inputs. A case with `steps` runs once for each item of that input, from the file's
+ * initial state on, and its outputs are joined.
  * @param {any} model @param {Record<string, any>} given @param {string} [steps]
  */
 async function answers(model, given, steps) {
@@ -63,8 +61,7 @@ async function answers(model, given, steps) {
 }
 
 /**
- * The outputs of a model that keeps its cache, for tokens [1, n] that are given in pieces of these sizes, one after the
- * other.
+ * Returns the outputs of a model that keeps its cache, for tokens [1, n] that are passed in pieces of these sizes.
  * @param {any} model @param {any} tokens @param {number[]} pieces
  */
 async function inPieces(model, { dtype, data }, pieces) {
@@ -82,13 +79,13 @@ async function inPieces(model, { dtype, data }, pieces) {
   return { logits: { data: all.flat() }, likeliest: all.map((row) => row.indexOf(Math.max(...row))) };
 }
 
-/** A run with the last token alone. @param {any} tokens [1, n] */
+/** Returns the last token alone. @param {any} tokens [1, n] */
 const lastOf = ({ dtype, data }) => ({
   tokens: { dtype, shape: [1, 1], data: data.slice(-1) },
   position: data.length - 1,
 });
 
-/** The items of a tensor along its first dimension. @param {{ dtype: string, shape: number[], data: any }} tensor */
+/** Yields a tensor's items along dimension 0. @param {{ dtype: string, shape: number[], data: any }} tensor */
 function* items({ dtype, shape, data }) {
   const size = data.length / shape[0];
   for (let i = 0; i < shape[0]; i++) yield { dtype, shape: shape.slice(1), data: data.slice(i * size, (i + 1) * size) };
@@ -112,7 +109,7 @@ export async function agreement({ load, read, loadOptions, runs = 10 }) {
   const loading = performance.now();
   const model = await load(bytes, { ...loadOptions, ...more });
   const loadMs = performance.now() - loading;
-  // Atol: the greatest that a case is judged by
+  // atol is the greatest tolerance of a case
   const total = { maxAbs: 0, maxRel: 0, close: true, rtol: RTOL, atol: 0 };
   const cases = [];
   /** @type {any} */
@@ -155,8 +152,8 @@ export async function agreement({ load, read, loadOptions, runs = 10 }) {
 }
 
 /**
- * The same over folders beside the manifest, one model in several ways: the worst of them; the first tells times and
- * backend.
+ * Compares one model in several variants, with a folder for each beside the manifest. Returns the worst result, with
+ * the times and backend of the first one.
  * @param {any} manifest
  * @param {(folder: string) => Promise<any>} compare
  * @returns {Promise<any>}

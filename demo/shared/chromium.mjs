@@ -1,4 +1,4 @@
-// Headless Chromium on the demo's server, for comparisons and for the tests of the pages.
+// Runs headless Chromium on the demo's server, for comparisons and for the tests of the pages.
 // node chromium.mjs FOLDER... compares the models of these folders of build/demo/. Prints JSON.
 
 import { createRequire } from 'node:module';
@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 
 import { serve } from '../serve.mjs';
 
-const LONG = 600_000; // ms: a limit for what never comes, not for a slow machine
+const LONG = 600_000; // ms: ends a wait that would never end, not one on a slow machine
 const require = createRequire(new URL('../../tests/package.json', import.meta.url));
 
 /**
- * Starts both; `newPage` opens a page in a context of its own, `close` ends both, and fails where a page had an
- * exception or a rejection that nobody handled.
+ * Starts both. `newPage` opens a page in a new context. `close` ends both, and fails if a page had an unhandled
+ * exception or rejection.
  */
 export async function start() {
   const executablePath = process.env.RUSH_CHROMIUM;
@@ -21,7 +21,7 @@ export async function start() {
     const browser = await require('playwright-core').chromium.launch({
       executablePath,
       timeout: LONG,
-      args: process.getuid?.() === 0 ? ['--no-sandbox'] : [], // its sandbox refuses root
+      args: process.getuid?.() === 0 ? ['--no-sandbox'] : [], // its sandbox does not work for root
     });
     /** @type {string[]} */ const unhandled = [];
     const watch = (/** @type {any} */ page) =>

@@ -1,4 +1,4 @@
-"""CMake projects of the demos, built against an installed Rushlight."""
+"""Builds CMake projects of the demos against an installed Rushlight."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ NATIVE = Path(os.environ.get('RUSH_NATIVE', TOP / 'build' / 'native'))
 
 
 def call(*command):
-    """Gives what it prints. Raises RuntimeError with all of that where it fails."""
+    """Runs a command and returns its output. Raises RuntimeError with the output if it fails."""
     done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stdout}")
@@ -18,7 +18,7 @@ def call(*command):
 
 
 def cmake(source, folder, *settings, wrapper=()):
-    """Configures and builds what changed, with ccache where there is one; gives the folder."""
+    """Configures the project and builds changes, with ccache if there is one. Returns the folder."""
     languages = ('C', 'CXX') if shutil.which('ccache') and not wrapper else ()
     call(*wrapper, 'cmake', '-G', 'Ninja', '-S', source, '-B', folder, '-DCMAKE_BUILD_TYPE=Release',
          *(f'-DCMAKE_{name}_COMPILER_LAUNCHER=ccache' for name in languages), *settings)
@@ -27,6 +27,6 @@ def cmake(source, folder, *settings, wrapper=()):
 
 
 def package(build, prefix):
-    """Installs a build of Rushlight; gives the setting by which find_package finds it."""
+    """Installs a build of Rushlight. Returns the setting for find_package."""
     call('cmake', '--install', build, '--prefix', prefix)
     return f'-DRushlight_DIR={next(prefix.glob("lib*/cmake/Rushlight"))}'

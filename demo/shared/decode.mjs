@@ -1,4 +1,4 @@
-// Pictures to pixels in Node; a page has createImageBitmap for it.
+// Decodes pictures in Node. A page has createImageBitmap for it.
 
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 const require = createRequire(new URL('../../tests/package.json', import.meta.url));
 
 /**
- * @param {string | URL} file a .png or .jpg; an Error says what else it is
+ * @param {string | URL} file a .png or .jpg; other files throw an Error
  * @returns {Promise<{width: number, height: number, data: Uint8Array}>} RGBA
  */
 export async function decode(file) {

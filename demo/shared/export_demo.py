@@ -1,4 +1,4 @@
-"""What both demos' export.py do: reference answers of PyTorch beside the exported model."""
+"""Shared by the export.py files: exports a model and stores PyTorch's reference answers beside it."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ def export(module, inputs, folder, file, input_names, output_name, dynamic_shape
 
 
 def write_case(folder, name, module, inputs, output_name):
-    """Stores inputs and PyTorch's answer as .npy; returns their names for the manifest."""
+    """Stores inputs and PyTorch's answer as .npy. Returns their names for the manifest."""
     (folder / 'cases').mkdir(parents=True, exist_ok=True)
     with torch.no_grad():
         output = module(*inputs.values())

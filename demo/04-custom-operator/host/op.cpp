@@ -6,14 +6,14 @@
 
 namespace {
 
-// Shares the tensor's memory, copies nothing.
+// Returns a matrix that shares the tensor's memory.
 cv::Mat matrix(const torch::Tensor &t) {
   return cv::Mat(static_cast<int>(t.size(0)), static_cast<int>(t.size(1)), CV_32FC1,
                  t.data_ptr<float>());
 }
 
-// image: float32, rows by columns; warp: float32, 3 by 3, from the image to the output, which is 8
-// by 8.
+// image is float32 [rows, columns]. warp is float32 [3, 3], and maps the image to the output, which
+// is 8 by 8.
 torch::Tensor warp_perspective(const torch::Tensor &image, const torch::Tensor &warp) {
   const torch::Tensor source = image.contiguous(), m = warp.contiguous();
   torch::Tensor output = torch::empty({8, 8});
@@ -27,7 +27,7 @@ torch::Tensor warp_perspective(const torch::Tensor &image, const torch::Tensor &
 TORCH_LIBRARY(my_ops, m) {
 #ifdef INFER_SCHEMA
   m.def("warp_perspective",
-        &warp_perspective);  // PyTorch reads the signature; the arguments are called _0 and _1
+        &warp_perspective);  // the inferred schema has arguments _0 and _1
 #else
   m.def("warp_perspective(Tensor image, Tensor warp) -> Tensor", &warp_perspective);
 #endif
