@@ -337,7 +337,7 @@ for (const worker of [false, true]) {
         'my_ops::f(Tensor(a!) x) -> Tensor(a!)',
         ['Tensor'],
         Int32Array.of(1),
-        /the result is int32\[1\], the argument that it is written to float32\[1\]/,
+        /the result must be float32\[1\], like the argument that it is written to, got int32\[1\]/,
       ],
     ]);
     for (const [schema, results, value, message] of rows) {
