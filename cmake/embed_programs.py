@@ -1,4 +1,4 @@
-"""embed_programs.py OUT.cpp FILE.py...: the functions of these files as C++ rows {name, source}, by rising name."""
+"""embed_programs.py OUT.cpp FILE.py...: writes the functions of these files as C++ rows {name, source}, sorted by name."""
 
 import ast
 import pathlib
@@ -6,7 +6,7 @@ import sys
 
 
 def functions(path):
-    """(name, source) of each function; refuses what is none."""
+    """Yields (name, place, source) for each function. Refuses other statements."""
     text = path.read_text()
     lines = text.splitlines(keepends=True)
     for node in ast.parse(text, path.name).body:

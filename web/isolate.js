@@ -14,12 +14,12 @@
     worker.addEventListener('activate', (/** @type {any} */ e) => e.waitUntil(worker.clients.claim()));
     worker.addEventListener('fetch', (/** @type {any} */ e) => {
       const { request } = e;
-      // Of the developer tools; fetch() refuses it
+      // A request of the developer tools, which fetch() refuses
       if (request.cache === 'only-if-cached' && request.mode !== 'same-origin') return;
       e.respondWith(
         (async () => {
           const response = await fetch(request);
-          if (response.status === 0) return response; // opaque: nothing may be added
+          if (response.status === 0) return response; // the response is opaque, so no header can be added
           const headers = new Headers(response.headers);
           for (const [name, value] of Object.entries(HEADERS)) headers.set(name, value);
           const empty = [204, 205, 304].includes(response.status);
@@ -39,7 +39,7 @@
     key = `isolate ${location.pathname}`;
   if (crossOriginIsolated || !isSecureContext || !navigator.serviceWorker) return;
   if (sessionStorage.getItem(key)) {
-    // it was loaded anew already: whatever is in the way, once is enough
+    // the page was reloaded once; a second reload would not help
     sessionStorage.removeItem(key);
     return;
   }

@@ -1,4 +1,4 @@
-"""Makes the pages of the Python package: python3 web/python.py FOLDER. Fails where a public name has no docstring."""
+"""Makes the pages of the Python package: python3 web/python.py FOLDER. Fails if a public name has no docstring."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 def undocumented(namespace):
     for member in namespace.members.values():
         if member.name.startswith("_") or not member.taken_from[0].startswith("rushlight"):
-            continue  # what torch.nn.Module has is torch's
+            continue  # members of torch.nn.Module belong to torch
         if not member.docstring.strip():
             yield member.fullname
         if isinstance(member, pdoc.doc.Class):

@@ -1,4 +1,4 @@
-// The pages of the JS package. A public name without a comment is an error.
+// Configures the pages of the JS package. A public name without a comment is an error.
 import { fileURLToPath } from 'node:url';
 
 /** @param {string} path */
@@ -25,7 +25,7 @@ export default {
   navigationLinks: { Reference: '../index.html' },
   disableSources: true,
   disableGit: true,
-  intentionallyNotExported: ['STATUS', 'JS_CODES'], // ErrorCode names them all
+  intentionallyNotExported: ['STATUS', 'JS_CODES'], // ErrorCode lists them all
   excludePrivate: true,
   excludeInternal: true,
   hideGenerator: true,

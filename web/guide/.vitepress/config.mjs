@@ -37,7 +37,7 @@ const pages = {
 export default {
   title: 'Rushlight',
   description: "PyTorch models in the browser and in Node, with PyTorch's semantics.",
-  base: '/build/docs/guide/', // its place in ./dev serve
+  base: '/build/docs/guide/', // the path in ./dev serve
   outDir: fileURLToPath(new URL('../../../build/docs/guide', import.meta.url)),
   cacheDir: fileURLToPath(new URL('../../../build/guide-cache', import.meta.url)),
   srcExclude: ['README.md'],
