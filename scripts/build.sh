@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Configures and builds one CMake preset; ./dev reads this. Uses the functions of cache.sh.
+# Configures and builds one CMake preset. ./dev sources this file. It uses the functions of cache.sh.
 
 build() { # PRESET
   local preset=$1 dir=$TOP/build/$1 stamp want fd start=$SECONDS before
@@ -39,7 +39,7 @@ build() { # PRESET
 
 TARGETS=(all tests)
 
-# What it takes to export and run models, without the C tests.
+# Builds what is needed to export and run models, without the C tests.
 build_to_use() {
   TARGETS=(all)
   verb_build native simd relaxed

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# What is made once and kept in $RUSH_CACHE, outside the checkout; ./dev reads this. The name of each folder says what made it:
+# Makes things once and keeps them in $RUSH_CACHE, outside the checkout. ./dev sources this file. The key in a folder's name
+# depends on the file in brackets:
 #   $RUSH_CACHE/root-KEY       the Debian 13 root                (cmake/debian-packages.txt, scripts/root.sh)
 #   $RUSH_CACHE/root-KEY-KEY   the same with other browsers      (cmake/debian-packages-engines.txt)
 #   $RUSH_CACHE/sources-KEY    XNNPACK                           (the root, cmake/xnnpack/unpack.sh)
@@ -8,24 +9,24 @@
 #   $RUSH_CACHE/node-KEY       packages for the JavaScript tests (tests/package-lock.json)
 #   $RUSH_CACHE/guide-KEY        packages that make the guide      (web/guide/package-lock.json)
 #   $RUSH_CACHE/bundlers-KEY   bundlers to try the package with  (tests/package/bundlers/package-lock.json)
-#   $RUSH_CACHE/engines-KEY    what drives other browsers        (tests/engines/package-lock.json)
-#   $RUSH_CACHE/rivals-KEY     what bench --vs compares with     (tests/bench/rivals/package-lock.json)
+#   $RUSH_CACHE/engines-KEY    drivers of other browsers         (tests/engines/package-lock.json)
+#   $RUSH_CACHE/rivals-KEY     rivals for bench --vs             (tests/bench/rivals/package-lock.json)
 #   $RUSH_CACHE/plot-KEY       Matplotlib                        (tests/bench/requirements.txt)
 #   $RUSH_CACHE/coverage-KEY   coverage.py                       (tests/coverage/requirements.txt)
 #   $RUSH_CACHE/ruff-KEY       ruff                              (tests/lint/requirements.txt)
 #   $RUSH_CACHE/lint-KEY       Prettier and ESLint               (tests/lint/package-lock.json)
 #   $RUSH_CACHE/tidy-KEY       clang-tidy                        (tests/analysis/requirements.txt)
-#   $RUSH_CACHE/analysis       what clang-tidy found nothing in  (tests/analysis/run.py has the keys)
+#   $RUSH_CACHE/analysis       files without clang-tidy faults   (tests/analysis/run.py has the keys)
 #   $RUSH_CACHE/zoo-KEY        timm and transformers             (tests/zoo/requirements.txt)
 #   $RUSH_CACHE/ccache         compiled files of all checkouts   (ccache's own keys)
 #   $RUSH_CACHE/models         models that users' Node programs keep (rushlight/cache): not ours to remove
 #   $RUSH_CACHE/ray-KEY        Ray Data                          (demo/06-many-machines/requirements.txt)
 #   $RUSH_CACHE/wheels/        Python wheels that carry weights  (demo/shared/wheels.py)
-# Each is made under another name and renamed when it is whole, so an interrupted run leaves nothing half done.
+# Each is made under another name and renamed when it is complete, so an interrupted run leaves nothing incomplete.
 # Uses TOP, RUSH_CACHE, TIMES, say, die, key_of, is_debian_13.
 
 # once DIR TITLE COMMAND..: runs COMMAND with DIR.part as its last argument and renames that to DIR,
-# unless DIR is there. Two of us may come at the same time; one interrupted leaves only DIR.part.
+# unless DIR exists. Two processes may do this at the same time. An interrupted one leaves only DIR.part.
 once() {
   local dir=$1 title=$2 fd log
   shift 2
@@ -48,11 +49,11 @@ once() {
   exec {fd}>&-
 }
 
-# Keeps a line for the end: what was made, built or tested, wall clock, processor time.
+# Keeps a line for the final summary: the thing that was made, built or tested, its wall time and processor time.
 took() { # VERB NAME SECONDS [SECONDS]
   TIMES+=("$(printf '%-8s%-24s%5d s' "$1" "$2" "$3")${4:+  ($4 s of processor time)}")
 }
-# Seconds that the processes which this one waited for have worked.
+# Prints the processor seconds of the child processes that have ended.
 processor_time() {
   local ticks=()
   [ ! -r "/proc/$$/stat" ] || read -ra ticks <"/proc/$$/stat"
@@ -99,7 +100,7 @@ unpack_debs() { # DIR ARCHITECTURE PACKAGE..
   local dir=$1 apt=$1.apt arch=$2 file
   shift 2
   mkdir -p "$dir"
-  # A list that cannot be had (of updates) is no matter where the packages are in another.
+  # A missing list (of updates) does not matter if the packages are in another list.
   own_apt "$apt" deb -o APT::Architecture="$arch" -o APT::Architectures::="$arch" -o Dir::State::status=/dev/null || true
   (cd "$apt" && apt-get "${APT[@]}" download "$@") || return
   for file in "$apt"/*.deb; do dpkg-deb -x "$file" "$dir" || return; done
@@ -167,21 +168,21 @@ compile_xnnpack() { # VARIANT DIR.part
   "$TOP/cmake/xnnpack/build.sh" "$1" "$SOURCES" "$2"
 }
 
-# Packages for the JavaScript tests.
+# Installs the packages for the JavaScript tests.
 ensure_node() {
   [ -f "$TOP/tests/package-lock.json" ] || return 0
   ensure_packages "$NODE_DEPS" tests
   export RUSH_NODE_CURRENT=$NODE_DEPS/node_modules/.bin/node
 }
-# What `bench --vs` compares with.
+# Installs the rivals of `bench --vs`.
 ensure_rivals() {
   ensure_packages "$RUSH_CACHE/rivals-$(key_of <"$TOP/tests/bench/rivals/package-lock.json")" tests/bench/rivals
 }
-# What makes the guide's pages.
+# Installs the generator of the guide's pages.
 ensure_guide() {
   ensure_packages "$RUSH_CACHE/guide-$(key_of <"$TOP/web/guide/package-lock.json")" web/guide
 }
-# Installs what FOLDER/package-lock.json pins into DIR, and puts a link to it into FOLDER.
+# Installs the packages of FOLDER/package-lock.json into DIR, and links to it from FOLDER.
 ensure_packages() { # DIR FOLDER
   local link=$TOP/$2/node_modules
   once "$1" "installing the packages of $2/package.json" install_packages "$TOP/$2"
@@ -197,21 +198,21 @@ install_packages() { # FOLDER DIR.part
   (cd "$2" && npm ci --ignore-scripts --no-audit --no-fund)
 }
 
-# Sets PYPI to a folder of Python packages for one use, which come beside Debian's.
+# Sets PYPI to a folder of Python packages for one purpose, in addition to Debian's.
 ensure_pypi() { # NAME REQUIREMENTS TITLE
   PYPI=$RUSH_CACHE/$1-$(key_of <"$TOP/$2")
   once "$PYPI" "$3" install_pypi "$2"
 }
-# Only the bytes whose SHA-256 stands in the file; cmake/pin.py writes it.
+# Installs only bytes whose SHA-256 is in the file, which cmake/pin.py writes.
 install_pypi() { # REQUIREMENTS DIR.part
   python3 -m pip install --target "$2" --no-deps --no-compile --only-binary=:all: --require-hashes -r "$TOP/$1"
 }
 ensure_coverage() { ensure_pypi coverage tests/coverage/requirements.txt "installing coverage.py"; }
-# Prettier and ESLint, for JavaScript.
+# Installs Prettier and ESLint.
 ensure_js_lint() {
   ensure_packages "$RUSH_CACHE/lint-$(key_of <"$TOP/tests/lint/package-lock.json")" tests/lint
 }
-# Sets RUSH_RUFF, which looks at Python.
+# Sets RUSH_RUFF, which checks Python.
 ensure_ruff() {
   local PYPI
   ensure_pypi ruff tests/lint/requirements.txt "installing ruff from PyPI"

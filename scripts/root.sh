@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# The Debian 13 that everything runs in; ./dev reads this. On a Debian 13 the packages are installed. Elsewhere
-# mmdebstrap makes a root of them in the user's cache, and bwrap (or chroot, where namespaces are not to be had)
-# runs ./dev again inside. Uses TOP, RUSH_CACHE, say, die, key_of.
+# Provides the Debian 13 in which everything runs. ./dev sources this file. On a Debian 13 the packages are installed.
+# Elsewhere mmdebstrap makes a root with them in the user's cache, and bwrap (or chroot, if there are no namespaces)
+# runs ./dev again inside it. Uses TOP, RUSH_CACHE, say, die, key_of.
 
 packages() { sed 's/#.*//; /^ *$/d' "$TOP/cmake/debian-packages${1:+-$1}.txt"; } # [engines]
 
@@ -81,7 +81,7 @@ ensure_root() {
 }
 
 add_packages() { # ROOT DIR
-  # dpkg replaces files and never writes into them; what it does write into is copied.
+  # dpkg replaces most files and does not write to them. The files that it writes to are copied.
   privileged cp -al "$1" "$2" && privileged rm -r "$2"/{etc,var} && privileged cp -a "$1"/{etc,var} "$2" || return
   # shellcheck disable=SC2016,SC2046
   privileged unshare --mount --propagation private sh -c '
@@ -91,7 +91,7 @@ add_packages() { # ROOT DIR
     sh $(packages engines) >&2
 }
 
-# The same root with Firefox and WebKitGTK: files that both have are one file on the disk.
+# Adds Firefox and WebKitGTK to a copy of the root. Both roots share their common files on the disk.
 ensure_engines_root() {
   local root=$ROOT
   ROOT=$ROOT-$(packages engines | key_of)
@@ -120,12 +120,12 @@ ensure_debian_13() { # [engines]
   echo "$want" >"$stamp"
 }
 
-# Runs this script again inside the root: read-only system, the checkout, the cache and /tmp as
-# they are, certificates and name resolution of this machine, a home of its own.
+# Runs this script again inside the root, with a read-only system and a separate home. The checkout, the
+# cache, /tmp, the certificates and the name resolution are those of this machine.
 enter_root() {
   local home=$RUSH_CACHE/home f bind=() here=()
   mkdir -p "$home"
-  # The folder that this was called in: a project of the user's own.
+  # The working directory, which may be a project of the user.
   case $PWD/ in
     "$TOP"/* | "$RUSH_CACHE"/* | /tmp/*) ;;
     / | /usr/* | /etc/* | /var/* | /dev/* | /proc/* | /sys/* | /run/*) cd "$TOP" || exit ;;
@@ -138,7 +138,7 @@ enter_root() {
   for f in .npmrc .pip/pip.conf .config/pip/pip.conf .netrc; do
     [ -r "$HOME/$f" ] && bind+=(--ro-bind "$HOME/$f" "$home/$f")
   done
-  # Places that settings of this machine point to.
+  # Files that settings of this machine refer to.
   for f in "${NODE_EXTRA_CA_CERTS:-}" "${SSL_CERT_FILE:-}" "${PIP_CERT:-}" ${PIP_FIND_LINKS:-} \
     "${PIP_CONFIG_FILE:-}" "${NPM_CONFIG_USERCONFIG:-}" "${npm_config_cafile:-}"; do
     case $f in /etc/ssl/certs/* | "$HOME"/.npmrc) ;; /*) [ -e "$f" ] && bind+=(--ro-bind "$f" "$f") ;; esac
@@ -163,7 +163,7 @@ enter_root() {
     fi
   fi
 
-  # No namespaces for bwrap here: the same with chroot, in a mount namespace of its own.
+  # Without namespaces for bwrap, chroot does the same in a separate mount namespace.
   say "${RUSH_CHROOT:+RUSH_CHROOT is set, }using chroot instead of bubblewrap"
   # shellcheck disable=SC2016
   local i script='set -e; root=$1; shift'

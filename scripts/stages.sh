@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# Runs the stages of ./dev test: which are chosen, two at a time, and their results; then the commands of stages that need more than
-# a line. ./dev reads this and has the table of stages.
+# Runs the stages of ./dev test: selects them, runs two at a time and keeps their results. The commands of stages that need
+# more than a line follow. ./dev sources this file and has the table of stages.
 
-# Whether a pattern matches a stage. The whole name of a stage is that stage alone: "rows" is no part of "browser".
+# Tests whether a pattern matches a stage. The full name of a stage matches only that stage: "rows" does not match "browser".
 is_named() { # NAME PATTERN
   if stages | grep -q "^+\{0,1\}$2 *|"; then [ "$1" = "$2" ]; else [[ $1 == *$2* ]]; fi
 }
 
-# Fills STAGES and what belongs to each, and builds what they need.
+# Fills STAGES and the tables for each stage, and makes the builds that they need.
 choose_stages() { # PATTERN..
   local name builds after file command p wanted needed=' '
   while IFS='|' read -r name builds after file command <&3; do
@@ -28,14 +28,14 @@ choose_stages() { # PATTERN..
   done
 }
 
-# Keeps what came of a stage.
+# Keeps the result of a stage.
 told() { # NAME STATE SECONDS [SECONDS]
   STAGE_STATE[$1]=$2
   took "$2" "$1" "${@:3}"
   [ "$2" != FAILED ] || TIMES[-1]+="   ./dev test $1"
 }
 
-# In the foreground, with its runner's own output.
+# Runs a stage in the foreground, with its runner's own output.
 run_one() { # NAME ARGUMENT..
   local start=$SECONDS state=passed command=${STAGE_COMMAND[$1]} before
   before=$(processor_time)
@@ -45,7 +45,7 @@ run_one() { # NAME ARGUMENT..
   told "$1" "$state" $((SECONDS - start)) $(($(processor_time) - before))
 }
 
-# Two at a time; the output of each follows when it has ended, and is in build/log meanwhile.
+# Runs two stages at a time. The output of each is printed when it has ended, and is in build/log meanwhile.
 run_together() { # ARGUMENT..
   local name running=0 logs=$TOP/build/log jobs=${RUSH_JOBS:-2}
   mkdir -p "$logs"
@@ -71,7 +71,7 @@ run_together() { # ARGUMENT..
   trap - INT TERM
 }
 
-# Whether nothing that it comes after is still to end.
+# Tests whether all earlier stages that it needs have ended.
 may_begin() { # NAME
   local before
   for before in ${STAGE_AFTER[$1]}; do
@@ -97,7 +97,7 @@ end_stage() { # NAME
   told "$1" "${ended[@]}"
 }
 
-# The torch of tests/torch-pip-requirements.txt, in a virtual environment of its own. Arguments are pytest's.
+# Runs tests with the torch of tests/torch-pip-requirements.txt in a virtual environment. Arguments are pytest's.
 test_torch_pip() {
   local venv dir=$TOP/build/torch-pip py launcher=()
   venv=$RUSH_CACHE/torch-pip-$(key_of <"$TOP/tests/torch-pip-requirements.txt")
@@ -119,7 +119,7 @@ make_torch_pip() {
     "$1/bin/python" -m pip install --no-compile --only-binary=:all: --require-hashes -r "$TOP/tests/torch-pip-requirements.txt"
 }
 
-# The bundlers of tests/package/bundlers, 900 MB.
+# Tries the npm package in the bundlers of tests/package/bundlers, 900 MB.
 test_bundlers() {
   RUSH_BUNDLERS=$RUSH_CACHE/bundlers-$(key_of <"$TOP/tests/package/bundlers/package-lock.json")
   export RUSH_BUNDLERS
@@ -127,13 +127,13 @@ test_bundlers() {
   node --test "$@" tests/package/bundlers/*.test.js
 }
 
-# clang-tidy over the sources; arguments are those of tests/analysis/run.py.
+# Runs clang-tidy on the sources. Arguments are those of tests/analysis/run.py.
 test_analysis() {
   ensure_pypi tidy tests/analysis/requirements.txt "installing clang-tidy from PyPI"
   RUSH_CLANG_TIDY=$PYPI/clang_tidy/data/bin/clang-tidy python3 tests/analysis/run.py "$@"
 }
 
-# Arguments are builds: simd, relaxed.
+# Checks that the builds are reproducible. Arguments are builds: simd, relaxed.
 test_reproducible() {
   ensure_sources
   RUSH_SOURCES=$SOURCES RUSH_CMOCKA=$CMOCKA tests/package/reproducible.sh "$@"
@@ -148,11 +148,11 @@ test_many_machines() {
   PYTHONPATH=$PYTHONPATH:$PYPI python3 demo/06-many-machines/check.py "$@"
 }
 
-# Runs the command of a stage, and counts which lines of JavaScript or Python run, unless arguments narrow it: tests/coverage.
+# Runs the command of a stage, and counts which lines of JavaScript or Python run, unless arguments select tests: tests/coverage.
 counted() { # STAGE COMMAND..
   local data=$TOP/build/coverage/$1 js=$1
   shift
-  # shellcheck disable=SC2154 # they are verb_test's
+  # shellcheck disable=SC2154 # verb_test sets them
   if [ ${#arguments[@]} -gt 0 ]; then "$@"; return; fi
   rm -rf "$data"
   mkdir -p "$data"
@@ -167,7 +167,7 @@ test_coverage() {
   PYTHONPATH=$PYTHONPATH:$PYPI tests/coverage/run "$@"
 }
 
-# Firefox and WebKitGTK; main() has entered a root that has them.
+# Tests Firefox and WebKitGTK. main() has entered a root with them.
 test_engines() {
   ensure_packages "$RUSH_CACHE/engines-$(key_of <"$TOP/tests/engines/package-lock.json")" tests/engines
   node --test "$@" tests/engines/*.test.js
