@@ -169,27 +169,6 @@ static void complex_products_are_those_of_their_parts(void **state) {
   }
 }
 
-static void complex_sums_are_those_of_their_parts(void **state) {
-  enum { MOST = 9 };
-  const float re = 1.5f, im = -0.25f;
-  (void)state;
-  for (size_t n = 0; n <= MOST; n++) {
-    for (int where = 0; where < 3; where++) {
-      float x[2 * MOST + 1], y[2 * MOST + 1], apart[2 * MOST + 1], want[2 * MOST];
-      float *out = where == 0 ? apart : where == 1 ? x : y;
-      for (size_t i = 0; i < 2 * n; i++) x[i] = (float)i - 3.5f, y[i] = 0.25f * (float)(i * i) - 2;
-      out[2 * n] = 77;
-      for (size_t i = 0; i < 2 * n; i += 2) {
-        want[i] = x[i] + (re * y[i] - im * y[i + 1]);
-        want[i + 1] = x[i + 1] + (re * y[i + 1] + im * y[i]);
-      }
-      rush_add_scaled_c64(n, out, x, y, re, im);
-      assert_memory_equal(out, want, 2 * n * sizeof *want);
-      assert_true(out[2 * n] == 77);
-    }
-  }
-}
-
 /* Tests each length, in place, with a guard after the end. */
 static void every_length_and_in_place(void **state) {
   (void)state;
@@ -305,7 +284,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test(every_length_and_in_place),
       cmocka_unit_test(atan2_is_that_of_c),
       cmocka_unit_test(complex_products_are_those_of_their_parts),
-      cmocka_unit_test(complex_sums_are_those_of_their_parts),
       cmocka_unit_test(sums_do_not_drift),
       cmocka_unit_test(a_nan_is_the_greatest_and_the_least),
       cmocka_unit_test(softmax_rows_and_columns_agree),

@@ -155,22 +155,9 @@ static rush_status write_back(widening *w, const rush_schema *schema, const rush
   return RUSH_OK;
 }
 
-/* dtype= of an in-place form must be the dtype of the written tensor. The operator compares the
- * wide ones. */
-static rush_status check_dtype(const rush_call *c, const rush_value *dtype) {
-  RUSH_CHECK(
-      c->ctx,
-      !c->inplace || dtype->kind != RUSH_KIND_INT || dtype->u.i == (int64_t)c->inplace->dtype,
-      RUSH_ERR_BAD_ARGUMENT,
-      "Bad in-place call: input tensor dtype %s and output tensor dtype should match",
-      rush_dtype_name(c->inplace->dtype));
-  return RUSH_OK;
-}
-
 rush_status rush_call_widened(rush_call *c, const rush_schema *schema, rush_value *args,
                               uint32_t dtype_arg) {
   if (!is_rare_call(schema, args, dtype_arg)) return c->op->run(c);
-  if (dtype_arg > 0) RUSH_TRY(check_dtype(c, args + dtype_arg));
   widening w = {.c = c, .narrow = {RUSH_DTYPE_UNKNOWN, RUSH_DTYPE_UNKNOWN}};
   rush_tensor *inplace = c->inplace;
   for (uint32_t k = 0; k < schema->n_args; k++) w.given[k] = args[k];

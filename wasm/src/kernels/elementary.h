@@ -61,8 +61,6 @@ double rush_exp_sum_f32(size_t n, float *out, const float *in, float shift);
 
 /* Multiplies n complex numbers, which are pairs of floats. out may equal x or y. */
 void rush_mul_c64(size_t n, float *out, const float *x, const float *y);
-/* x + (re + im i) y of such numbers. */
-void rush_add_scaled_c64(size_t n, float *out, const float *x, const float *y, float re, float im);
 
 /* Computes log(exp(x) + exp(y)) without overflow. NaN propagates. */
 double complex rush_log_add_exp_c128(double complex x, double complex y);

@@ -59,15 +59,6 @@ void rush_mul_c64(size_t n, float *out, const float *x, const float *y) {
   if (i < 2 * n)
     f4_store_part(out + i, product_of_pairs(f4_load_part(x + i, 2), f4_load_part(y + i, 2)), 2);
 }
-void rush_add_scaled_c64(size_t n, float *out, const float *x, const float *y, float re, float im) {
-  const f4 alpha = {re, im, re, im};
-  size_t i = 0;
-  for (; i + 4 <= 2 * n; i += 4)
-    f4_store(out + i, f4_load(x + i) + product_of_pairs(alpha, f4_load(y + i)));
-  if (i < 2 * n)
-    f4_store_part(out + i, f4_load_part(x + i, 2) + product_of_pairs(alpha, f4_load_part(y + i, 2)),
-                  2);
-}
 
 double complex rush_log_add_exp_c128(double complex x, double complex y) {
   if (x != x || y != y) return CMPLX((double)NAN, (double)NAN);

@@ -266,9 +266,10 @@ static rush_status check_numbers(const rush_call *c, const rush_pw_job *job) {
   const bool others = (job->row->flags & RUSH_PW_COMPLEX_NUMBERS) != 0;
   for (uint32_t k = 0; k < c->n_args; k++) {
     if (c->args[k].kind != RUSH_KIND_COMPLEX) continue;
-    RUSH_CHECK(c->ctx, (others || (int)k < job->row->operands) && job->row->c128,
-               RUSH_ERR_UNSUPPORTED, "a complex number is given where a real one is expected");
-    RUSH_TRY(arg_check_number(c, k, job->common));
+    RUSH_CHECK(
+        c->ctx,
+        (others || (int)k < job->row->operands) && job->row->c128 && rush_is_complex(job->common),
+        RUSH_ERR_UNSUPPORTED, "a complex number is given where a real one is expected");
   }
   return RUSH_OK;
 }

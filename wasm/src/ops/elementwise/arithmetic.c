@@ -18,14 +18,23 @@
 #define BODIES(id) .operands = 2, .f32 = id##_f32, .f64 = id##_f64, .i64 = id##_i64
 /* Computes x + alpha * y for complex numbers with the full complex product, as PyTorch does. An
  * infinity times the zero imaginary part of alpha therefore gives NaN. */
-static void sum_c64(size_t n, void *out, const void *const *in, rush_pw_params *p) {
-  rush_add_scaled_c64(n, out, in[0], in[1], (float)p->f[0], (float)p->f[1]);
-}
-static void sum_c128(size_t n, void *out, const void *const *in, rush_pw_params *p) {
-  const rush_c128 *x = in[0], *y = in[1], alpha = CMPLX(p->f[0], p->f[1]);
-  rush_c128 *o = out;
-  for (size_t i = 0; i < n; i++) o[i] = x[i] + alpha * y[i];
-}
+#if defined(__clang__)
+#define ONE_BY_ONE _Pragma("clang loop vectorize(disable) unroll(disable)") /* small code */
+#else
+#define ONE_BY_ONE
+#endif
+#define COMPLEX_SUM(name, T)                                                          \
+  static void name(size_t n, void *out_, const void *const *in_, rush_pw_params *p) { \
+    const T *a = in_[0], *b = in_[1], re = (T)p->f[0], im = (T)p->f[1];               \
+    T *o = out_;                                                                      \
+    ONE_BY_ONE for (size_t i = 0; i < 2 * n; i += 2) {                                \
+      const T x = b[i], y = b[i + 1];                                                 \
+      o[i] = a[i] + (re * x - im * y);                                                \
+      o[i + 1] = a[i + 1] + (re * y + im * x);                                        \
+    }                                                                                 \
+  }
+COMPLEX_SUM(sum_c64, float)
+COMPLEX_SUM(sum_c128, double)
 
 /* ---- add, sub, mul --------------------------------------------------------------------------- */
 

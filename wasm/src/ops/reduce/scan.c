@@ -76,10 +76,14 @@ static rush_status cumulate(rush_call *c, bool product) {
   RUSH_CHECK_ARG(dtype != RUSH_BOOL, "\"%s_out_cpu\" not implemented for 'Bool'",
                  product ? "cumprod" : "cumsum");
   RUSH_TRY(rush_result(c, 0, dtype, self->rank, self->sizes, &out));
-  RUSH_TRY(tmp_rounded(c, self, 2, &self));
   RUSH_TRY(rush_tensor_copy(c->heap, out, self));
-  if (out->numel > 0) scan(c->ctx, out, dim, product);
-  return RUSH_OK;
+  if (out->numel == 0) return RUSH_OK;
+  rush_tensor *wide = out; /* halves are added up in float32, short integers in int32 */
+  const bool is_short = rush_is_one_of(dtype, RUSH_SHORTS);
+  if (rush_is_half(dtype) || is_short)
+    RUSH_TRY(tmp_to(c, out, is_short ? RUSH_INT32 : RUSH_FLOAT32, &wide));
+  scan(c->ctx, wide, dim, product);
+  return wide != out ? rush_tensor_copy(c->heap, out, wide) : RUSH_OK;
 }
 RUSH_OP(cumsum) {
   return cumulate(c, false);
