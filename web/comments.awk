@@ -13,7 +13,7 @@ FNR == 1 { print "/** @file"; sub(/^\/\* /, " * ") }
 
 {
   if (!sub(/^ *\/\* /, "&* ")) sub(/ \/\* /, " /**< "); else sub(/\/\* \* /, "/** ")
-  # Indented text is an example or a table, which Doxygen wants indented more, behind an empty line.
+  # Indented text is an example or a table. Doxygen needs a deeper indent and an empty line before it.
   shown = sub(/^ \*   /, " *     ")
   if (shown && !before) print " *"
   before = shown

@@ -3,14 +3,14 @@
 /**
  * @param {any} Tokenizer the class of that name from @huggingface/tokenizers
  * @param {object} json tokenizer.json @param {object} config tokenizer_config.json
- * @param {number} [maxLength] tokens, with the two special ones; what is beyond is cut off
+ * @param {number} [maxLength] tokens, including the two special ones; longer texts are truncated
  * @returns {(text: string) => number[]}
  */
 export function makeTokenizer(Tokenizer, json, config, maxLength = 256) {
   const tokenizer = new Tokenizer(json, config);
   return (text) => {
-    // Two things that tokenizers.js 0.2.0 does otherwise than the Rust original: JavaScript turns a
-    // capital sigma at a word's end into a final one, and Chinese beyond U+FFFF is not split.
+    // tokenizers.js 0.2.0 differs from the Rust original in two ways: JavaScript converts a capital
+    // sigma at the end of a word to a final one, and Chinese beyond U+FFFF is not split.
     const { ids } = tokenizer.encode(text.replaceAll('Σ', 'σ').replace(/[\u{20000}-\u{2fa1f}]/gu, ' $& '));
     return ids.length > maxLength ? [...ids.slice(0, maxLength - 1), ids.at(-1)] : ids;
   };

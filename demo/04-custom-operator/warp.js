@@ -1,4 +1,4 @@
-// my_ops::warp_perspective in JavaScript: OpenCV's warpPerspective as the host's operator calls it, with bilinear
+// my_ops::warp_perspective in JavaScript. It computes OpenCV's warpPerspective as on the host, with bilinear
 // interpolation, a black border and an output of 8 by 8. (modules/imgproc/src/imgwarp.cpp: WarpPerspectiveInvoker,
 // remapBilinear)
 

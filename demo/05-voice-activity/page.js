@@ -12,9 +12,9 @@ const canvas = /** @type {HTMLCanvasElement} */ (byId('picture'));
 const audio = /** @type {HTMLAudioElement} */ (byId('audio'));
 const microphone = /** @type {HTMLButtonElement} */ (byId('microphone'));
 
-/** What the picture shows. @typedef {{ rate: number, size: number, samples: Float32Array, heard: number[] }} Heard */
+/** The data in the picture. @typedef {{ rate: number, size: number, samples: Float32Array, heard: number[] }} Heard */
 /** @type {Heard | undefined} */ let shown;
-let turn = 0; // of what was asked for last: an older one stops
+let turn = 0; // number of the last request; older ones stop
 /** @type {(() => void) | undefined} */ let stopMicrophone;
 
 const ready = loadModel(FOLDER, byId('status'));

@@ -1,11 +1,11 @@
-"""Static analysis of the C and C++ sources by clang-tidy, with the checks of .clang-tidy.
+"""Analyzes the C and C++ sources with clang-tidy and the checks of .clang-tidy.
 
     ./dev test analysis                       the C runtime
-    ./dev test analysis -- --all              the exporter in C++, too (an hour)
+    ./dev test analysis -- --all              also the exporter in C++ (an hour)
     ./dev test analysis -- wasm/src/base/ctx.c   these files alone
 
-A file that passed is not analyzed again until it, one of its headers, its command, or the checks change: $RUSH_CACHE/analysis
-holds an empty file for each that passed. A finding is suppressed by `NOLINT(check)` with the reason on the same line.
+A file that passed is only analyzed again if the file, one of its headers, its command, or the checks change.
+$RUSH_CACHE/analysis has an empty file for each that passed. A finding is suppressed by `NOLINT(check)` with the reason on the same line.
 """
 
 import argparse
@@ -25,7 +25,7 @@ TIDY = os.environ["RUSH_CLANG_TIDY"]
 
 
 def commands():
-    """{source below TOP: its entry of compile_commands.json}"""
+    """Returns {source below TOP: its entry of compile_commands.json}."""
     found = {}
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["directory"], entry["file"]).resolve()
@@ -35,14 +35,14 @@ def commands():
 
 
 def headers():
-    """{object file: the files that Ninja saw it compiled from}"""
+    """Returns {object file: the files that Ninja recorded as its dependencies}."""
     text = subprocess.run(["ninja", "-C", BUILD, "-t", "deps"], check=True, capture_output=True, text=True).stdout
     blocks = (block.splitlines() for block in text.split("\n\n") if block.strip())
     return {head.split(":")[0]: [line.strip() for line in lines] for head, *lines in blocks}
 
 
 def key(entry, files, fixed):
-    """The name of what was analyzed: the checks, the command, and every file that the compiler read, ours by its text."""
+    """Returns the key of an analysis: the checks, the command, and every file that the compiler read, our own by their text."""
     total = hashlib.sha256(fixed + re.sub(re.escape(str(TOP)), "", entry["command"]).encode())
     for name in sorted(files):
         path = (BUILD / name).resolve()
@@ -52,7 +52,7 @@ def key(entry, files, fixed):
 
 
 def analyze(source, resources):
-    """The findings of one file, as clang-tidy writes them; "" where there are none."""
+    """Returns the findings of one file as clang-tidy writes them, or ""."""
     done = subprocess.run([TIDY, "-p", BUILD, f"--extra-arg=-resource-dir={resources}", "--extra-arg=-Wno-unknown-warning-option",
                            "--quiet", source], cwd=TOP, capture_output=True, text=True)
     return done.stdout or (done.stderr if done.returncode else "")

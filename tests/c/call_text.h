@@ -12,7 +12,7 @@
  * the message of load or run. */
 const char *call_text(rig *r, const char *op, const char *args);
 
-/* A call, and what it must give. */
+/* A call and its expected answer or message. */
 typedef struct call_row {
   const char *op, *args, *wanted;
 } call_row;

@@ -7,7 +7,7 @@
     run.py --sample         runs the entries of sample.txt, and fails if one of their cases fails
     run.py --page           only writes OPERATORS.md from the existing results
 
-Two entries run at a time (RUSH_JOBS), each in a process of its own with a limit of processor time and memory. An entry that
+Two entries run at a time (RUSH_JOBS), each in its own process with a limit of processor time and memory. An entry that
 hangs or crashes has failed, and the others continue. A run continues an interrupted one. A result is made again when the
 exporter, the runtime or this folder changes.
 """

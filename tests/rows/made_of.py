@@ -1,7 +1,7 @@
 """Programs for operators that no single call in PyTorch makes: operators of the exporter, of containers and objects, and of
 ExportedProgram. Each operator runs in a program that contains it, with drawn numbers.
 
-- ROWS: a conformance row, whose random inputs are drawn anew.
+- ROWS: a conformance row with newly drawn random inputs.
 - EXPORTED: an ExportedProgram.
 - QUANTIZED: export(quantize=...). PyTorch has no reference answer, so Node is compared with the native answer, which
   tests/exporter/test_fewer_bits.py compares with PyTorch.

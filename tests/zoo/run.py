@@ -9,7 +9,7 @@
     run.py --page             only writes MODELS.md from the existing results
     run.py --decoding         runs transformers' caches, token by token (decoding.py)
 
-One model runs at a time, in a process of its own with a limit of processor time and memory. Results are kept, so a run
+One model runs at a time, in its own process with a limit of processor time and memory. Results are kept, so a run
 continues an interrupted one. build/zoo has the results, one line of JSON each, and log/ has the output of each model.
 """
 import argparse
