@@ -14,6 +14,7 @@
 #include "base/threads.h"
 #include "kernels/gemm.h"
 #include "kernels/optional.h"
+#include "kernels/simd.h"
 
 enum { MAX_MR = 8 };
 
@@ -128,8 +129,8 @@ typedef struct group {
 
 /* Rows of the matrix from `first` on, of weights at `w`, in pieces between which the host may
  * stop. */
-static bool pack_rows(const group *g, size_t first, size_t rows, const float *w, ptrdiff_t in,
-                      ptrdiff_t out) {
+RUSH_RARE static bool pack_rows(const group *g, size_t first, size_t rows, const float *w,
+                                ptrdiff_t in, ptrdiff_t out) {
   enum { PIECE = 1 << 18 };
   const size_t most = PIECE / g->columns + 1;
   for (size_t i = 0; i < rows; i += most) {
@@ -141,7 +142,7 @@ static bool pack_rows(const group *g, size_t first, size_t rows, const float *w,
 }
 
 /* False where the host has stopped it. */
-static bool pack_group(const group *g) {
+RUSH_RARE static bool pack_group(const group *g) {
   const rush_conv *s = g->s;
   const axis *a = g->a;
   const ptrdiff_t *strides = g->strides;
@@ -167,8 +168,8 @@ static bool pack_group(const group *g) {
 }
 
 /* All groups of a phase; moves *packed past them. False where the host has stopped it. */
-static bool pack_phase(const rush_conv *s, const axis *a, const float *w, const ptrdiff_t *strides,
-                       const float *bias, float **packed) {
+RUSH_RARE static bool pack_phase(const rush_conv *s, const axis *a, const float *w,
+                                 const ptrdiff_t *strides, const float *bias, float **packed) {
   /* Dimension 0 of the weight counts the outputs, or (transposed) the inputs, of all groups. */
   const ptrdiff_t step = strides[0] * (ptrdiff_t)(s->transposed ? s->in_c : s->out_c);
   size_t k = 0, one = 0;
