@@ -114,10 +114,11 @@ c10::IValue unpickled(const at::Tensor &bytes) {
 
 at::Tensor bytes_of(const c10::IValue &source) {
   if (source.isString()) return read_file(source.toStringRef());
-  TORCH_CHECK(source.isTensor() && source.toTensor().scalar_type() == at::kByte &&
-                  source.toTensor().dim() == 1 && source.toTensor().device().is_cpu(),
-              "rushlight: an Interpreter is made from a path or from a flat uint8 tensor with a "
-              "file's bytes");
+  TORCH_CHECK(
+      source.isTensor() && source.toTensor().scalar_type() == at::kByte &&
+          source.toTensor().dim() == 1 && source.toTensor().device().is_cpu(),
+      "rushlight: the source of an Interpreter must be a path, or a flat uint8 tensor with a "
+      "file's bytes");
   return source.toTensor().detach().contiguous().clone();
 }
 

@@ -83,8 +83,7 @@ void require_dense(const at::Tensor &t) {
   if (what)
     throw std::invalid_argument(std::string("a ") + what + " tensor cannot be passed to a model");
   if (!t.device().is_cpu())
-    throw std::invalid_argument("a model runs on the CPU here, and this tensor is on " +
-                                t.device().str());
+    throw std::invalid_argument("a tensor must be on the CPU, got one on " + t.device().str());
   if (!holds_elements(t))
     throw std::invalid_argument(
         "this kind of tensor has no memory of its own and cannot be passed to a model");
@@ -503,11 +502,13 @@ c10::IValue Values::read(const rush_value &value, const c10::TypePtr &given) {
     case RUSH_KIND_LIST:
     case RUSH_KIND_TUPLE:
     case RUSH_KIND_DICT:
-      break;
+      return read_items(value, type);
     default:
-      throw std::invalid_argument("the model returned a value that PyTorch has no word for here");
+      throw std::invalid_argument("the model returned a value that has no type in PyTorch");
   }
+}
 
+c10::IValue Values::read_items(const rush_value &value, c10::TypePtr type) {
   const bool list = value.kind == RUSH_KIND_LIST, tuple = value.kind == RUSH_KIND_TUPLE;
   if (type && type->kind() != (list    ? c10::TypeKind::ListType
                                : tuple ? c10::TypeKind::TupleType
@@ -549,7 +550,7 @@ struct TypeParser {
   }
 
   c10::TypePtr type(int depth = 0) {
-    if (depth > RUSH_MAX_NESTING) throw std::invalid_argument("a type is nested too deep");
+    if (depth > RUSH_MAX_NESTING) throw std::invalid_argument("a type is nested too deeply");
     size_t end = at;
     while (end < text.size() && !std::strchr("(),[]?", text[end])) end++;
     const std::string name = text.substr(at, end - at);

@@ -103,6 +103,7 @@ class Values {
   void take_one(int depth);
   void find_regions(const rush_value &value, std::vector<Region> *out, int depth);
   c10::IValue read(const rush_value &value, const c10::TypePtr &type);
+  c10::IValue read_items(const rush_value &value, c10::TypePtr type);
   at::Tensor read_tensor(const rush_value &value);
 
   rush_ctx *ctx_;

@@ -139,13 +139,13 @@ static void what_is_no_number_is_where_pytorch_or_float64_has_it(void **state) {
 static void distances_are_in_units_of_the_answer(void **state) {
   (void)state;
   rush_verdict v;
-  rush_distance pytorch, own, between;
+  rush_distance pytorch, rushlight, difference;
   rush_verdict_begin(&v, 0, 0, 4, true, false);
   rush_verdict_add(&v, 3, 3.5, 4);
   rush_verdict_add(&v, -3, -3, -3);
-  rush_verdict_distances(&v, &pytorch, &own, &between);
-  assert_true(pytorch.max == 0.125 && own.max == 0.25 && between.max == 0.125);
-  assert_true(fabs(pytorch.l2 - 0.1) < 1e-15 && fabs(own.l2 - 0.2) < 1e-15);
+  rush_verdict_distances(&v, &pytorch, &rushlight, &difference);
+  assert_true(pytorch.max == 0.125 && rushlight.max == 0.25 && difference.max == 0.125);
+  assert_true(fabs(pytorch.l2 - 0.1) < 1e-15 && fabs(rushlight.l2 - 0.2) < 1e-15);
 }
 
 /* ---- In a file ------------------------------------------------------------------------------- */

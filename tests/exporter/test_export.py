@@ -196,9 +196,9 @@ def test_missing_operators_are_listed_at_once(out, tmp_path):
     (lambda out: rushlight.export(torch.jit.script(models.Mlp()), None, out, inputs=["x=2x4:float33"]), ValueError,
      "'float33' is not a dtype"),
     (lambda out: rushlight.export(torch.jit.script(models.branch), None, out, inputs=["2", "flag=4"]), ValueError,
-     "'4' does not fit the input 'flag' of type bool"),
+     "input 'flag' must be of type bool, got '4'"),
     (lambda out: rushlight.export(torch.jit.script(models.Mlp()), None, out, dump_after="no"), ValueError,
-     "there is no pass 'no'; the passes are plain_operators"),
+     r"the name must be one of a pass or a stage \(prepare: decompose_custom, canonicalize, .*; late: .*\), got 'no'"),
 ])
 def test_refusals_say_what_to_do(out, tmp_path, call, error, message):
     with pytest.raises(error, match=message):
@@ -219,7 +219,7 @@ def test_dynamic_sizes_are_verified_too(out):
     report = rushlight.export(models.Mlp(), torch.rand(2, 4), out, dynamic_shapes={"x": {0: "N"}})
     assert report.verified == 4 and report.tried == ["x [3, 4]", "x [4, 4]", "x [1, 4]"]
     report = rushlight.export(models.Mlp(), torch.rand(2, 4), out, dynamic_shapes={"x": {1: "N"}})
-    assert report.verified == 1 and "PyTorch itself refuses other sizes than the example's (x [2, 5]): " in str(report)
+    assert report.verified == 1 and "PyTorch itself refuses sizes other than the example's (x [2, 5]): " in str(report)
     with pytest.raises(ValueError, match="'x' has no dimension 2"):
         rushlight.export(models.Mlp(), torch.rand(2, 4), out, dynamic_shapes={"x": {2: "N"}})
     with pytest.raises(ValueError, match="there is no input 'y'"):
@@ -258,7 +258,7 @@ def test_a_dtype_that_the_runtime_lacks_is_refused(out, tmp_path):
             return self.net(x), self.u
 
     model = torch.jit.script(Indexed())
-    with pytest.raises(rushlight.RushlightError, match="is uint16, which the runtime does not have"):
+    with pytest.raises(rushlight.RushlightError, match="has dtype uint16, which is not supported"):
         rushlight.export(model, None, out)
     assert files(tmp_path) == []
 
@@ -385,6 +385,32 @@ def test_the_tool_prints_a_graph_after_a_pass(out, tmp_path):
     assert "forward: graph(%x" in text and "aten::conv2d" in text and "dropout" not in text
 
 
+def test_the_json_of_a_report_has_all_of_its_fields(out, tmp_path):
+    net = torch.jit.script(torch.nn.Sequential(torch.nn.Linear(64, 64)))
+    path = save(net, str(tmp_path / "net.pt"))
+    told = json.loads(run("export", path, "-o", out, "--input", "1x64", "--quantize", "int8", "--json"))
+    report = rushlight.export(net, torch.rand(1, 64), out, quantize="int8", dynamic_shapes={"input": {0: torch.export.Dim("n")}})
+    fields = vars(report)
+    assert set(fields) - set(told) == {"text", "route", "notes"} and set(told) <= set(fields)  # Python adds these three
+    assert set(told["quantized"]) == set(report.quantized) and told["quantized"]["layers"] == 1
+    assert told["tried"] == [] and report.tried and all(f"{sizes}" in str(report) for sizes in report.tried)
+    assert told["real_inputs"] is False and told["quantized"]["rows"] is None and report.rushlight == fields["rushlight"]
+
+
+def test_the_program_is_printed_after_each_run_of_a_pass_and_after_a_stage(out, capsys):
+    net = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Dropout()).eval()
+
+    def dumped(name):
+        rushlight.export(net, torch.rand(1, 64), out, quantize="int8", dump_after=name)
+        return capsys.readouterr().out.split("forward: ")[1:]
+
+    first, second = dumped("canonicalize")  # in the stages prepare and lower
+    assert "aten::linear(" in first and "aten::linear(" in second
+    before, after = dumped("lower"), dumped("quantize")
+    assert len(before) == len(after) == 1
+    assert "rush::linear(" in before[0] and "rush::linear_int8(" in after[0]
+
+
 @pytest.fixture
 def others(tmp_path):
     """Files that are taken for a .rush file, or for TorchScript."""
@@ -427,7 +453,7 @@ def test_another_file_is_named_where_torchscript_is_wanted(others, out, name, sa
 
 
 @pytest.mark.parametrize("args,code,message", [
-    ([], 2, "no command is given"),
+    ([], 2, "a command must be given"),
     (["swim"], 2, "there is no command 'swim'"),
     (["run", "m.rush"], 2, "run is a command of the npm package's program: npx rushlight run"),
     (["export", "m.pt"], 2, "export needs -o"),

@@ -43,43 +43,43 @@ graph(%x : Tensor):
 graph(%x : Tensor):
   %a : Tensor, %b : Tensor = aten::native_dropout(%x, 0.5, False)
   return (%a, %b)""", None, []),
-    ("a copy of a view is a view and a copy", "plain_operators", """
+    ("a copy of a view is a view and a copy", "canonicalize", """
 graph(%x : Tensor):
   %a : Tensor = aten::expand_copy(%x, [2, 3], False)
   return (%a)""", ["= aten::expand(%x, [2, 3], False)", "%a : Tensor = aten::clone(%v, 0)"], ["expand_copy"]),
-    ("copies of parts are parts of a copy", "plain_operators", """
+    ("copies of parts are parts of a copy", "canonicalize", """
 graph(%x : Tensor):
   %a : Tensor[] = aten::split_copy.Tensor(%x, 2, 0)
   return (%a)""", ["%v : Tensor = aten::clone(%x, 0)", "%a : Tensor[] = aten::split.Tensor(%v, 2, 0)"], ["split_copy"]),
-    ("what is a copy and no view's stays", "plain_operators", """
+    ("what is a copy and no view's stays", "canonicalize", """
 graph(%x : Tensor):
   %a : Tensor = aten::_to_copy(%x, 6, None, None, None, False, None)
   return (%a)""", None, []),
-    ("a number for a tensor is a scalar", "plain_operators", """
+    ("a number for a tensor is a scalar", "canonicalize", """
 graph(%x : Tensor, %n : int):
   %a : Tensor = aten::mul.Tensor(%x, 2)
   %b : Tensor = aten::div.Tensor_mode(%a, %n, "floor")
   %c : Tensor = aten::pow.Tensor_Tensor(%b, 0.5)
   return (%c)""", ["aten::mul.Scalar(%x, 2)", 'aten::div.Scalar_mode(%a, %n, "floor")', "aten::pow.Tensor_Scalar(%b, 0.5)"], []),
-    ("or a tensor, where there is no such operator", "plain_operators", """
+    ("or a tensor, where there is no such operator", "canonicalize", """
 graph(%x : Tensor):
   %a : Tensor = aten::maximum(%x, 2.5)
   %b : Tensor = aten::sub.Tensor(1, %a, 1)
   return (%b)""", ["prim::NumToTensor.Scalar(2.5)", "prim::NumToTensor.Scalar(1)", "aten::maximum(%x, %v)"], []),
-    ("attention has one name", "plain_operators", """
+    ("attention has one name", "canonicalize", """
 graph(%q : Tensor, %m : Tensor):
   %a : Tensor, %l : Tensor = aten::_scaled_dot_product_flash_attention_for_cpu(%q, %q, %q, 0., True, %m, 0.5)
   return (%a)""", ["aten::scaled_dot_product_attention(%q, %q, %q, %m, 0., True, 0.5)"], ["flash"]),
-    ("attention whose second result is used stays", "plain_operators", """
+    ("attention whose second result is used stays", "canonicalize", """
 graph(%q : Tensor):
   %a : Tensor, %l : Tensor = aten::_scaled_dot_product_flash_attention_for_cpu(%q, %q, %q)
   return (%a, %l)""", None, []),
-    ("what only a compiler relies on goes", "plain_operators", """
+    ("what only a compiler relies on goes", "canonicalize", """
 graph(%x : Tensor):
   %n : int = aten::sym_size.int(%x, 0)
    = aten::sym_constrain_range_for_size(%n, None, None)
   return (%n)""".replace("   = ", "  "), ["aten::size.int(%x, 0)"], ["sym_"]),
-    ("what only a profiler shows goes", "plain_operators", """
+    ("what only a profiler shows goes", "canonicalize", """
 graph(%x : Tensor):
   %h : Tensor = profiler::_record_function_enter("a", None)
   %a : Tensor = aten::relu(%x)
@@ -118,15 +118,15 @@ graph(%x : Tensor, %y : Tensor):
 graph(%x : Tensor, %y : Tensor):
   %a : Tensor = aten::add_.Tensor(%x, %y, 1)
   return (%a)""", None, []),
-    ("attention with dropout is what PyTorch makes of it", "plain_operators", """
+    ("attention with dropout is what PyTorch makes of it", "canonicalize", """
 graph(%q : Tensor, %k : Tensor, %v : Tensor):
   %a : Tensor = aten::scaled_dot_product_attention(%q, %k, %v, None, 0.5, False, None, False)
   return (%a)""", ["aten::_scaled_dot_product_attention_math(%q, %k, %v, None, 0.5, False, None, None, False)"], ["aten::scaled_dot"]),
-    ("attention with a dropout that nobody knows yet, too", "plain_operators", """
+    ("attention with a dropout that nobody knows yet, too", "canonicalize", """
 graph(%q : Tensor, %p : float):
   %a : Tensor = aten::scaled_dot_product_attention(%q, %q, %q, None, %p, False, None, False)
   return (%a)""", ["aten::_scaled_dot_product_attention_math(%q, %q, %q, None, %p"], ["aten::scaled_dot"]),
-    ("attention without dropout stays", "plain_operators", """
+    ("attention without dropout stays", "canonicalize", """
 graph(%q : Tensor, %k : Tensor, %v : Tensor):
   %a : Tensor = aten::scaled_dot_product_attention(%q, %k, %v, None, 0., False, None, False)
   return (%a)""", None, []),
@@ -489,22 +489,22 @@ NORM_ROWS = [
 ]
 
 
-def rounds(n, end="return (%y{n})"):
+def iterations(n, end="return (%y{n})"):
     """y = y * 2 + i for i in range(n), unrolled."""
     lines = [f"  %m{i} : Tensor = aten::mul.Scalar(%y{i}, 2)\n  %y{i + 1} : Tensor = aten::add.Scalar(%m{i}, {i})" for i in range(n)]
     return "\n".join(["graph(%y0 : Tensor):", *lines, "  " + end.format(n=n)])
 
 
-ROUND_ROWS = [
-    ("unrolled rounds are a loop", "fold_rounds", rounds(500), ["prim::Loop(500, True, %y0)", "aten::add.Scalar(%m0, %round)"], ["%m1"]),
-    ("a few rounds stay", "fold_rounds", rounds(499), None, []),
-    ("what a round in the middle gives is no loop's", "fold_rounds", rounds(500, end="return (%y{n}, %y250)"), None, []),
-    ("what the last rounds give is", "fold_rounds", rounds(501, end="return (%y{n}, %y500)"), ["prim::Loop(501, True, %y0, None)"], ["%m1"]),
-    ("rounds with numbers that do not count stay", "fold_rounds", rounds(500).replace("%m250, 250", "%m250, 251"), None, []),
+REROLL_ROWS = [
+    ("unrolled iterations are a loop", "reroll_loops", iterations(500), ["prim::Loop(500, True, %y0)", "aten::add.Scalar(%m0, %iteration)"], ["%m1"]),
+    ("a few iterations stay", "reroll_loops", iterations(499), None, []),
+    ("what an iteration in the middle gives is no loop's", "reroll_loops", iterations(500, end="return (%y{n}, %y250)"), None, []),
+    ("what the last iterations give is", "reroll_loops", iterations(501, end="return (%y{n}, %y500)"), ["prim::Loop(501, True, %y0, None)"], ["%m1"]),
+    ("iterations with numbers that do not count stay", "reroll_loops", iterations(500).replace("%m250, 250", "%m250, 251"), None, []),
 ]
 
 
-@pytest.mark.parametrize("name,pass_,text,has,has_not", ROWS + ROUND_ROWS + CONV_ROWS + SCALE_ROWS + GROW_ROWS + LINEAR_ROWS + NORM_ROWS,
+@pytest.mark.parametrize("name,pass_,text,has,has_not", ROWS + REROLL_ROWS + CONV_ROWS + SCALE_ROWS + GROW_ROWS + LINEAR_ROWS + NORM_ROWS,
                          ids=lambda v: v if isinstance(v, str) and len(v) < 80 and "\n" not in v else "")
 def test_pass(name, pass_, text, has, has_not):
     before, _ = _C.run_pass(text, "none")

@@ -267,7 +267,7 @@ class Filter(nn.Module):
 
 def test_a_loop_that_tracing_has_unrolled_is_told(out):
     line = Filter.forward.__code__.co_firstlineno + 5
-    with pytest.warns(UserWarning, match=r"^forward: 360 of \d+ instructions are 120 rounds of the same 3 at .*test_ways_in.py:"
+    with pytest.warns(UserWarning, match=r"^forward: 360 of \d+ instructions are 120 iterations of the same 3 at .*test_ways_in.py:"
                       rf"({line - 1}|{line}): tracing has unrolled a loop.*torch.jit.script"):
         report = rushlight.export(Filter(), torch.rand(2, 120), out)
     assert report.warnings and report.verified == 1
@@ -543,10 +543,10 @@ class Sparse(nn.Module):
 
 
 @pytest.mark.parametrize("model, x, says", [
-    (Sparse(torch.eye(2).to_sparse()), X, "'weight' is of a sparse layout, .* make it dense"),
-    (Sparse(torch.eye(2).to_sparse_csr()), X, "'weight' is of a sparse layout, .* make it dense"),
-    (lambda x: torch.sparse_coo_tensor(torch.tensor([[0, 1]]), x, (3,)).to_dense(), X[:, 0], "no sparse layouts: hold such tensors dense .* index_put or index_add"),
-    (Sparse(torch.eye(2)), X.to_sparse(), "the input 'x' is of a sparse layout"),
+    (Sparse(torch.eye(2).to_sparse()), X, "'weight' must not be sparse: make it dense"),
+    (Sparse(torch.eye(2).to_sparse_csr()), X, "'weight' must not be sparse: make it dense"),
+    (lambda x: torch.sparse_coo_tensor(torch.tensor([[0, 1]]), x, (3,)).to_dense(), X[:, 0], "sparse layouts are not supported: use dense tensors .* index_put or index_add"),
+    (Sparse(torch.eye(2)), X.to_sparse(), "the input 'x' must not be sparse"),
 ], ids=["coo", "csr", "made in forward", "input"])
 def test_sparse_layouts_are_refused_with_what_works(model, x, says, out):
     with pytest.raises(rushlight.RushlightError, match=says) as e:
@@ -855,5 +855,5 @@ def test_a_trace_with_two_inputs_of_one_name(out):
     session = rushlight.load(out)
     assert session.inputs() == ["x", "x_2", "x_1"]
     assert_close(session.run({"x": X, "x_2": X + 1, "x_1": X + 2}), {"output": function(X, X + 1, X + 2)})
-    with pytest.raises(ValueError, match="two inputs are called 'x'"):
+    with pytest.raises(ValueError, match="the names of inputs must differ, got 'x' twice"):
         rushlight.export(function, (X, X + 1, X + 2), out, input_names=["x", "x"])

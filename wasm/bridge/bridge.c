@@ -62,8 +62,8 @@ AT(rush_verify_report, max_rel, 8);
 AT(rush_verify_report, compared, 16);
 AT(rush_verify_report, measured, 24);
 AT(rush_verify_report, pytorch, 32);
-AT(rush_verify_report, own, 48);
-AT(rush_verify_report, between, 64);
+AT(rush_verify_report, rushlight, 48);
+AT(rush_verify_report, difference, 64);
 
 SIZE(rush_trace_report, 48);
 AT(rush_trace_report, compared, 0);

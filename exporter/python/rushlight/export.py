@@ -77,7 +77,7 @@ def export(
             - "float16": weights alone; those of convolutions are float32 in memory
         calibration: for "int8-static": typical inputs, each in the form of example_inputs; ten to a hundred are enough. The
             default is example_inputs
-        dump_after (str): name of a pass, after which the graph is printed
+        dump_after (str): name of a pass or a stage of passes, after which the graph is printed
         rtol (float): tolerance relative to PyTorch's answer, as in torch.allclose. The default depends on the dtype; an answer is then
             also accepted if it is as close as PyTorch's to the answer in float64
         atol (float): absolute tolerance, likewise

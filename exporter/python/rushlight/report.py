@@ -40,6 +40,7 @@ class Report:
             weights in bytes. "max", "l2" (as above) and "cosine" (of the angle) compare the answer with PyTorch's; they are None with
             `verify=False`. "rows" is None, or {"pytorch", "rushlight", "matched"} if values decide the number of rows, as after nms.
             Then rows that belong together are compared, boxes by their overlap
+        real_inputs (bool): whether some of the compared inputs came from `test_inputs` or `tests`
         random (str): an operator that draws random numbers, so that answers differ from call to call; "" if there is none
     """
 

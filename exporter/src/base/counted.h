@@ -1,4 +1,4 @@
-// How many of something, in words.
+// Counts in words.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace rush {
 
-// "1 layer", "2 layers": `noun` in the singular, of a regular plural.
+// "1 layer", "2 layers". `noun` is a singular with a regular plural.
 inline std::string counted(uint64_t n, const std::string &noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }

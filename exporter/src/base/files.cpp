@@ -31,7 +31,7 @@ std::string read_file(const std::string &path) {
 
 namespace {
 
-// Where a package's own path begins: behind ".../site-packages/".
+// The start of a package's own path, which follows ".../site-packages/".
 size_t package_start(const std::string &file) {
   for (const char *mark : {"/site-packages/", "/dist-packages/"}) {
     const size_t at = file.rfind(mark);

@@ -1,4 +1,4 @@
-// Files, and which of their paths a model may tell.
+// Files, and the paths of them that a model may show.
 #pragma once
 
 #include <fstream>
@@ -6,7 +6,7 @@
 
 namespace rush {
 
-// These throw RuntimeError where a path is that of no file, or of a folder.
+// These throw RuntimeError if the path is not that of a file.
 std::ifstream open_file(const std::string &path);
 std::string read_file(const std::string &path);
 

@@ -1,4 +1,4 @@
-// Reports as JSON.
+// Values as JSON.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace rush {
 
 bool is_utf8(std::string_view text);
-std::string json_text(std::string_view text);  // with its quotes; U+FFFD for what is not UTF-8
-std::string json_number(double x);             // null for what is not finite
+std::string json_text(std::string_view text);        // with quotes; invalid UTF-8 becomes U+FFFD
+std::string json_number(double x);                   // null unless it is finite
 std::string json_of(const rush_distance &distance);  // {"max": 1e-05, "l2": 2e-06}
 
 }  // namespace rush

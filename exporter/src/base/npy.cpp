@@ -27,7 +27,7 @@ std::invalid_argument bad(const std::string &why) {
   return std::invalid_argument(why);
 }
 
-// Reads the literal of a Python dict whose values are a string, a bool and a tuple of ints.
+// Parses the literal of a Python dict whose values are a string, a bool and a tuple of ints.
 class Literal {
  public:
   explicit Literal(std::string_view text) : text_(text) {}
@@ -69,7 +69,7 @@ class Literal {
     expect('(');
     while (!accept(')')) {
       if (out.size() == kMostDimensions)
-        throw bad("it has more than " + std::to_string(kMostDimensions) + " dimensions");
+        throw bad("it must have at most " + std::to_string(kMostDimensions) + " dimensions");
       out.push_back(size());
       if (!accept(',')) {
         expect(')');
@@ -80,7 +80,7 @@ class Literal {
   }
 
  private:
-  static std::invalid_argument not_understood() { return bad("its header is not understood"); }
+  static std::invalid_argument not_understood() { return bad("its header cannot be parsed"); }
   void spaces() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n'))
       at_++;
@@ -95,7 +95,7 @@ class Literal {
       value = 10 * value + digit;
     }
     if (at_ == from) throw not_understood();
-    accept('L');  // of Python 2
+    accept('L');  // Python 2 writes it
     return value;
   }
 
@@ -119,12 +119,14 @@ size_t bytes_of(const std::vector<int64_t> &sizes, size_t item) {
 
 // The bytes of the text between the magic and the elements.
 std::string_view header_text(std::string_view file) {
-  if (file.size() < 12 || file.substr(0, 6) != "\x93NUMPY") throw bad("not a .npy file");
-  if (file[6] < 1 || file[6] > 3) throw bad("its format is newer than 3");
+  if (file.size() < 12 || file.substr(0, 6) != "\x93NUMPY") throw bad("it is not a .npy file");
+  if (file[6] < 1 || file[6] > 3)
+    throw bad("its format version must be 1, 2 or 3, got " +
+              std::to_string(static_cast<unsigned char>(file[6])));
   const size_t width = file[6] == 1 ? 2 : 4;
   size_t length = 0;
   for (size_t i = width; i-- > 0;) length = length << 8 | static_cast<unsigned char>(file[8 + i]);
-  if (length > file.size() - 8 - width) throw bad("its header is cut short");
+  if (length > file.size() - 8 - width) throw bad("its header is truncated");
   return file.substr(8 + width, length);
 }
 
@@ -147,13 +149,13 @@ NpyHeader parse_npy_header(std::string_view file) {
     else if (key == "shape")
       sizes = literal.sizes();
     else
-      throw bad("its header is not understood");
+      throw bad("its header cannot be parsed");
     if (literal.accept(',')) continue;
     literal.expect('}');
     break;
   }
   literal.expect_end();
-  if (!descr || !fortran_order || !sizes) throw bad("its header is not understood");
+  if (!descr || !fortran_order || !sizes) throw bad("its header cannot be parsed");
   for (const Descr &row : kDescrs) {
     if (*descr != row.name) continue;
     NpyHeader out;
@@ -162,7 +164,7 @@ NpyHeader parse_npy_header(std::string_view file) {
     out.start = static_cast<size_t>(text.data() + text.size() - file.data());
     out.bytes = bytes_of(*sizes, row.bytes);
     out.sizes = std::move(*sizes);
-    if (out.bytes > file.size() - out.start) throw bad("it is cut short");
+    if (out.bytes > file.size() - out.start) throw bad("it is truncated");
     return out;
   }
   throw bad("the dtype " + json_text(descr->substr(0, 40)) + " is not supported");

@@ -10,7 +10,7 @@
 
 namespace rush {
 
-// What a .npy file says of its elements, which are there: bytes [start, start + bytes) of the file.
+// The elements of a .npy file are its bytes [start, start + bytes).
 struct NpyHeader {
   rush_dtype dtype = RUSH_FLOAT32;
   std::vector<int64_t> sizes;  // at most 64; their product, without zeros, is a size in memory
@@ -18,8 +18,8 @@ struct NpyHeader {
   size_t start = 0, bytes = 0;
 };
 
-// Throws std::invalid_argument with what is wrong: "it is cut short". Takes time that grows with the
-// header, and no memory but the sizes.
+// Throws std::invalid_argument with the fault, such as "it is truncated". Its time grows with the
+// header, and it allocates only the sizes.
 NpyHeader parse_npy_header(std::string_view file);
 
 }  // namespace rush

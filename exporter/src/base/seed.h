@@ -7,7 +7,7 @@
 
 namespace rush {
 
-// torch's generator with the seed of test vectors; afterwards it goes on as if nothing had been.
+// Gives torch's generator the seed of test vectors. The destructor restores its state.
 class TestSeed {
  public:
   TestSeed() : generator_(at::detail::getDefaultCPUGenerator()) {

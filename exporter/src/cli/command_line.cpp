@@ -29,7 +29,7 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
     --no-test-vectors             store no test vectors
     --no-source                   store no source lines and none of PyTorch's texts
     --trace                       store PyTorch's result of each operator, for diff
-    --dump-after PASS             print each method after a pass
+    --dump-after NAME             print each method after a pass or a stage of passes
     --json                        print the report as JSON
 
   inspect MODEL.rush              print the contents of a file
@@ -68,13 +68,13 @@ std::vector<std::string> split(const std::string &s, char at) {
 double number(const std::string &s, const std::string &all) {
   char *end;
   double v = std::strtod(s.c_str(), &end);
-  if (s.empty() || *end) throw UsageError("'" + s + "' in " + all + " is not a number");
+  if (s.empty() || *end) throw UsageError(all + " must have a number, got '" + s + "'");
   return v;
 }
 
 double tolerance(const std::string &s, const std::string &option) {
   const double v = number(s, option);
-  if (!(v >= 0)) throw UsageError("'" + s + "' in " + option + " is negative");
+  if (!(v >= 0)) throw UsageError(option + " must not be negative, got '" + s + "'");
   return v;
 }
 
@@ -84,14 +84,14 @@ bool is_size(const std::string &s) {
 
 uint64_t limit(const std::string &s, const std::string &option) {
   if (!is_size(s) || std::stoull(s) == 0)
-    throw UsageError("'" + s + "' in " + option + " is not a number from 1 on");
+    throw UsageError(option + " must be a whole number of at least 1, got '" + s + "'");
   return std::stoull(s);
 }
 
 void parse_range(const std::string &text, const std::string &all, InputSpec *spec) {
   size_t dots = text.find("..");
   if (dots == std::string::npos)
-    throw UsageError("'" + text + "' in --input " + all + " is not a range like 0..100");
+    throw UsageError("--input " + all + " must have a range such as 0..100, got '" + text + "'");
   spec->lo = number(text.substr(0, dots), "--input " + all);
   spec->hi = number(text.substr(dots + 2), "--input " + all);
 }
@@ -108,7 +108,7 @@ InputSpec parse_input(const std::string &all) {
     return spec;
   }
   std::vector<std::string> parts = split(spec.text, ':');
-  // What does not look like sizes may still be the value of an int, float, bool or str.
+  // A text that is no list of sizes may be the value of an int, float, bool or str.
   if (parts[0].empty()) {
     spec.is_tensor = true;
   } else {
@@ -131,16 +131,16 @@ InputSpec parse_input(const std::string &all) {
     if (!at::isFloatingType(spec.dtype)) spec.lo = 0, spec.hi = 2;
   }
   if (parts.size() > 2) parse_range(parts[2], all, &spec);
-  if (parts.size() > 3) throw UsageError("--input " + all + ": too many ':'");
+  if (parts.size() > 3) throw UsageError("--input " + all + " must have at most SIZES:DTYPE:RANGE");
   return spec;
 }
 
 namespace {
 
-// An option: how it is written, whether a value follows, and what it does.
+// An option: its name, whether a value follows, and its effect.
 struct Option {
   const char *name;
-  char letter;  // 0 where there is none
+  char letter;  // 0 if there is none
   bool takes_value;
   void (*set)(CommandLine &line, const std::string &value);
 };
@@ -191,9 +191,9 @@ const Option kOptions[] = {
     {"help", 'h', false, [](CommandLine &l, const std::string &) { l.command = "help"; }},
     {"version", 0, false, [](CommandLine &l, const std::string &) { l.command = "version"; }},
 };
-constexpr int kFirst = 256;  // beyond all letters: getopt's code of the first row
+constexpr int kFirst = 256;  // getopt's code of the first row, larger than all letters
 
-// What getopt wants of the rows.
+// The rows in getopt's form.
 std::vector<option> long_options() {
   std::vector<option> out;
   for (const Option &o : kOptions)
@@ -210,7 +210,7 @@ std::string short_options() {
   return out;
 }
 
-// The row of a code that getopt gives; nullptr for what is unknown.
+// The row of a code that getopt returns; nullptr for an unknown option.
 const Option *option_of(int code) {
   if (code >= kFirst) return &kOptions[code - kFirst];
   for (const Option &o : kOptions)
@@ -221,11 +221,11 @@ const Option *option_of(int code) {
 void check_command(const CommandLine &line) {
   const std::string &command = line.command;
   if (command == "run" || command == "bench")
-    throw UsageError(command + " is a command of the npm package's program: npx rushlight " +
-                     command);
+    throw UsageError(command + " is a command of the npm package: npx rushlight " + command);
   if (command != "export" && command != "inspect" && command != "verify" && command != "diff")
     throw UsageError("there is no command '" + command + "'");
-  if (line.files.size() != 1) throw UsageError(command + " takes one file");
+  if (line.files.size() != 1)
+    throw UsageError(command + " must be given one file, got " + std::to_string(line.files.size()));
   if (command == "export" && line.options.path.empty())
     throw UsageError("export needs -o MODEL.rush");
   if (!line.options.test_inputs.empty() && (command != "export" || line.options.inputs.empty()))
@@ -242,15 +242,14 @@ CommandLine parse_command_line(int argc, char **argv) {
   for (int c; (c = getopt_long(argc, argv, letters.c_str(), options.data(), nullptr)) != -1;) {
     const Option *row = option_of(c);
     if (!row && std::string(argv[optind - 1]) == "--layers")
-      throw UsageError(
-          "--layers is an option of the npm package's program: npx rushlight inspect --layers");
+      throw UsageError("--layers is an option of the npm package: npx rushlight inspect --layers");
     if (!row)
       throw UsageError(std::string("the option ") + argv[optind - 1] +
                        " is unknown or lacks its value");
     row->set(out, row->takes_value ? optarg : "");
     if (!out.command.empty()) return out;  // help, version
   }
-  if (optind >= argc) throw UsageError("no command is given");
+  if (optind >= argc) throw UsageError("a command must be given, such as export");
   out.command = argv[optind++];
   for (; optind < argc; optind++) out.files.push_back(argv[optind]);
   if (out.command != "help") check_command(out);

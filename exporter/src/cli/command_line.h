@@ -9,7 +9,7 @@
 
 namespace rush {
 
-// What the user typed wrong; main prints it with a hint at --help.
+// A wrong command line. The tool prints the message with a hint at --help.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

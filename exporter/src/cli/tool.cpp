@@ -23,7 +23,7 @@ namespace rush {
 namespace {
 
 void load_library(const std::string &path) {
-  // A name without a slash would be searched for in the system's folders.
+  // dlopen searches for a name without a slash in the system's folders.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   if (!dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) throw std::runtime_error(dlerror());
 }
@@ -31,10 +31,10 @@ void load_library(const std::string &path) {
 torch::jit::Module load(const std::string &path) {
   const torch::jit::Module module = load_torchscript(path);
   const torch::jit::Module hooked = with_hooks(module).value_or(module);
-  return with_plain_values(hooked).value_or(hooked);
+  return with_boundary_tuples(hooked).value_or(hooked);
 }
 
-// What PyTorch says of these arguments, which it refused.
+// Adds the arguments that PyTorch refused to its message.
 std::runtime_error refused(const torch::jit::Module &module, const std::string &method,
                            const std::vector<Const> &args, const std::exception &error) {
   const auto &arguments = module.get_method(method).function().getSchema().arguments();
@@ -61,7 +61,7 @@ Tracer tracer_of(const torch::jit::Module &module, bool train) {
       [module, train](const std::string &method, const std::vector<Const> &args, bool in_double) {
         try {
           return trace_module(module, method, args, train, in_double);
-        } catch (const std::invalid_argument &) {  // what has no float64 form
+        } catch (const std::invalid_argument &) {  // it has no float64 form
           throw;
         } catch (const std::exception &e) {
           throw refused(module, method, args, e);
@@ -98,12 +98,12 @@ int run_inspect(const CommandLine &line) {
   return 0;
 }
 
-// What a file's program prints.
+// Prints the output of a file's program.
 void print_escaped(void *, const char *text, size_t size) {
   std::printf("%s", printable({text, size}).c_str());
 }
 
-// What the runtime says of a file, whose names are in it: only the first line begins at the margin.
+// The message of the runtime. It may quote names of the file, so that its other lines are indented.
 std::string message_of(const RuntimeError &e) {
   std::string out;
   for (const char c : printable(e.what())) out += c == '\n' ? "\n  " : std::string(1, c);
@@ -118,7 +118,8 @@ std::string text_of(size_t test, const rush_verify_report &r) {
     std::snprintf(line + n - 1, sizeof line - static_cast<size_t>(n),
                   "; from float64 PyTorch is off by %.3g (L2 %.3g), this by %.3g (L2 %.3g), "
                   "between them %.3g (L2 %.3g)\n",
-                  r.pytorch.max, r.pytorch.l2, r.own.max, r.own.l2, r.between.max, r.between.l2);
+                  r.pytorch.max, r.pytorch.l2, r.rushlight.max, r.rushlight.l2, r.difference.max,
+                  r.difference.l2);
   return line;
 }
 
@@ -130,8 +131,8 @@ std::string json_line(size_t test, const rush_verify_report &r, const std::strin
                 static_cast<unsigned long long>(r.measured));
   return line + (failure.empty() ? "" : "\"message\": " + json_text(failure) + ", ") +
          "\"max_abs\": " + json_number(r.max_abs) + ", \"max_rel\": " + json_number(r.max_rel) +
-         ", \"pytorch\": " + json_of(r.pytorch) + ", \"rushlight\": " + json_of(r.own) +
-         ", \"difference\": " + json_of(r.between) + "}";
+         ", \"pytorch\": " + json_of(r.pytorch) + ", \"rushlight\": " + json_of(r.rushlight) +
+         ", \"difference\": " + json_of(r.difference) + "}";
 }
 
 std::unique_ptr<NativeSession> open(const CommandLine &line) {
@@ -169,7 +170,7 @@ int run_verify(const CommandLine &line) {
   return failed ? 1 : 0;
 }
 
-// The inputs that the options describe; the first, where a size is unknown.
+// The inputs that the options describe: the first example, if a size is unknown.
 std::vector<Const> inputs_for(const torch::jit::Module &module, const std::string &method,
                               const ExportOptions &options) {
   Program signature;
@@ -202,7 +203,7 @@ int run_diff(const CommandLine &line) {
   return d.agree ? 0 : 1;
 }
 
-// Messages quote names of files.
+// The message is printable, although it may quote names of files.
 void complain(const std::string &message) {
   std::fprintf(stderr, "rushlight: %s\n", message.c_str());
 }

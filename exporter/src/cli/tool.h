@@ -3,7 +3,7 @@
 
 namespace rush {
 
-// Does what the command line says; the exit code. May be called once in a process.
+// Runs a command line and returns the exit code. A process may call it once.
 int run_tool(int argc, char **argv);
 
 }  // namespace rush

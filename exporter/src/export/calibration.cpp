@@ -5,32 +5,32 @@
 #include <stdexcept>
 
 #include "base/counted.h"
-#include "export/examples.h"
 
 namespace rush {
 
-std::vector<Batch> calibration_of(const Program &program, const ExportOptions &options) {
+std::vector<Batch> calibration_of(const Program &program, const ExportOptions &options,
+                                  const std::vector<Example> &examples) {
   std::vector<Batch> out;
   for (const std::vector<Const> &args : options.calibration)
     out.push_back({"calibration[" + std::to_string(out.size()) + "]", args});
   if (out.empty())
-    for (const Example &example : examples_of(program, options))
+    for (const Example &example : examples)
       if (example.method == program.methods[0].name && !example.only_compared)
         out.push_back({"calibration by the example inputs", example.args});
   if (out.empty())
     throw std::invalid_argument("quantize='" + options.bits.name +
-                                "' finds the ranges of activations by running the model: give "
+                                "' runs the model to find the ranges of activations: give "
                                 "example_inputs or calibration");
   for (const Batch &batch : out)
     if (batch.args.size() != program.methods[0].inputs.size())
-      throw std::invalid_argument(batch.name + " has " + counted(batch.args.size(), "argument") +
-                                  "; the model takes " +
-                                  std::to_string(program.methods[0].inputs.size()));
+      throw std::invalid_argument(
+          batch.name + " must have " + counted(program.methods[0].inputs.size(), "argument") +
+          ", as many as the model has inputs, got " + std::to_string(batch.args.size()));
   for (const Batch &batch : out)
     for (const Const &c : batch.args)
       if (c.is_tensor() && c.tensor.is_floating_point() && !c.tensor.isfinite().all().item<bool>())
         throw std::invalid_argument(batch.name +
-                                    " holds NaN or infinity, which has no range: leave it out");
+                                    " must be finite, got NaN or infinity: leave it out");
   return out;
 }
 

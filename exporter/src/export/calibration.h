@@ -5,8 +5,9 @@
 
 namespace rush {
 
-// Arguments of the first method that calibrate it, and what a message calls them. Throws
-// std::invalid_argument where there are none, or none that have a range.
-std::vector<Batch> calibration_of(const Program &program, const ExportOptions &options);
+// The arguments that calibrate the first method, with their names in messages. Throws
+// std::invalid_argument if there are none, or if some are not finite.
+std::vector<Batch> calibration_of(const Program &program, const ExportOptions &options,
+                                  const std::vector<Example> &examples);
 
 }  // namespace rush

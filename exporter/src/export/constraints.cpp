@@ -18,7 +18,7 @@ size_t input_of(const Method &m, const std::string &name) {
                               "'; the model's inputs are " + (known.empty() ? "none" : known));
 }
 
-// The tensor that a constraint is about; undefined where the arguments have none there.
+// The tensor of a constraint; undefined if the arguments do not have it.
 at::Tensor tensor_of(const std::vector<Const> &args, const Constraint &p) {
   at::Tensor out;
   size_t at = 0;
@@ -29,7 +29,7 @@ at::Tensor tensor_of(const std::vector<Const> &args, const Constraint &p) {
   return out;
 }
 
-// As the first example has it; -1 where there is none.
+// The rank in the first example; -1 if there is none.
 int64_t rank_of(const Method &m, const Constraint &p, const std::vector<Example> &examples) {
   for (const Example &e : examples) {
     if (e.store || e.method != m.name) continue;
@@ -39,7 +39,7 @@ int64_t rank_of(const Method &m, const Constraint &p, const std::vector<Example>
   return -1;
 }
 
-// Gives a size, and all that are equal to it, another name.
+// Renames a size, and all sizes that are equal to it.
 void rename(std::vector<Constraint> *all, Constraint *constraint, const std::string &name) {
   const std::string before = constraint->name;
   constraint->name = name;
@@ -59,8 +59,8 @@ void add(std::vector<Constraint> *all, const Constraint &more, const std::string
   at->most = std::min(at->most, more.most);
   if (at->least > at->most)
     throw std::invalid_argument("dynamic_shapes: size " + std::to_string(more.dim) + " of '" +
-                                input + "' would be at least " + std::to_string(at->least) +
-                                " and at most " + std::to_string(at->most));
+                                input + "' must be at least " + std::to_string(at->least) +
+                                " and at most " + std::to_string(at->most) + ", which no size is");
   if (!more.name.empty()) rename(all, &*at, more.name);
   if (more.factor == 1) return;
   at->root = more.root;
@@ -96,7 +96,7 @@ Value *call(Node *where, const char *op, const std::vector<Value *> &inputs, rus
   return insert_call(where, op, inputs, make_type(type));
 }
 
-// Raises before `where` for a size that is no multiple.
+// Inserts a check before `where` that raises for a size that is no multiple.
 void refuse_others(Graph &graph, Node *where, const Constraint &p, const std::string &input) {
   Value *size =
       call(where, "aten::size.int",
@@ -120,25 +120,30 @@ void refuse_others(Graph &graph, Node *where, const Constraint &p, const std::st
 
 }  // namespace
 
-void check_multiples(Program &program, const std::vector<Constraint> &constraints) {
+bool check_multiples(Program &program, const std::vector<Constraint> &constraints) {
   Method &m = program.methods[0];
   Graph &graph = *m.graph;
   Node *first = graph.top.nodes.empty() ? nullptr : graph.top.nodes.front().get();
-  for (const Constraint &p : constraints)
-    if (first && !p.checked && !p.inside) refuse_others(graph, first, p, m.inputs[p.input].name);
+  bool changed = false;
+  for (const Constraint &p : constraints) {
+    if (!first || p.checked || p.inside) continue;
+    refuse_others(graph, first, p, m.inputs[p.input].name);
+    changed = true;
+  }
+  return changed;
 }
 
 namespace {
 
-// A size that may be another. Those of one name and multiples of it, or one without, change alike: a
-// group.
+// A size that may vary. Sizes of one name and their multiples form a group, and change together. A
+// size without a name is a group.
 struct Varying {
   const Constraint *constraint;
-  int64_t size;  // of a multiple, what it is a multiple of
+  int64_t size;  // for a multiple, the size that it is a multiple of
   size_t group;
 };
 
-// What holds for all sizes of a group.
+// The constraints on all sizes of a group.
 struct Group {
   std::string name;
   int64_t least = 1, most = INT64_MAX;
@@ -172,21 +177,21 @@ Varyings varying_sizes(const std::vector<Constraint> &constraints, const std::ve
   return out;
 }
 
-// Gives a size in place of one that an example has, and of its group.
+// Chooses another size for one of an example and its group.
 using Step = std::function<int64_t(int64_t size, const Group &group, size_t at)>;
 
 int64_t upwards(int64_t to, const Group &group) {
   return std::min(to, group.most);
 }
 
-// No size of 0, which many programs refuse.
+// Never chooses 0, which many programs refuse.
 int64_t downwards(int64_t to, const Group &group) {
   return upwards(std::max(to, group.least), group);
 }
 
-// A decoder's every step has size 1, and programs that see it take other branches. So each group is
-// 1 alone, too, while the others are as they are: not more groups than these, as the caches of many
-// layers may be.
+// Each step of a decoder has size 1, for which programs take other branches. So each group alone is
+// 1, too, while the others keep their sizes. The number of groups is limited, as the caches of many
+// layers may be groups.
 constexpr size_t kMostAlone = 8;
 
 std::vector<Step> steps(size_t groups) {
@@ -212,7 +217,7 @@ std::vector<Trial> trials(const std::vector<Constraint> &constraints,
   const Varyings varying = varying_sizes(constraints, args);
   std::vector<Trial> out;
   for (const Step &step : steps(varying.groups.size())) {
-    Trial trial = {std::vector<Grown>(args.size()), false};
+    Trial trial = {std::vector<NewSizes>(args.size()), false};
     for (const Varying &v : varying.sizes) {
       const Group &g = varying.groups[v.group];
       const int64_t to = g.stays ? v.size : step(v.size, g, v.group);
@@ -221,7 +226,7 @@ std::vector<Trial> trials(const std::vector<Constraint> &constraints,
           {v.constraint->leaf, v.constraint->dim, to * v.constraint->factor});
       trial.smaller |= to < v.size;
     }
-    const bool none = trial.sizes == std::vector<Grown>(args.size());
+    const bool none = trial.sizes == std::vector<NewSizes>(args.size());
     const bool known =
         std::any_of(out.begin(), out.end(), [&](const Trial &t) { return t.sizes == trial.sizes; });
     if (!none && !known) out.push_back(std::move(trial));

@@ -5,42 +5,42 @@
 
 namespace rush {
 
-// What the options say, all of it, by rising input and dimension. Throws std::invalid_argument for
-// an input or dimension that the examples do not have, and where no size is left.
+// All constraints of the options, by rising input and dimension. Throws std::invalid_argument for
+// an input or dimension that the examples do not have, and if no size fulfils them.
 std::vector<Constraint> constraints_of(const Program &program, const ExportOptions &options,
                                        const std::vector<Example> &examples);
 
-// Has the program refuse sizes that are not the multiples that the constraints ask for. Of tensors inside of lists
-// and dicts they are tried, and not checked.
-void check_multiples(Program &program, const std::vector<Constraint> &constraints);
+// Makes the program refuse sizes that are not the multiples that the constraints ask for. Sizes of tensors
+// inside of lists and dicts are tried, and not checked.
+bool check_multiples(Program &program, const std::vector<Constraint> &constraints);
 
-// A size that a tensor of an argument may have, too.
-struct GrownSize {
+// Another size of one of the tensors in an argument.
+struct NewSize {
   size_t leaf;
   int64_t dim, size;
 
-  bool operator==(const GrownSize &o) const {
+  bool operator==(const NewSize &o) const {
     return leaf == o.leaf && dim == o.dim && size == o.size;
   }
 };
-using Grown = std::vector<GrownSize>;
+using NewSizes = std::vector<NewSize>;
 
-// Sizes to try, of each argument.
+// Sizes to try for each argument.
 struct Trial {
-  std::vector<Grown> sizes;
-  bool smaller;  // than the example's, some of them
+  std::vector<NewSizes> sizes;
+  bool smaller;  // some are smaller than the example's
 };
 
-// Calls f on every tensor inside an argument, also on those that are made up.
+// Calls f with every tensor inside an argument, also with synthetic ones.
 template <class F>
 void each_given(const Const &value, F f) {
   if (value.tensor.defined()) f(value.tensor);
   for (const Const &item : value.items) each_given(item, f);
 }
 
-// Other sizes that the constraints allow, for each argument. All at once: larger by one, doubled, odd ones
-// where these two are even, 1 and 2, or the least that is allowed; and 1 for each name alone. None
-// where no size varies.
+// Other sizes that the constraints allow, for each argument. All sizes change at once: larger by one, doubled,
+// odd ones if these two are even, 1 and 2, or the smallest that is allowed. Then each name alone is 1.
+// Returns none if no size varies.
 std::vector<Trial> trials(const std::vector<Constraint> &constraints,
                           const std::vector<Const> &args);
 

@@ -13,12 +13,12 @@ namespace rush {
 
 namespace {
 
-// A synthetic vector's answer may take this much of the file.
+// The largest answer of a synthetic test vector, in bytes.
 constexpr size_t kLargestOutput = size_t{1} << 20;
 
 constexpr uint64_t kSeed = 1;
 
-// The value of an input that is not a tensor, as the command line gives it.
+// Parses the value of an input that is not a tensor, as it stands on the command line.
 Const typed(const std::string &text, const Port &port) {
   const Type *type = port.type.get();
   if (type->kind == RUSH_TYPE_OPTIONAL) {
@@ -44,8 +44,8 @@ Const typed(const std::string &text, const Port &port) {
       break;
   }
   if (!end || *end || text.empty())
-    throw std::invalid_argument("'" + text + "' does not fit the input '" + port.name +
-                                "' of type " + to_string(*port.type));
+    throw std::invalid_argument("input '" + port.name + "' must be of type " +
+                                to_string(*port.type) + ", got '" + text + "'");
   return c;
 }
 
@@ -87,7 +87,7 @@ std::vector<const InputSpec *> in_order(const Method &m, const std::vector<Input
   return out;
 }
 
-// What all examples agree on.
+// Keeps the dtype and sizes on which all examples agree.
 void hint_from(Port *port, const Const &value) {
   if (!value.tensor.defined()) return;
   const int dtype = static_cast<int>(value.tensor.scalar_type());
@@ -142,22 +142,22 @@ std::string bracketed(const at::Tensor &t) {
   return out + "]";
 }
 
-// Tensors of one argument of the same sizes, which are beside each other.
+// Neighbouring tensors of one argument that have the same sizes.
 struct Alike {
   size_t first, last;
   std::string sizes;
 };
 
-// "x [3, 4], y [3]" of what grew; of tensors inside of "xs" "xs.0 [3, 4]", of several "xs.0-3 [3, 4]".
-std::string sizes_text(const Method &m, const Example &e, const std::vector<Grown> &grown) {
+// "x [3, 4], y [3]" for new sizes; "xs.0 [3, 4]" for a tensor inside of "xs", "xs.0-3 [3, 4]" for several.
+std::string sizes_text(const Method &m, const Example &e, const std::vector<NewSizes> &new_sizes) {
   std::string out;
   for (size_t k = 0; k < e.args.size(); k++) {
     std::vector<Alike> all;
     size_t leaf = 0;
     each_given(e.args[k], [&](const at::Tensor &t) {
       const size_t at = leaf++;
-      if (std::none_of(grown[k].begin(), grown[k].end(),
-                       [&](const GrownSize &g) { return g.leaf == at; }))
+      if (std::none_of(new_sizes[k].begin(), new_sizes[k].end(),
+                       [&](const NewSize &g) { return g.leaf == at; }))
         return;
       const std::string sizes = bracketed(t);
       if (all.empty() || all.back().sizes != sizes || all.back().last + 1 != at)
@@ -180,9 +180,9 @@ const Method &method_of(const Program &program, const std::string &name) {
   throw std::invalid_argument("an example is for the method '" + name + "', which is not exported");
 }
 
-// Gives an example made-up arguments of other sizes, and PyTorch's answer to them. What PyTorch may
-// refuse made up, as times that have to rise, stays as it is in a second try, where it does not grow.
-static void grow(Example *e, const std::vector<Grown> &to, const Reference &reference,
+// Gives an example synthetic arguments of other sizes, and PyTorch's answer to them. PyTorch may refuse
+// some, such as times that must rise. A second try keeps the arguments whose sizes stay.
+static void grow(Example *e, const std::vector<NewSizes> &to, const Reference &reference,
                  uint64_t *seed) {
   const std::vector<Const> given = e->args;
   e->args = all_like(*e, seed, to);
@@ -190,16 +190,16 @@ static void grow(Example *e, const std::vector<Grown> &to, const Reference &refe
     e->expected = snapshot({reference(e->method, e->args)})[0];
     return;
   } catch (const std::exception &) {
-    if (std::none_of(to.begin(), to.end(), [](const Grown &g) { return g.empty(); })) throw;
+    if (std::none_of(to.begin(), to.end(), [](const NewSizes &g) { return g.empty(); })) throw;
   }
   for (size_t k = 0; k < given.size(); k++)
     if (to[k].empty()) e->args[k] = given[k];
   e->expected = snapshot({reference(e->method, e->args)})[0];
 }
 
-void add_grown(const Program &program, const std::vector<Constraint> &constraints,
-               const Reference &reference, std::vector<Example> *examples,
-               std::vector<std::string> *warnings) {
+void add_other_sizes(const Program &program, const std::vector<Constraint> &constraints,
+                     const Reference &reference, std::vector<Example> *examples,
+                     std::vector<std::string> *warnings) {
   const Method &m = program.methods[0];
   uint64_t seed = kSeed + 200;
   const size_t n = examples->size();
@@ -208,18 +208,18 @@ void add_grown(const Program &program, const std::vector<Constraint> &constraint
     if (e.store || e.only_compared || e.method != m.name) continue;
     bool warned = false;
     for (const Trial &trial : trials(constraints, e.args)) {
-      Example grown = e;
+      Example other = e;
       try {
-        grow(&grown, trial.sizes, reference, &seed);
-        grown.grown = sizes_text(m, grown, trial.sizes);
-        examples->push_back(std::move(grown));
+        grow(&other, trial.sizes, reference, &seed);
+        other.new_sizes = sizes_text(m, other, trial.sizes);
+        examples->push_back(std::move(other));
       } catch (const std::exception &error) {
         const std::string what = reason_of(error);
-        grown.grown = sizes_text(m, grown, trial.sizes);
-        // Many programs have a least size, below which PyTorch refuses as the file will.
+        other.new_sizes = sizes_text(m, other, trial.sizes);
+        // Many programs have a smallest size, below which both PyTorch and the file refuse.
         if (!warned && !trial.smaller)
-          warnings->push_back("PyTorch itself refuses other sizes than the example's (" +
-                              grown.grown + "): " + what.substr(0, what.find('\n')));
+          warnings->push_back("PyTorch itself refuses sizes other than the example's (" +
+                              other.new_sizes + "): " + what.substr(0, what.find('\n')));
         warned |= !trial.smaller;
       }
     }
@@ -231,16 +231,16 @@ void add_other_integers(const Reference &reference, std::vector<Example> *exampl
   const size_t n = examples->size();
   for (size_t i = 0; i < n; i++) {
     const Example e = (*examples)[i];
-    if (e.store || e.only_compared || !e.grown.empty()) continue;
+    if (e.store || e.only_compared || !e.new_sizes.empty()) continue;
     for (const bool above : {true, false}) {
       Example other = e;
       other.args = with_other_integers(e.args, above, &seed);
-      other.made_up = other.only_compared = true;
+      other.synthetic = other.only_compared = true;
       if (other.args.empty()) break;
       try {
         other.expected = snapshot({reference(e.method, other.args)})[0];
       } catch (const std::exception &) {
-        continue;  // an index beyond what there is
+        continue;  // an index that is out of range
       }
       examples->push_back(std::move(other));
       break;
@@ -283,8 +283,9 @@ std::vector<Example> examples_of(const Program &program, const ExportOptions &op
   std::vector<Example> out = options.examples;
   for (const Example &e : out)
     if (e.args.size() > method_of(program, e.method).inputs.size())
-      throw std::invalid_argument("an example has " + std::to_string(e.args.size()) +
-                                  " inputs, which are more than the method '" + e.method + "' has");
+      throw std::invalid_argument("an example for '" + e.method + "' must have at most " +
+                                  std::to_string(method_of(program, e.method).inputs.size()) +
+                                  " inputs, got " + std::to_string(e.args.size()));
   if (options.inputs.empty()) return out;
   const Method &m = program.methods[0];
   const std::vector<const InputSpec *> specs = in_order(m, options.inputs);
@@ -292,15 +293,15 @@ std::vector<Example> examples_of(const Program &program, const ExportOptions &op
   for (const InputSpec *spec : specs)
     for (int64_t n : spec && spec->is_tensor ? spec->sizes : std::vector<int64_t>())
       unknown |= n < 0;
-  for (int64_t size = 2; size <= (unknown ? 3 : 2); size++)  // two sizes where one is unknown
+  for (int64_t size = 2; size <= (unknown ? 3 : 2); size++)  // two examples if a size is unknown
     out.push_back(example_from(m, specs, size, kSeed));
   add_test_inputs(m, options, &out);
   return out;
 }
 
-void give_hints(Program &program, const std::vector<Example> &examples) {
+void set_hints(Program &program, const std::vector<Example> &examples) {
   for (const Example &e : examples) {
-    if (e.store || e.made_up) continue;  // a test may be of any shape
+    if (e.store || e.synthetic) continue;  // a test may have any shape
     for (Method &m : program.methods) {
       if (m.name != e.method) continue;
       for (size_t i = 0; i < e.args.size(); i++) hint_from(&m.inputs[i], e.args[i]);
@@ -312,28 +313,69 @@ void give_hints(Program &program, const std::vector<Example> &examples) {
   }
 }
 
-// Files and callers have none; within a program they are values like others.
+// Only values inside of a program may be quantized tensors.
 static void refuse_quantized(const Const &value, const std::string &what) {
   each_tensor(value, [&](const Const &c) {
     if (c.tensor.is_quantized())
       throw Unsupported(what +
-                        " is a quantized tensor: let the model itself call "
-                        "quantize_per_tensor() and dequantize()");
+                        " must not be a quantized tensor: call quantize_per_tensor() and "
+                        "dequantize() in the model");
   });
 }
 
-void answer(std::vector<Example> *examples, const Reference &reference) {
+void run_reference(std::vector<Example> *examples, const Reference &reference) {
   for (Example &e : *examples)
     if (!e.expected) e.expected = snapshot({reference(e.method, e.args)})[0];
 }
 
-void settle(std::vector<Example> *examples, bool single_numbers) {
+void set_tolerances(std::vector<Example> *examples, bool single_numbers) {
   for (Example &e : *examples) {
     for (const Const &arg : e.args) refuse_quantized(arg, "an input");
     refuse_quantized(*e.expected, "an output");
     tolerate(&e, single_numbers);
   }
 }
+
+namespace {
+
+bool has_tensors(const Const &value) {
+  bool found = false;
+  each_tensor(value, [&](const Const &) { found = true; });
+  return found;
+}
+
+// Like an example, with synthetic tensors and PyTorch's answer to them. Throws what PyTorch throws.
+Example synthetic_of(const Example &e, const Reference &reference, uint64_t *seed) {
+  Example out = e;
+  if (std::none_of(e.args.begin(), e.args.end(), has_tensors)) return out;
+  out.args = all_like(e, seed);
+  out.expected = snapshot({reference(e.method, out.args)})[0];
+  return out;
+}
+
+// Adds a synthetic test vector. Returns why there is none, or "".
+std::string add_synthetic(Program &program, const Example &e, const Reference &reference,
+                          const Measurer &measurer, uint64_t *seed) {
+  Example synthetic;
+  try {
+    synthetic = synthetic_of(e, reference, seed);
+    const Const again = reference(e.method, synthetic.args);
+    if (!compare(again, *synthetic.expected, 0, 0, "").ok)
+      return "the model answers differently each time";
+  } catch (const std::exception &error) {
+    const std::string what = reason_of(error);
+    return "PyTorch refused synthetic inputs: " + what.substr(0, what.find('\n'));
+  }
+  if (bytes_of(*synthetic.expected) > kLargestOutput) return "the output is larger than 1 MiB";
+  Measured measured;
+  if (!e.literal) measured = measurer(synthetic);
+  if (measured.unstable)
+    return "rounding decides the answer to synthetic inputs, and float64's answer differs";
+  add_test(program, synthetic, std::move(measured.list));
+  return "";
+}
+
+}  // namespace
 
 void add_tests(Program &program, const std::vector<Example> &examples, const ExportOptions &options,
                const Reference &reference, const Measurer &measurer,
@@ -345,42 +387,9 @@ void add_tests(Program &program, const std::vector<Example> &examples, const Exp
       add_test(program, e, e.literal ? std::vector<Measure>() : measurer(e).list);
       continue;
     }
-    if (!options.test_vectors || e.only_compared || !e.grown.empty()) continue;
-    Example synthetic = e;
-    const bool given = std::any_of(e.args.begin(), e.args.end(), [](const Const &c) {
-      bool tensor = false;
-      each_tensor(c, [&](const Const &) { tensor = true; });
-      return tensor;
-    });
-    try {
-      if (given) {
-        synthetic.args = all_like(e, &seed);
-        synthetic.expected = snapshot({reference(e.method, synthetic.args)})[0];
-      }
-      const Const again = reference(e.method, synthetic.args);
-      if (!compare(again, *synthetic.expected, 0, 0, "").ok) {
-        warnings->push_back("no test vector is stored: the model answers differently each time");
-        continue;
-      }
-    } catch (const std::exception &error) {
-      const std::string what = reason_of(error);
-      warnings->push_back("no test vector is stored: PyTorch refused made-up inputs: " +
-                          what.substr(0, what.find('\n')));
-      continue;
-    }
-    if (bytes_of(*synthetic.expected) > kLargestOutput) {
-      warnings->push_back("no test vector is stored: the output is larger than 1 MiB");
-      continue;
-    }
-    Measured measured;
-    if (!e.literal) measured = measurer(synthetic);
-    if (measured.astray) {
-      warnings->push_back(
-          "no test vector is stored: on made-up inputs rounding decides the answer, which is "
-          "another in float64");
-      continue;
-    }
-    add_test(program, synthetic, std::move(measured.list));
+    if (!options.test_vectors || e.only_compared || !e.new_sizes.empty()) continue;
+    const std::string why_not = add_synthetic(program, e, reference, measurer, &seed);
+    if (!why_not.empty()) warnings->push_back("no test vector is stored: " + why_not);
   }
 }
 

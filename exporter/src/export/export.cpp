@@ -1,26 +1,15 @@
 #include "export/export.h"
 
-#include <algorithm>
-#include <map>
-#include <set>
-#include <stdexcept>
-
-#include "base/counted.h"
 #include "base/seed.h"
-#include "export/calibration.h"
 #include "export/constraints.h"
 #include "export/examples.h"
 #include "export/measure.h"
 #include "export/operators.h"
+#include "export/pipeline.h"
 #include "export/ports.h"
 #include "export/tracing.h"
 #include "export/unrolled_loops.h"
 #include "export/verify_file.h"
-#include "front/torchscript.h"
-#include "passes/decompose.h"
-#include "passes/passes.h"
-#include "passes/pipeline.h"
-#include "run/native.h"
 #include "write/encode.h"
 
 namespace rush {
@@ -34,7 +23,7 @@ Reference seeded(const Reference &reference) {
   };
 }
 
-// Computes with integers, as torch.ao made it.
+// Whether a node computes with integers, as in models that torch.ao quantized.
 bool is_of_integers(const Node &node) {
   return node.op.rfind("rush::quantized_", 0) == 0;
 }
@@ -48,16 +37,7 @@ std::unique_ptr<NativeSession> load_written(const std::string &path) {
   }
 }
 
-// What operators of a graph are made of: the user's words, else ours.
-Decompositions known_of(const Graph &graph, const Decompositions &given) {
-  Decompositions out = given;
-  for (const Node *node : all_nodes(graph))
-    if (!out.count(node->op))
-      if (auto program = program_of_operator(node->op)) out[node->op] = program;
-  return out;
-}
-
-// One function has so much text where tracing has unrolled a loop.
+// The text of a function reaches this length if tracing has unrolled a loop.
 constexpr size_t kLongText = 1 << 20;
 
 void drop_long_texts(std::vector<Text> *texts, std::vector<std::string> *warnings) {
@@ -75,39 +55,81 @@ void drop_long_texts(std::vector<Text> *texts, std::vector<std::string> *warning
   *texts = std::move(kept);
 }
 
-// The program as the runtime's operators have it.
-void lower(Program &program, const ExportOptions &options, Report *report) {
-  for (Method &m : program.methods) {
-    decompose(*m.graph, options.decompositions);
-    plain_operators(*m.graph);
-    split_out(*m.graph);
-    split_in_place(*m.graph);
-    while (decompose(*m.graph, known_of(*m.graph, options.decompositions))) {
-    }
-  }
-  run_pipeline(pipeline(), program, options.dump_after, options.dump);
+ExportOptions with_dump(ExportOptions options) {
+  if (!options.dump) options.dump = [](const std::string &) {};
+  return options;
+}
+
+Report begin_report(const ExportOptions &options, const Measurer &measurer) {
+  Report report;
+  report.path = options.path;
+  report.random = measurer.random();
+  return report;
+}
+
+// Returns a function that loads a program without leaving a file.
+Opener opener_of(const ExportOptions &options) {
+  return [path = options.path](const Program &program) {
+    PendingFile trial(encode(program, {}), path);
+    return load_written(trial.temporary());
+  };
+}
+
+// Calls of the program, and the sizes that callers may give.
+struct Calls {
+  std::vector<Example> examples;
+  std::vector<Constraint> constraints;
+};
+
+Calls calls_of(const Program &program, const ExportOptions &options) {
+  Calls out;
+  out.examples = examples_of(program, options);
+  out.constraints = constraints_of(program, options, out.examples);
+  return out;
+}
+
+void warn_of_quantizing(const Bits &bits, Report *report) {
+  if (report->quantized.name.empty() || report->quantized.layers > 0) return;
+  report->warnings.push_back(
+      "nothing was quantized: the model has no layer of at least " +
+      std::to_string(kLeastQuantized) + " constant float32 weights" +
+      (bits.kind == Bits::INT8_STATIC
+           ? ", and no convolution of constant float32 weights and finite activations"
+           : ""));
+}
+
+// Throws Unsupported if the runtime lacks some, unless the options allow that.
+void list_operators(const Program &program, const ExportOptions &options, Report *report) {
   for (const Method &m : program.methods)
     if (std::string note = unrolled_note(*m.graph); !note.empty())
       report->warnings.push_back(m.name + ": " + note);
-  drop_long_texts(&program.texts, &report->warnings);
+  warn_of_quantizing(options.bits, report);
+  report->missing = missing_operators(program);
+  if (!report->missing.empty() && !options.allow_missing) refuse_missing(report->missing);
+  report->ops = operators_of(program);
 }
 
-void give_fewer_bits(Program &program, const ExportOptions &options, const Opener &open,
-                     Report *report) {
-  if (options.bits.kind == Bits::INT8_STATIC && missing_operators(program).empty())
-    quantize_convolutions(program, calibration_of(program, options), open, &report->quantized);
-  quantize(program, options.bits, &report->quantized);
-  run_pipeline(late_pipeline(), program, options.dump_after, options.dump);
-  if (!report->quantized.name.empty() && report->quantized.layers == 0)
-    report->warnings.push_back(
-        "nothing has fewer bits: there is no layer of " + std::to_string(kLeastQuantized) +
-        " constant float32 weights" +
-        (options.bits.kind == Bits::INT8_STATIC
-             ? ", and no convolution of constant float32 weights and finite activations"
-             : ""));
+// Adds PyTorch's answers, calls with other sizes and integers, and tolerances.
+void complete(Calls *calls, const ExportContext &s, Report *report) {
+  run_reference(&calls->examples, s.reference);
+  add_other_sizes(s.program, calls->constraints, s.reference, &calls->examples, &report->warnings);
+  if (s.options.verify && s.options.test_vectors) add_other_integers(s.reference, &calls->examples);
+  set_tolerances(&calls->examples, s.measurer.single_numbers());
+  set_hints(s.program, calls->examples);
 }
 
-// What the report tells of the file.
+// Puts test vectors and a trace into the program.
+void store_tests(const Calls &calls, const ExportContext &s, Report *report) {
+  add_tests(s.program, calls.examples, s.options, s.reference, s.measurer, &report->warnings);
+  if (s.options.tracer) add_trace(s.program, s.options.tracer, &report->warnings);
+  const bool quantized = report->quantized.layers > 0;
+  if (!report->missing.empty() || !(quantized || any_node(s.program, is_of_integers))) return;
+  PendingFile trial(encode(s.program, calls.constraints), s.options.path);
+  expect_file_answers(load_written(trial.temporary()).get(), s.program, quantized,
+                      &report->warnings);
+}
+
+// Describes the file in the report.
 void describe(const Program &program, const Encoded &encoded, Report *report) {
   report->file_bytes = encoded.file_bytes();
   report->weights_bytes = encoded.weights_bytes - encoded.test_bytes;
@@ -120,21 +142,20 @@ void describe(const Program &program, const Encoded &encoded, Report *report) {
 
 std::string why_not_verified(const ExportOptions &options, const Report &report,
                              const std::vector<Example> &examples) {
-  if (!options.verify) return "it was asked not to";
-  if (!report.missing.empty()) return "operators are missing";
+  if (!options.verify) return "verify is off";
+  if (!report.missing.empty()) return "the runtime lacks operators";
   return examples.empty() ? "no example inputs were given" : "";
 }
 
-// Writes the program and verifies the file, which stays where nothing is wrong.
-void write(const Subject &subject, const std::vector<Constraint> &constraints,
-           const std::vector<Example> &examples, Report *report) {
-  report->not_verified = why_not_verified(subject.options, *report, examples);
+// Writes the program and verifies the file, which stays only if it is right.
+void write(const Calls &calls, const ExportContext &subject, Report *report) {
+  report->not_verified = why_not_verified(subject.options, *report, calls.examples);
   for (bool verified = !report->not_verified.empty();; verified = true) {
-    const Encoded encoded = encode(subject.program, constraints);
+    const Encoded encoded = encode(subject.program, calls.constraints);
     PendingFile file(encoded, subject.options.path);
-    std::unique_ptr<NativeSession> session;  // a file that the runtime refuses is refused here
+    std::unique_ptr<NativeSession> session;  // opening it refuses a file that the runtime refuses
     if (report->missing.empty()) session = load_written(file.temporary());
-    if (!verified && verify_file(session.get(), subject, examples, report)) continue;
+    if (!verified && verify_file(session.get(), subject, calls.examples, report)) continue;
     describe(subject.program, encoded, report);
     return file.commit();
   }
@@ -144,40 +165,21 @@ void write(const Subject &subject, const std::vector<Constraint> &constraints,
 
 Report export_program(Program &program, const ExportOptions &given, const Reference &unseeded) {
   const Reference reference = seeded(unseeded);
-  ExportOptions options = given;
-  if (!options.dump) options.dump = [](const std::string &) {};
+  const ExportOptions options = with_dump(given);
   const Measurer measurer(program, options);
-  Report report;
-  report.path = options.path;
-  report.random = measurer.random();
+  Report report = begin_report(options, measurer);
   name_ports(program, options);
-  const Filters filters(program);
-  const Opener open = [&](const Program &p) {
-    PendingFile trial(encode(p, {}), options.path);
-    return load_written(trial.temporary());
-  };
-  lower(program, options, &report);
-  give_fewer_bits(program, options, open, &report);
-  report.missing = missing_operators(program);
-  if (!report.missing.empty() && !options.allow_missing) refuse_missing(report.missing);
-  report.ops = operators_of(program);
+  const Filters filters(program);  // passes replace some of them
+  const Opener open = opener_of(options);
+  const ExportContext subject = {program, options, reference, measurer, filters, open};
 
-  std::vector<Example> examples = examples_of(program, options);
-  const std::vector<Constraint> constraints = constraints_of(program, options, examples);
-  check_multiples(program, constraints);
-  answer(&examples, reference);
-  add_grown(program, constraints, reference, &examples, &report.warnings);
-  if (options.verify && options.test_vectors) add_other_integers(reference, &examples);
-  settle(&examples, measurer.single_numbers());
-  give_hints(program, examples);
-  add_tests(program, examples, options, reference, measurer, &report.warnings);
-  if (options.tracer) add_trace(program, options.tracer, &report.warnings);
-  const bool fewer = report.quantized.layers > 0;
-  if ((fewer || any_node(program, is_of_integers)) && report.missing.empty()) {
-    PendingFile trial(encode(program, constraints), options.path);
-    expect_own(load_written(trial.temporary()).get(), program, fewer, &report.warnings);
-  }
-  write({program, options, reference, measurer, filters, open}, constraints, examples, &report);
+  Calls calls = calls_of(program, options);
+  run_pipeline(program, {options, calls.examples, calls.constraints, open, &report.quantized});
+  list_operators(program, options, &report);
+  drop_long_texts(&program.texts, &report.warnings);
+  complete(&calls, subject, &report);
+  store_tests(calls, subject, &report);
+  write(calls, subject, &report);
   return report;
 }
 

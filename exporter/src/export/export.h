@@ -1,4 +1,4 @@
-// From a program that a front made to a verified file.
+// Writes a program that a front made as a verified file.
 #pragma once
 
 #include "export/options.h"
@@ -6,8 +6,8 @@
 
 namespace rush {
 
-// Throws std::invalid_argument, Unsupported (listing all operators that the runtime lacks),
-// std::runtime_error (a difference, the disk); then there is no file.
+// Throws std::invalid_argument, Unsupported (with all operators that the runtime lacks) or
+// std::runtime_error (a difference, the disk). There is no file then.
 Report export_program(Program &program, const ExportOptions &options, const Reference &reference);
 
 }  // namespace rush

@@ -11,7 +11,7 @@ namespace rush {
 
 namespace {
 
-// How many inputs PyTorch's distances are measured on.
+// The number of inputs on which PyTorch's distances are measured.
 constexpr int kSeveral = 6;
 
 constexpr uint64_t kSeed = 400;
@@ -39,7 +39,7 @@ bool takes_numbers(const Node &node) {
          });
 }
 
-// The dtypes of all tensors that a program comes with.
+// The dtypes of all constants and attributes of a program.
 struct Dtypes {
   bool single = false, wide = false;
   void add(const Const &value) {
@@ -68,14 +68,14 @@ bool has_single_numbers(const Program &program, const ExportOptions &options) {
   return takes && (dtypes.single || !dtypes.wide);
 }
 
-// Dropout draws nothing at evaluation, nor do attention and recurrent layers that drop nothing out.
+// Whether a node draws random numbers. Dropout, attention and recurrent layers draw none at evaluation.
 bool draws(const Node &node) {
   const Schema *schema = schema_of(node.op);
   if (!schema || !schema->random) return false;
   for (size_t i = 0; i < schema->args.size(); i++) {
     const std::string &name = schema->args[i].name;
     if (name != "dropout_p" && name != "dropout" && name != "train" && name != "training") continue;
-    if (i >= node.inputs.size()) return false;  // left out: 0 or False
+    if (i >= node.inputs.size()) return false;  // omitted: 0 or False
     const Value *given = node.inputs[i];
     if (given->is_constant() && given->constant->is_number() && given->constant->number() == 0)
       return false;
@@ -105,27 +105,27 @@ Measured Measurer::operator()(const Example &example) const {
   Measured out;
   std::optional<Const> exact;
   try {
-    if (!options_.graph) throw std::invalid_argument("there is no graph of PyTorch's to run");
+    if (!options_.graph) throw std::invalid_argument("PyTorch has no graph of this model");
     if (!draws_.empty())
-      throw std::invalid_argument("it draws random numbers, which are others there");
+      throw std::invalid_argument("it draws random numbers, which differ in float64");
     exact = options_.graph(example.method, example.args, true);
     if (!options_.graph_is_reference || example.given)
       if (const std::string differs = difference(example, &*exact); !differs.empty())
-        throw std::invalid_argument("PyTorch's graph is another program: " + differs);
+        throw std::invalid_argument("PyTorch's graph differs from the model: " + differs);
   } catch (const std::exception &e) {
     exact.reset();
     out.why_not = first_line(reason_of(e));
   }
   out.list =
-      measures_of(*example.expected, exact ? &*exact : nullptr, single_numbers_, &out.astray);
+      measures_of(*example.expected, exact ? &*exact : nullptr, single_numbers_, &out.unstable);
   return out;
 }
 
-// `exact`: what the graph gives in float64; nullptr where that is not known.
+// `exact` is the answer of the graph in float64; nullptr if it is not known.
 std::string Measurer::difference(const Example &example, const Const *exact) const {
   const Const own = options_.graph(example.method, example.args, false);
-  bool astray = false;
-  const auto measures = measures_of(own, exact, single_numbers_, &astray);
+  bool unstable = false;
+  const auto measures = measures_of(own, exact, single_numbers_, &unstable);
   return compare(*example.expected, own, 0, 0, "what it gives", &measures).where;
 }
 
@@ -155,7 +155,7 @@ std::vector<rush_distance> Measurer::several(const Example &example) const {
       found = distances_of(options_.graph(example.method, args, false),
                            options_.graph(example.method, args, true));
     } catch (const std::exception &) {
-      continue;  // made-up inputs that PyTorch refuses
+      continue;  // PyTorch refuses these synthetic inputs
     }
     if (found.size() != n) continue;
     out.resize(n, {0, 0});

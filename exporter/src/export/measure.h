@@ -1,4 +1,4 @@
-// What float64 says of an answer: how far PyTorch's own is from it.
+// Measures how far PyTorch's answers are from those of the same program in float64.
 #pragma once
 
 #include "export/options.h"
@@ -6,9 +6,9 @@
 namespace rush {
 
 struct Measured {
-  std::vector<Measure> list;  // of the expected answer's tensors and numbers
-  bool astray = false;        // rounding decides the answer: it is no good as a test vector
-  std::string why_not;        // float64's answer is not known; "" where it is
+  std::vector<Measure> list;  // for each tensor and number of the expected answer
+  bool unstable = false;      // rounding decides the answer, which cannot be a test vector
+  std::string why_not;        // the reason if float64's answer is not known; else ""
 };
 
 class Measurer {
@@ -16,16 +16,16 @@ class Measurer {
   Measurer(const Program &program, const ExportOptions &options);
   // Runs the example, which is answered, in float64.
   Measured operator()(const Example &example) const;
-  // How PyTorch's graph answers an answered example otherwise than the model itself, by more than
-  // rounding: a trace may have baked in what the model decides anew. "" where it does not.
+  // How the answer of PyTorch's graph differs from the model's by more than rounding, as after a
+  // trace that fixed what the model decides at run time; "" if it does not.
   std::string graph_differs(const Example &example) const;
-  // How far PyTorch is from float64 at most on several inputs like the example's, value by value: one
-  // input may be a lucky one. Empty where that cannot be told.
+  // The largest distance of PyTorch from float64 on several inputs like the example's, for each value: a
+  // single input may be a lucky one. Empty if it is not known.
   std::vector<rush_distance> several(const Example &example) const;
-  // Whether Python's floats are as exact as float32 only: the program takes some out of tensors, and
-  // its tensors are not all float64.
+  // Whether Python's floats are only as exact as float32: the program takes some out of tensors that
+  // are not all float64.
   bool single_numbers() const { return single_numbers_; }
-  // The operator that draws random numbers; "" where none does.
+  // The operator that draws random numbers; "" if none does.
   const std::string &random() const { return draws_; }
 
  private:

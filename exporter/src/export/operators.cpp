@@ -32,7 +32,7 @@ std::vector<OpCount> count_ops(const Program &program, bool only_missing) {
   return out;
 }
 
-// Whether an operator has to do with quantized tensors, or with packed quantized weights.
+// Whether an operator takes or makes quantized tensors or packed quantized weights.
 bool is_quantized(const std::string &op) {
   for (const char *start :
        {"quantized::", "aten::quantize_", "aten::quantized_", "aten::dequantize"})
@@ -40,29 +40,28 @@ bool is_quantized(const std::string &op) {
   return false;
 }
 
-// Whether an operator makes tensors of a sparse layout, or takes only such.
+// Whether an operator makes sparse tensors, or takes only these.
 bool is_sparse(const std::string &op) {
   return op.find("sparse") != std::string::npos || op == "aten::to_dense" ||
          op == "aten::_to_dense";
 }
 
-// What to do about sparse tensors, quantized models, and operators that are nobody's but the user's.
+// The way out for sparse tensors, quantized models and custom operators; else "".
 std::string supply_text(const std::vector<OpCount> &missing) {
   for (const OpCount &row : missing)
     if (is_sparse(row.op))
-      return "\nRushlight has no sparse layouts: hold such tensors dense (to_dense(), before the "
-             "model is "
-             "exported), and add elements at places with index_put or index_add";
+      return "\nsparse layouts are not supported: use dense tensors (to_dense() before the "
+             "export), and "
+             "index_put or index_add to add elements";
   for (const OpCount &row : missing)
     if (is_quantized(row.op))
-      return "\nnot everything of quantized models is there yet: leave these layers as they were "
-             "before quantization";
+      return "\nthese quantized operators are not supported yet: do not quantize these layers";
   for (const OpCount &row : missing)
     if (row.op.rfind("aten::", 0) != 0 && row.op.rfind("prim::", 0) != 0)
-      return "\nan operator of your own: say what it is made of "
-             "(rushlight.register_decomposition), or "
-             "write the file all the same (allow_missing, --allow-missing) and supply it where the "
-             "file runs (in JavaScript load(url, { ops }), in C rushlight/op.h)";
+      return "\nregister a decomposition of a custom operator (rushlight.register_decomposition), "
+             "or "
+             "export with allow_missing (--allow-missing) and supply it where the file runs (in "
+             "JavaScript load(url, { ops }), in C rushlight/op.h)";
   return "";
 }
 

@@ -3,6 +3,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/counted.h"
+
 namespace rush {
 
 namespace {
@@ -13,16 +15,17 @@ void rename_ports(Program &program, const ExportOptions &options) {
     if (names.empty()) return;
     if (names.size() > ports.size() ||
         (std::string(what) == "output" && names.size() != ports.size()))
-      throw std::invalid_argument(std::to_string(names.size()) + " " + what +
-                                  " names are given; the model has " +
-                                  std::to_string(ports.size()) + " " + what + "s");
+      throw std::invalid_argument(std::string(what) + "_names must have " +
+                                  (std::string(what) == "output" ? "" : "at most ") +
+                                  counted(ports.size(), "name") + ", got " +
+                                  std::to_string(names.size()));
     for (size_t i = 0; i < names.size(); i++)
       if (!names[i].empty()) ports[i].name = names[i];
     for (size_t i = 0; i < ports.size(); i++)
       for (size_t k = 0; k < i; k++)
         if (ports[i].name == ports[k].name)
-          throw std::invalid_argument(std::string("two ") + what + "s are called '" +
-                                      ports[i].name + "'");
+          throw std::invalid_argument(std::string("the names of ") + what + "s must differ, got '" +
+                                      ports[i].name + "' twice");
   };
   rename(program.methods[0].inputs, options.input_names, "input");
   rename(program.methods[0].outputs, options.output_names, "output");

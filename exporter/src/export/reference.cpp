@@ -9,8 +9,8 @@ namespace rush {
 
 namespace {
 
-// The arguments are copied, so that an in-place operator does not change the caller's. Who runs the
-// function keeps them: PyTorch returns what out= wrote after letting go of it.
+// Copies the arguments, so that an in-place operator does not change the caller's. The caller keeps them
+// alive during the run: PyTorch returns the tensor of out= after it has released it.
 std::vector<c10::IValue> stack_of(const std::vector<Const> &args, const c10::FunctionSchema &schema,
                                   size_t first) {
   std::vector<c10::IValue> stack;

@@ -1,4 +1,4 @@
-// PyTorch's own answer of a TorchScript module.
+// PyTorch's own answers for a TorchScript module or function.
 #pragma once
 
 #include "export/options.h"

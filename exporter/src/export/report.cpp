@@ -18,24 +18,7 @@ std::string missing_text(const std::vector<OpCount> &missing) {
 
 namespace {
 
-// The three distances.
-std::string float64_text(const Report &report) {
-  std::string out;
-  char line[240];
-  if (report.measured > 0) {
-    std::snprintf(line, sizeof line,
-                  "  float64   PyTorch is off by %.3g (L2 %.3g), Rushlight by %.3g (L2 %.3g), "
-                  "between them %.3g (L2 %.3g)\n",
-                  report.pytorch.max, report.pytorch.l2, report.own.max, report.own.l2,
-                  report.between.max, report.between.l2);
-    out = line;
-  }
-  if (!report.not_measured.empty())
-    out += "  not run in float64: " + report.not_measured + "; the norm of the output decided\n";
-  return out;
-}
-
-// The text with '#' for each number of the name that it begins with, up to ':', ' ' or the end.
+// Replaces each number in the leading name (up to ':', ' ' or the end) by '#'.
 std::string pattern_of(const std::string &text) {
   std::string out;
   const size_t end = std::min(text.find_first_of(": "), text.size());
@@ -47,7 +30,7 @@ std::string pattern_of(const std::string &text) {
   return out + text.substr(end);
 }
 
-// More texts than this that differ by numbers in their names become one.
+// More texts than this that differ only in numbers of their names become one.
 constexpr size_t kMostAlike = 3;
 
 // "a, b, key_0 ... key_29 (30)".
@@ -81,56 +64,59 @@ std::string rows_text(const Quantized &q) {
   if (!q.has_rows) return "";
   return line_of(
       "  rows      %zu where PyTorch gives %zu; %zu belong together, and were compared\n",
-      q.own_rows, q.rows, q.matched_rows);
+      q.rushlight_rows, q.rows, q.matched_rows);
 }
 
-// What the comparison with PyTorch gave.
-std::string verified_text(const Report &report) {
-  if (report.verified == 0) return "  not verified: " + report.not_verified + "\n";
-  const Quantized &q = report.quantized;
-  std::string out =
-      line_of("  %s against PyTorch on %s: max abs %.3g, max rel %.3g\n",
-              q.layers > 0 ? "measured " : "verified ", counted(report.verified, "input").c_str(),
-              report.max_abs, report.max_rel);
+// ---- Lines of the text
+
+std::string size_text(const Report &r) {
+  return line_of("  size      %llu bytes, of these %llu weights\n",
+                 static_cast<unsigned long long>(r.file_bytes),
+                 static_cast<unsigned long long>(r.weights_bytes));
+}
+
+std::string ops_text(const Report &r) {
+  std::string ops;
+  for (const OpCount &row : r.ops)
+    ops += (ops.empty() ? "" : ", ") + row.op + " " + std::to_string(row.count);
+  return "  operators " + (ops.empty() ? "none" : ops) + "\n";
+}
+
+std::string verified_text(const Report &r) {
+  if (r.verified == 0) return "  not verified: " + r.not_verified + "\n";
+  const Quantized &q = r.quantized;
+  std::string out = line_of("  %s against PyTorch on %s: max abs %.3g, max rel %.3g\n",
+                            q.layers > 0 ? "measured " : "verified ",
+                            counted(r.verified, "input").c_str(), r.max_abs, r.max_rel);
   if (q.layers > 0)
     out += line_of("  error     %.3g of the greatest element, L2 %.3g, cosine %.6f\n", q.max, q.l2,
                    q.cosine) +
            rows_text(q);
+  return out;
+}
+
+std::string tried_text(const Report &r) {
   std::string tried;
-  for (const std::string &sizes : report.tried) tried += (tried.empty() ? "" : "; ") + sizes;
-  if (!tried.empty()) out += "  also at   " + tried + "\n";
-  out += float64_text(report);
-  if (!report.real)
-    out += "  inputs    were the examples and made-up ones alone; test_inputs takes real ones\n";
-  if (!report.random.empty())
-    out += "  random    " + report.random +
-           " draws random numbers: answers change from call to call, and were compared with one "
-           "seed\n";
+  for (const std::string &sizes : r.tried) tried += (tried.empty() ? "" : "; ") + sizes;
+  return tried.empty() ? std::string() : "  also at   " + tried + "\n";
+}
+
+std::string measured_text(const Report &r) {
+  if (r.measured == 0) return "";
+  return line_of(
+      "  float64   PyTorch is off by %.3g (L2 %.3g), Rushlight by %.3g (L2 %.3g), between them "
+      "%.3g (L2 %.3g)\n",
+      r.pytorch.max, r.pytorch.l2, r.rushlight.max, r.rushlight.l2, r.difference.max,
+      r.difference.l2);
+}
+
+std::string warnings_text(const Report &r) {
+  std::string out;
+  for (const std::string &warning : r.warnings) out += "  warning   " + warning + "\n";
   return out;
 }
 
-}  // namespace
-
-std::string to_string(const Report &report) {
-  std::string out = report.path + "\n" +
-                    line_of("  size      %llu bytes, of these %llu weights\n",
-                            static_cast<unsigned long long>(report.file_bytes),
-                            static_cast<unsigned long long>(report.weights_bytes));
-  if (!report.quantized.name.empty()) out += to_string(report.quantized);
-  out += "  inputs    " + join(report.inputs) + "\n  outputs   " + join(report.outputs) + "\n";
-  if (!report.state.empty()) out += "  state     " + join(report.state) + "\n";
-  std::string ops;
-  for (const OpCount &row : report.ops)
-    ops += (ops.empty() ? "" : ", ") + row.op + " " + std::to_string(row.count);
-  out += "  operators " + (ops.empty() ? "none" : ops) + "\n";
-  if (!report.missing.empty()) out += "  missing   " + missing_text(report.missing) + "\n";
-  out += "  tests     " + counted(report.test_vectors, "test vector") + " stored\n";
-  out += verified_text(report);
-  for (const std::string &w : report.warnings) out += "  warning   " + w + "\n";
-  return out;
-}
-
-namespace {
+// ---- Values as JSON
 
 std::string json_texts(const std::vector<std::string> &texts) {
   std::string out;
@@ -145,47 +131,113 @@ std::string json_ops(const std::vector<OpCount> &rows) {
   return "{" + out + "}";
 }
 
+std::string json_bool(bool value) {
+  return value ? "true" : "false";
+}
+
+std::string json_rows(const Quantized &q) {
+  if (!q.has_rows) return "null";
+  return "{\"pytorch\": " + std::to_string(q.rows) +
+         ", \"rushlight\": " + std::to_string(q.rushlight_rows) +
+         ", \"matched\": " + std::to_string(q.matched_rows) + "}";
+}
+
+std::string json_quantized(const Report &r) {
+  const Quantized &q = r.quantized;
+  if (q.name.empty()) return "null";
+  const auto figure = [&](double x) { return q.measured ? json_number(x) : std::string("null"); };
+  return "{\"bits\": " + json_text(q.name) + ", \"layers\": " + std::to_string(q.layers) +
+         ", \"kept\": " + std::to_string(q.kept) + ", \"before\": " + std::to_string(q.before) +
+         ", \"after\": " + std::to_string(q.after) + ", \"max\": " + figure(q.max) +
+         ", \"l2\": " + figure(q.l2) + ", \"cosine\": " + figure(q.cosine) +
+         ", \"rows\": " + json_rows(q) + "}";
+}
+
+// ---- The table of fields
+
+using Say = std::string (*)(const Report &);
+
+struct Field {
+  const char *name;  // in JSON, and in Python's Report
+  Say json;
+  Say text;                  // its lines, or nullptr if another field's lines have it
+  bool of_verified = false;  // the lines exist only for a file that was verified
+};
+
+const Field kFields[] = {
+    {"path", [](const Report &r) { return json_text(r.path); },
+     [](const Report &r) { return r.path + "\n"; }},
+    {"file_bytes", [](const Report &r) { return std::to_string(r.file_bytes); }, size_text},
+    {"weights_bytes", [](const Report &r) { return std::to_string(r.weights_bytes); }, nullptr},
+    {"quantized", json_quantized,
+     [](const Report &r) {
+       return r.quantized.name.empty() ? std::string() : to_string(r.quantized);
+     }},
+    {"inputs", [](const Report &r) { return json_texts(r.inputs); },
+     [](const Report &r) { return "  inputs    " + join(r.inputs) + "\n"; }},
+    {"outputs", [](const Report &r) { return json_texts(r.outputs); },
+     [](const Report &r) { return "  outputs   " + join(r.outputs) + "\n"; }},
+    {"state", [](const Report &r) { return json_texts(r.state); },
+     [](const Report &r) {
+       return r.state.empty() ? std::string() : "  state     " + join(r.state) + "\n";
+     }},
+    {"ops", [](const Report &r) { return json_ops(r.ops); }, ops_text},
+    {"missing", [](const Report &r) { return json_ops(r.missing); },
+     [](const Report &r) {
+       return r.missing.empty() ? std::string() : "  missing   " + missing_text(r.missing) + "\n";
+     }},
+    {"test_vectors", [](const Report &r) { return std::to_string(r.test_vectors); },
+     [](const Report &r) {
+       return "  tests     " + counted(r.test_vectors, "test vector") + " stored\n";
+     }},
+    {"verified", [](const Report &r) { return std::to_string(r.verified); }, verified_text},
+    {"not_verified", [](const Report &r) { return json_text(r.not_verified); }, nullptr},
+    {"max_abs", [](const Report &r) { return json_number(r.max_abs); }, nullptr},
+    {"max_rel", [](const Report &r) { return json_number(r.max_rel); }, nullptr},
+    {"tried", [](const Report &r) { return json_texts(r.tried); }, tried_text, true},
+    {"measured", [](const Report &r) { return std::to_string(r.measured); }, measured_text, true},
+    {"pytorch", [](const Report &r) { return json_of(r.pytorch); }, nullptr},
+    {"rushlight", [](const Report &r) { return json_of(r.rushlight); }, nullptr},
+    {"difference", [](const Report &r) { return json_of(r.difference); }, nullptr},
+    {"not_measured", [](const Report &r) { return json_text(r.not_measured); },
+     [](const Report &r) {
+       return r.not_measured.empty() ? std::string()
+                                     : "  not run in float64: " + r.not_measured +
+                                           "; the norm of the output decided\n";
+     },
+     true},
+    {"real_inputs", [](const Report &r) { return json_bool(r.real_inputs); },
+     [](const Report &r) {
+       return std::string(r.real_inputs ? ""
+                                        : "  inputs    are only the examples and synthetic ones; "
+                                          "test_inputs adds real ones\n");
+     },
+     true},
+    {"random", [](const Report &r) { return json_text(r.random); },
+     [](const Report &r) {
+       return r.random.empty() ? std::string()
+                               : "  random    " + r.random +
+                                     " draws random numbers: answers change from call to call, "
+                                     "and were compared with one seed\n";
+     },
+     true},
+    {"warnings", [](const Report &r) { return json_texts(r.warnings); }, warnings_text},
+};
+
 }  // namespace
 
+std::string to_string(const Report &report) {
+  std::string out;
+  for (const Field &field : kFields)
+    if (field.text && (report.verified > 0 || !field.of_verified)) out += field.text(report);
+  return out;
+}
+
 std::string to_json(const Report &report) {
-  std::string out = "{\n";
-  const auto field = [&](const char *name, const std::string &value) {
-    out += std::string(out.size() > 2 ? ",\n" : "") + "  \"" + name + "\": " + value;
-  };
-  field("path", json_text(report.path));
-  field("ops", json_ops(report.ops));
-  field("missing", json_ops(report.missing));
-  field("warnings", json_texts(report.warnings));
-  field("inputs", json_texts(report.inputs));
-  field("outputs", json_texts(report.outputs));
-  field("state", json_texts(report.state));
-  field("file_bytes", std::to_string(report.file_bytes));
-  field("weights_bytes", std::to_string(report.weights_bytes));
-  field("test_vectors", std::to_string(report.test_vectors));
-  field("verified", std::to_string(report.verified));
-  field("not_verified", json_text(report.not_verified));
-  field("max_abs", json_number(report.max_abs));
-  field("max_rel", json_number(report.max_rel));
-  field("measured", std::to_string(report.measured));
-  field("pytorch", json_of(report.pytorch));
-  field("rushlight", json_of(report.own));
-  field("difference", json_of(report.between));
-  field("not_measured", json_text(report.not_measured));
-  field("random", json_text(report.random));
-  const Quantized &q = report.quantized;
-  const auto figure = [&](double x) { return q.measured ? json_number(x) : std::string("null"); };
-  const std::string rows = !q.has_rows
-                               ? ""
-                               : ", \"rows\": {\"pytorch\": " + std::to_string(q.rows) +
-                                     ", \"rushlight\": " + std::to_string(q.own_rows) +
-                                     ", \"matched\": " + std::to_string(q.matched_rows) + "}";
-  if (!q.name.empty())
-    field("quantized",
-          "{\"bits\": " + json_text(q.name) + ", \"layers\": " + std::to_string(q.layers) +
-              ", \"kept\": " + std::to_string(q.kept) +
-              ", \"before\": " + std::to_string(q.before) +
-              ", \"after\": " + std::to_string(q.after) + ", \"max\": " + figure(q.max) +
-              ", \"l2\": " + figure(q.l2) + ", \"cosine\": " + figure(q.cosine) + rows + "}");
+  std::string out;
+  for (const Field &field : kFields)
+    out += std::string(out.empty() ? "{\n" : ",\n") + "  \"" + field.name +
+           "\": " + field.json(report);
   return out + "\n}\n";
 }
 

@@ -12,19 +12,19 @@ namespace rush {
 
 namespace {
 
-// Made-up values that the file has to hold may take this much of it.
+// The largest size of synthetic values that the file must hold.
 constexpr size_t kLargestHeld = size_t{1} << 20;
 
 // ---- Layout ------------------------------------------------------------------------------------
 
-// Strides for these sizes, in the order of a tensor's and with its gaps.
+// Strides for these sizes with the order and the gaps of a tensor's strides.
 std::vector<int64_t> strides_like(const at::Tensor &t, const std::vector<int64_t> &sizes) {
   if (t.sizes() == sizes) return t.strides().vec();
   std::vector<int64_t> order(sizes.size()), out(sizes.size(), 0);
   std::iota(order.rbegin(), order.rend(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return t.stride(a) < t.stride(b); });
-  int64_t room = 1, before = 1;  // what the dimensions inside take, here and in the tensor
+  int64_t room = 1, before = 1;  // elements of the inner dimensions, here and in the tensor
   for (const int64_t d : order) {
     if (t.stride(d) == 0) continue;
     out[d] = std::max(room, (room * t.stride(d) + before - 1) / before);
@@ -34,7 +34,7 @@ std::vector<int64_t> strides_like(const at::Tensor &t, const std::vector<int64_t
   return out;
 }
 
-// Whether two places of a tensor with these strides are the same memory.
+// Whether two elements of a tensor with these strides share memory.
 bool overlaps(const std::vector<int64_t> &sizes, const std::vector<int64_t> &strides) {
   std::vector<std::pair<int64_t, int64_t>> dims;
   for (size_t d = 0; d < sizes.size(); d++)
@@ -48,8 +48,8 @@ bool overlaps(const std::vector<int64_t> &sizes, const std::vector<int64_t> &str
   return false;
 }
 
-// The values with strides and offset like those of a tensor. Elements of an expanded one have one
-// value; of a tensor that overlaps otherwise, as windows do, the layout is not kept.
+// The values with strides and offset like those of a tensor. Elements that an expanded tensor shares
+// have one value. The layout of tensors that overlap differently, as windows do, is not kept.
 at::Tensor laid_out(at::Tensor values, const at::Tensor &t) {
   const std::vector<int64_t> sizes = values.sizes().vec(), strides = strides_like(t, sizes);
   for (int64_t d = 0; d < values.dim(); d++)
@@ -65,7 +65,7 @@ at::Tensor laid_out(at::Tensor values, const at::Tensor &t) {
 
 // ---- Values ------------------------------------------------------------------------------------
 
-// A tensor's values again and again, up to other sizes.
+// Repeats a tensor's values to fill other sizes.
 at::Tensor resized(at::Tensor t, const std::vector<int64_t> &sizes) {
   if (t.numel() == 0) return t.new_zeros(sizes);
   for (int64_t d = 0; d < t.dim(); d++) {
@@ -79,8 +79,8 @@ at::Tensor resized(at::Tensor t, const std::vector<int64_t> &sizes) {
   return t.contiguous();
 }
 
-// Whether each row along the last dimension is values of one kind, then of the other, the same first
-// in all.
+// Whether each row along the last dimension has Trues, then Falses, or all rows have the reverse
+// order.
 bool is_padding(const at::Tensor &t) {
   if (t.scalar_type() != at::kBool || t.dim() == 0 || t.numel() < 2 || t.size(-1) < 2) return false;
   const at::Tensor first = t.select(-1, 0);
@@ -89,7 +89,7 @@ bool is_padding(const at::Tensor &t) {
   return differ.any().item<bool>() && differ.diff(1, -1).ge(0).all().item<bool>();
 }
 
-// Such rows, of random lengths.
+// Makes such rows with random lengths.
 at::Tensor padding_like(const at::Tensor &t, const std::vector<int64_t> &sizes, uint64_t seed) {
   const int64_t n = sizes.back();
   std::vector<int64_t> rows = sizes;
@@ -100,16 +100,16 @@ at::Tensor padding_like(const at::Tensor &t, const std::vector<int64_t> &sizes, 
   return t.reshape({-1})[0].item<bool>() ? inside : inside.logical_not();
 }
 
-// The sizes of the tensor that is next, with those that grow.
-std::vector<int64_t> next_sizes(const at::Tensor &t, const Grown &grown, size_t *leaf) {
+// The sizes of the next tensor, with the new ones.
+std::vector<int64_t> next_sizes(const at::Tensor &t, const NewSizes &new_sizes, size_t *leaf) {
   std::vector<int64_t> sizes = t.sizes().vec();
-  for (const GrownSize &g : grown)
+  for (const NewSize &g : new_sizes)
     if (g.leaf == *leaf) sizes.at(static_cast<size_t>(g.dim)) = g.size;
   ++*leaf;
   return sizes;
 }
 
-// Of an example's range.
+// Random values in an example's range.
 Const random_like(const Const &value, const std::vector<int64_t> &sizes, uint64_t seed) {
   const at::Tensor &t = value.tensor;
   const at::ScalarType dtype = t.scalar_type();
@@ -125,11 +125,11 @@ Const random_like(const Const &value, const std::vector<int64_t> &sizes, uint64_
   return random_constant(dtype, sizes, seed, lo, hi);
 }
 
-Const tensor_like(const Const &value, uint64_t *seed, const Grown &grown, size_t *leaf) {
+Const tensor_like(const Const &value, uint64_t *seed, const NewSizes &new_sizes, size_t *leaf) {
   const at::Tensor &t = value.tensor;
-  const std::vector<int64_t> sizes = next_sizes(t, grown, leaf);
+  const std::vector<int64_t> sizes = next_sizes(t, new_sizes, leaf);
   if (t.is_quantized() || t.layout() != at::kStrided) return value;
-  if (t.is_complex())  // no kind of random constant: the same numbers in other places
+  if (t.is_complex())  // there is no such random constant: the same numbers in other places
     return const_tensor(resized(t, sizes).roll(1));
   if (value.kind != RUSH_CONST_RANDOM && is_padding(t))
     return const_tensor(padding_like(t, sizes, (*seed)++));
@@ -139,10 +139,10 @@ Const tensor_like(const Const &value, uint64_t *seed, const Grown &grown, size_t
   return const_tensor(laid_out(out.tensor, t));
 }
 
-Const like(const Const &value, uint64_t *seed, const Grown &grown, size_t *leaf) {
-  if (value.tensor.defined()) return tensor_like(value, seed, grown, leaf);
+Const like(const Const &value, uint64_t *seed, const NewSizes &new_sizes, size_t *leaf) {
+  if (value.tensor.defined()) return tensor_like(value, seed, new_sizes, leaf);
   Const out = value;
-  for (Const &item : out.items) item = like(item, seed, grown, leaf);
+  for (Const &item : out.items) item = like(item, seed, new_sizes, leaf);
   return out;
 }
 
@@ -154,8 +154,8 @@ std::vector<at::Tensor> tensors_in(const Const &value) {
   return out;
 }
 
-// Whether two values are built alike, of floating-point tensors, whose sizes differ in one dimension at
-// most, by so much in all. A single tensor has to have grown, as by concatenation: else it may be any.
+// Whether two values have the same structure of floating-point tensors, whose sizes differ in at most one
+// dimension, by the same amount. A single tensor must have grown, as it does by concatenation.
 bool is_cache(const Const &given, const Const &returned) {
   const std::vector<at::Tensor> a = tensors_in(given), b = tensors_in(returned);
   if (a.empty() || a.size() != b.size() || given.items.size() != returned.items.size())
@@ -174,7 +174,7 @@ bool is_cache(const Const &given, const Const &returned) {
   return grown >= 0 || !given.items.empty();
 }
 
-// Of an answer, what is built like an argument; nullptr where nothing is.
+// The part of an answer with the structure of an argument; nullptr if there is none.
 const Const *cache_in(const Const &answer, const Const &given) {
   if (is_cache(given, answer)) return &answer;
   for (const Const &item : answer.items)
@@ -182,14 +182,14 @@ const Const *cache_in(const Const &answer, const Const &given) {
   return nullptr;
 }
 
-Const filled(const Const &given, const std::vector<at::Tensor> &from, const Grown &grown,
+Const filled(const Const &given, const std::vector<at::Tensor> &from, const NewSizes &new_sizes,
              size_t *leaf) {
   if (given.tensor.defined()) {
     const at::Tensor &t = from.at(*leaf);
-    return const_tensor(resized(t, next_sizes(given.tensor, grown, leaf)));
+    return const_tensor(resized(t, next_sizes(given.tensor, new_sizes, leaf)));
   }
   Const out = given;
-  for (Const &item : out.items) item = filled(item, from, grown, leaf);
+  for (Const &item : out.items) item = filled(item, from, new_sizes, leaf);
   return out;
 }
 
@@ -201,14 +201,14 @@ size_t bytes_in(const Const &value) {
 
 // ---- Integers ----------------------------------------------------------------------------------
 
-// Bytes are pictures, whose values are no numbers of rows or groups.
+// Bytes are pictures, not indices of rows or groups.
 bool is_integers(const at::Tensor &t) {
   const at::ScalarType dtype = t.scalar_type();
   return (dtype == at::kLong || dtype == at::kInt || dtype == at::kShort) &&
          t.layout() == at::kStrided && t.numel() > 0;
 }
 
-// Rows that rise stay so, as numbers of groups do.
+// Sorted rows stay sorted, as indices of groups are.
 at::Tensor other_integers(const at::Tensor &t, int64_t lo, int64_t most, uint64_t seed) {
   at::Tensor out = random_constant(t.scalar_type(), t.sizes().vec(), seed, static_cast<double>(lo),
                                    static_cast<double>(most) + 1)
@@ -222,7 +222,7 @@ int64_t distinct(const at::Tensor &t) {
   return std::get<0>(at::_unique(t)).numel();
 }
 
-// So often are other integers drawn, of which as many may be distinct as before.
+// The number of attempts to draw integers with another number of distinct values.
 constexpr int kDraws = 8;
 
 Const with_other_integers(const Const &value, bool above, uint64_t *seed, bool *any) {
@@ -242,15 +242,16 @@ Const with_other_integers(const Const &value, bool above, uint64_t *seed, bool *
 
 }  // namespace
 
-Const like(const Const &value, uint64_t *seed, const Grown &grown) {
+Const like(const Const &value, uint64_t *seed, const NewSizes &new_sizes) {
   size_t leaf = 0;
-  return like(value, seed, grown, &leaf);
+  return like(value, seed, new_sizes, &leaf);
 }
 
-std::vector<Const> all_like(const Example &e, uint64_t *seed, const std::vector<Grown> &grown) {
+std::vector<Const> all_like(const Example &e, uint64_t *seed,
+                            const std::vector<NewSizes> &new_sizes) {
   std::vector<Const> out;
   for (const Const &arg : e.args) {
-    const Grown to = out.size() < grown.size() ? grown[out.size()] : Grown();
+    const NewSizes to = out.size() < new_sizes.size() ? new_sizes[out.size()] : NewSizes();
     const Const *cache = e.expected ? cache_in(*e.expected, arg) : nullptr;
     if (cache && bytes_in(arg) <= kLargestHeld) {
       size_t leaf = 0;

@@ -1,22 +1,22 @@
-// Inputs like an example's, to verify with and for test vectors.
+// Makes inputs like an example's, for verification and test vectors.
 #pragma once
 
 #include "export/constraints.h"
 
 namespace rush {
 
-// Another value like an example's: tensors of the same dtype and layout, values in the same range, the
-// same sizes but for those that grow. Rows of a bool tensor that are Trues behind Falses, or the
-// reverse, stay such rows, as masks of padding are.
-Const like(const Const &value, uint64_t *seed, const Grown &grown = {});
+// Another value like an example's: tensors have the same dtype, layout, range of values, and sizes
+// except for the new ones. A bool tensor whose rows are padding masks (Trues after Falses, or the
+// reverse) stays one.
+Const like(const Const &value, uint64_t *seed, const NewSizes &new_sizes = {});
 
-// The arguments of an answered example with others like them. What the answer holds in the form of an
-// argument, as a decoder's cache, takes its place: random numbers there round as no real cache does.
+// Arguments like those of an answered example. If the answer holds a value in the form of an argument,
+// such as a decoder's cache, that value is used: random numbers in a cache round unlike real ones.
 std::vector<Const> all_like(const Example &example, uint64_t *seed,
-                            const std::vector<Grown> &grown = {});
+                            const std::vector<NewSizes> &new_sizes = {});
 
-// The arguments with other integers, whose greatest and whose count of distinct values are others: up to
-// one above the greatest, or, not `above`, below it. Empty where there are no integers.
+// The arguments with other integers: their maximum and their number of distinct values differ. They reach
+// one above the maximum, or stay below it if `above` is false. Empty if there are no integers.
 std::vector<Const> with_other_integers(const std::vector<Const> &args, bool above, uint64_t *seed);
 
 }  // namespace rush

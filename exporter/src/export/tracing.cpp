@@ -7,8 +7,8 @@ namespace rush {
 
 namespace {
 
-// Puts what a run in float64 gave beside what PyTorch's run did. Where nodes ran more often in one
-// of them, it is not known which runs belong together.
+// Adds the values of a run in float64 to those of PyTorch's run. If a node ran more often in one of
+// them, its values cannot be matched.
 void add_exact(Trace *trace, Trace exact) {
   trace->exact = std::move(exact.result);
   auto other = exact.nodes.begin();

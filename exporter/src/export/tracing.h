@@ -1,14 +1,14 @@
-// Runs of PyTorch's own graph, with what its nodes give.
+// Runs of PyTorch's own graph that keep the values of its nodes.
 #pragma once
 
 #include "export/options.h"
 
 namespace rush {
 
-// A trace with what the nodes give in float64, where that can be had.
+// A trace that also has the values in float64, if the graph has a float64 form.
 Trace trace_both(const Tracer &tracer, const std::string &method, const std::vector<Const> &args);
 
-// Stores what PyTorch's nodes give during the first test vector, of those that instructions come from.
+// Stores the values of PyTorch's nodes in the first test vector, for nodes with instructions.
 void add_trace(Program &program, const Tracer &tracer, std::vector<std::string> *warnings);
 
 }  // namespace rush

@@ -1,4 +1,4 @@
-// Loops that tracing has unrolled, and that are none again (passes/fold_rounds.cpp).
+// Loops that tracing has unrolled, and that reroll_loops does not roll up.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace rush {
 
-// Says how many nodes of a graph are rounds of the same ones, and of which line; "" where there are
-// fewer than a hundred rounds, which a deep network may have of its layers.
+// A warning that a graph has at least a hundred iterations of the same nodes, and at which line; ""
+// where it has fewer, as a deep network has of its layers.
 std::string unrolled_note(const Graph &graph);
 
 }  // namespace rush

@@ -1,4 +1,4 @@
-// Whether a written file answers as PyTorch does.
+// Compares the answers of a written file with PyTorch's.
 #pragma once
 
 #include "export/measure.h"
@@ -16,8 +16,8 @@ bool any_node(const Program &program, Test test) {
   return false;
 }
 
-// What a verification looks at besides the file.
-struct Subject {
+// What the steps of an export share.
+struct ExportContext {
   Program &program;
   const ExportOptions &options;
   const Reference &reference;
@@ -27,14 +27,14 @@ struct Subject {
 };
 
 // Runs the file on the examples, compares, or measures what fewer bits cost, and replays its test
-// vectors. Throws RuntimeError where an answer differs. True where PyTorch's distances on several
+// vectors. Throws RuntimeError if an answer differs. True where PyTorch's distances on several
 // inputs decided about a test vector, which the program has now: the file has to be written again.
-bool verify_file(NativeSession *session, const Subject &subject,
+bool verify_file(NativeSession *session, const ExportContext &subject,
                  const std::vector<Example> &examples, Report *report);
 
 // Has test vectors expect what the file answers, but for those that are the user's own: all of a file
 // of fewer bits, else those that are not close, as where PyTorch's engine rounds to another step.
-void expect_own(NativeSession *session, Program &program, bool all,
-                std::vector<std::string> *warnings);
+void expect_file_answers(NativeSession *session, Program &program, bool all,
+                         std::vector<std::string> *warnings);
 
 }  // namespace rush

@@ -1,5 +1,5 @@
-// Enums and objects of the program's own classes at its edge: outside they are named tuples, an enum of its name and
-// its value, an object of its attributes.
+// Enums and objects of the program's own classes as inputs and results. Callers see named tuples: the name and the
+// value of an enum, the attributes of an object.
 #include <torch/csrc/jit/passes/inliner.h>
 
 #include "front/torchscript_parts.h"
@@ -18,8 +18,8 @@ c10::TypePtr named(const std::string &name, const std::vector<std::string> &fiel
   return c10::TupleType::createNamed(c10::QualifiedName(name), fields, types);
 }
 
-// What stands for a type outside. A class that holds itself is left as it is, a few levels down.
-c10::TypePtr plain(const c10::TypePtr &type, int depth = 0) {
+// The type that callers see. Recursion into a class that contains itself ends after a few levels.
+c10::TypePtr boundary_type(const c10::TypePtr &type, int depth = 0) {
   if (depth > 16) return type;
   std::vector<c10::TypePtr> items;
   std::vector<std::string> fields;
@@ -30,7 +30,7 @@ c10::TypePtr plain(const c10::TypePtr &type, int depth = 0) {
     const auto &of = type->expectRef<c10::ClassType>();
     for (size_t i = 0; i < of.numAttributes(); i++) {
       fields.push_back(of.getAttributeName(i));
-      items.push_back(plain(of.getAttribute(i), depth + 1));
+      items.push_back(boundary_type(of.getAttribute(i), depth + 1));
     }
     return items.empty() ? type : named(of.name()->name(), fields, items);
   }
@@ -39,7 +39,7 @@ c10::TypePtr plain(const c10::TypePtr &type, int depth = 0) {
     return type;
   bool same = true;
   for (const c10::TypePtr &item : type->containedTypes()) {
-    items.push_back(plain(item, depth + 1));
+    items.push_back(boundary_type(item, depth + 1));
     same = same && items.back() == item;
   }
   const auto tuple = type->cast<c10::TupleType>();
@@ -56,17 +56,17 @@ bool has_classes(const c10::TypePtr &type) {
   return false;
 }
 
-// Whether all of its classes can be plain.
-bool becomes_plain(const c10::TypePtr &type) {
-  return has_classes(type) && !has_classes(plain(type));
+// Whether all classes in the type can become tuples.
+bool becomes_tuple(const c10::TypePtr &type) {
+  return has_classes(type) && !has_classes(boundary_type(type));
 }
 
-// Makes one of the other, where the graph's insertion point is.
+// Inserts the conversion at the graph's insertion point.
 class Edge {
  public:
   Edge(jit::Graph &graph, bool inward) : graph_(graph), inward_(inward) {}
 
-  // `own`: the type that the program has.
+  // `own` is the type inside of the program.
   jit::Value *convert(jit::Value *v, const c10::TypePtr &own) {
     if (!has_classes(own)) return v;
     if (is_program_class(own)) return inward_ ? object(v, own) : attributes(v, own);
@@ -84,8 +84,8 @@ class Edge {
   }
 
  private:
-  c10::TypePtr given(const c10::TypePtr &own) const { return inward_ ? plain(own) : own; }
-  c10::TypePtr wanted(const c10::TypePtr &own) const { return inward_ ? own : plain(own); }
+  c10::TypePtr given(const c10::TypePtr &own) const { return inward_ ? boundary_type(own) : own; }
+  c10::TypePtr wanted(const c10::TypePtr &own) const { return inward_ ? own : boundary_type(own); }
 
   jit::Value *packed(const std::vector<jit::Value *> &items, const c10::TypePtr &type) {
     const auto named = type->cast<c10::TupleType>();
@@ -98,7 +98,7 @@ class Edge {
     std::vector<jit::Value *> items;
     for (size_t i = 0; i < of.numAttributes(); i++)
       items.push_back(convert(graph_.insertGetAttr(v, of.getAttributeName(i)), of.getAttribute(i)));
-    return packed(items, plain(own));
+    return packed(items, boundary_type(own));
   }
 
   jit::Value *object(jit::Value *v, const c10::TypePtr &own) {
@@ -114,7 +114,7 @@ class Edge {
   jit::Value *parts(jit::Value *v, const c10::TypePtr &own) {
     jit::Value *name = graph_.insertNode(graph_.createEnumName(v))->output();
     jit::Value *value = graph_.insertNode(graph_.createEnumValue(v))->output();
-    return packed({name, value}, plain(own));
+    return packed({name, value}, boundary_type(own));
   }
 
   // The member of that name.
@@ -211,59 +211,64 @@ class Edge {
   bool inward_;
 };
 
-// A default value as it is outside; none for what has no constant.
-std::optional<c10::IValue> plain_default(const c10::Argument &a) {
+// A default value for callers; none if it has no constant form.
+std::optional<c10::IValue> default_outside(const c10::Argument &a) {
   if (!a.default_value() || a.default_value()->isNone()) return a.default_value();
   if (!a.default_value()->isEnum()) return {};
   const auto holder = a.default_value()->toEnumHolder();
   return c10::ivalue::Tuple::createNamed({holder->name(), holder->value()},
-                                         plain(holder->type())->expect<c10::TupleType>());
+                                         boundary_type(holder->type())->expect<c10::TupleType>());
 }
 
-// An optional object whose default is None stays None: programs do with one what no file can do (torch_geometric's
-// sparse tensors), and callers rarely pass one.
-bool is_left_out(const c10::Argument &a) {
-  if (!a.default_value() || !a.default_value()->isNone()) return false;
-  const auto type = a.type()->cast<c10::OptionalType>();
-  return type && type->getElementType()->kind() == c10::TypeKind::ClassType;
+bool is_optional_object(const c10::TypePtr &type) {
+  const auto optional = type->cast<c10::OptionalType>();
+  return optional && is_program_class(optional->getElementType());
 }
 
-bool is_taken_plain(const c10::Argument &a) {
-  return becomes_plain(a.type()) && !is_left_out(a);
+// The form in which callers pass an argument.
+enum class Form { SAME, TUPLE, OMITTED };
+
+// The one decision for arguments of a method. An optional object whose default is None is omitted:
+// programs use it in ways that no file supports (torch_geometric's sparse tensors), and callers
+// rarely pass one. from_outside() then gives it the type None.
+Form form_of(const c10::Argument &a) {
+  const bool none = a.default_value() && a.default_value()->isNone();
+  if (none && is_optional_object(a.type())) return Form::OMITTED;
+  return becomes_tuple(a.type()) ? Form::TUPLE : Form::SAME;
 }
 
-c10::Argument take_plain(jit::Graph &graph, size_t i, const c10::Argument &a) {
-  if (!is_taken_plain(a)) return a;
+c10::Argument take_tuple(jit::Graph &graph, size_t i, const c10::Argument &a) {
+  if (form_of(a) != Form::TUPLE) return a;
   jit::Value *old = graph.inputs()[i];
   const std::string name = old->debugName();
-  jit::Value *fresh = graph.insertInput(i)->setType(plain(a.type()));
+  jit::Value *fresh = graph.insertInput(i)->setType(boundary_type(a.type()));
   {
     jit::WithInsertPoint first(*graph.nodes().begin());
     old->replaceAllUsesWith(Edge(graph, true).convert(fresh, a.type()));
   }
   graph.eraseInput(i + 1);
   fresh->setDebugName(name);
-  return c10::Argument(a.name(), fresh->type(), a.N(), plain_default(a), a.kwarg_only());
+  return c10::Argument(a.name(), fresh->type(), a.N(), default_outside(a), a.kwarg_only());
 }
 
 bool has_own_classes(const c10::FunctionSchema &schema) {
   for (const c10::Argument &a : schema.arguments())
-    if (is_taken_plain(a)) return true;
-  return becomes_plain(schema.returns().at(0).type());
+    if (form_of(a) == Form::TUPLE) return true;
+  return becomes_tuple(schema.returns().at(0).type());
 }
 
-void make_plain(jit::Function &function) {
+void convert_boundary(jit::Function &function) {
   auto graph = jit::toGraphFunction(function).graph();
   const c10::FunctionSchema schema = function.getSchema();
   std::vector<c10::Argument> arguments;
   for (const c10::Argument &a : schema.arguments())
-    arguments.push_back(take_plain(*graph, arguments.size(), a));
+    arguments.push_back(take_tuple(*graph, arguments.size(), a));
   c10::TypePtr result = schema.returns().at(0).type();
-  if (becomes_plain(result)) {
+  if (becomes_tuple(result)) {
     jit::WithInsertPoint last(graph->return_node());
     graph->return_node()->replaceInput(0,
                                        Edge(*graph, false).convert(graph->outputs().at(0), result));
-    result = plain(result);
+    result = boundary_type(result);
   }
   jit::toGraphFunction(function).clear_optimized_graphs();
   function.setSchema(c10::FunctionSchema(schema.name(), schema.overload_name(), arguments,
@@ -272,19 +277,35 @@ void make_plain(jit::Function &function) {
 
 }  // namespace
 
-std::optional<jit::Module> with_plain_values(const jit::Module &module) {
+c10::TypePtr from_outside(const c10::TypePtr &type) {
+  if (is_optional_object(type)) return c10::NoneType::get();
+  if (type->kind() != c10::TypeKind::UnionType) return type;
+  std::vector<c10::TypePtr> kept;
+  bool none = false;
+  for (const c10::TypePtr &t : type->containedTypes()) {
+    if (is_program_class(t)) continue;
+    none = none || t->kind() == c10::TypeKind::NoneType;
+    kept.push_back(t);
+  }
+  if (kept.empty()) return type;
+  if (kept.size() == 1) return kept[0];
+  if (kept.size() > 2 || !none) return c10::UnionType::create(kept);
+  return c10::OptionalType::create(kept[kept[0]->kind() == c10::TypeKind::NoneType]);
+}
+
+std::optional<jit::Module> with_boundary_tuples(const jit::Module &module) {
   std::vector<std::string> names;
   for (const jit::Method &m : module.get_methods())
     if (has_own_classes(m.function().getSchema())) names.push_back(m.name());
   if (names.empty()) return {};
   jit::Module out = of_own_class(module);
-  // Methods that call one another pass objects.
+  // Methods may call each other with objects, so calls are inlined first.
   for (const jit::Method &m : out.get_methods()) jit::Inline(*m.graph());
-  for (const std::string &name : names) make_plain(out.get_method(name).function());
+  for (const std::string &name : names) convert_boundary(out.get_method(name).function());
   return out;
 }
 
-std::optional<jit::StrongFunctionPtr> with_plain_values(const jit::StrongFunctionPtr &function) {
+std::optional<jit::StrongFunctionPtr> with_boundary_tuples(const jit::StrongFunctionPtr &function) {
   const c10::FunctionSchema &schema = function.function_->getSchema();
   if (!has_own_classes(schema)) return {};
   auto unit = std::make_shared<jit::CompilationUnit>();
@@ -292,7 +313,7 @@ std::optional<jit::StrongFunctionPtr> with_plain_values(const jit::StrongFunctio
   jit::Inline(*graph);
   jit::Function *copy = unit->create_function(function.function_->qualname(), std::move(graph));
   copy->setSchema(schema);
-  make_plain(*copy);
+  convert_boundary(*copy);
   return jit::StrongFunctionPtr(std::move(unit), copy);
 }
 

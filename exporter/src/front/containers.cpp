@@ -1,6 +1,6 @@
-// `self.layers[i].run(x)` where i is known only when the program runs: a choice between the calls
-// of each module's method. libtorch cannot freeze what looks an attribute up by a name that it
-// computes.
+// `self.layers[i].run(x)` with i known only at run time becomes a choice between the calls of each
+// module's method. libtorch cannot freeze a graph that looks an attribute up by a computed
+// name.
 #include "front/torchscript_parts.h"
 
 namespace rush {
@@ -11,7 +11,7 @@ namespace attr = c10::attr;
 
 namespace {
 
-// The call at the graph's insertion point, of the k-th or a later module of the container.
+// Inserts the call on the k-th or a later module of the container.
 jit::Value *call_one_of(jit::Graph &graph, jit::Node &lookup, jit::Node &call, size_t k) {
   jit::Value *container = lookup.inputs()[0], *key = lookup.inputs()[1];
   const auto &type = container->type()->expectRef<c10::ClassType>();
@@ -69,7 +69,7 @@ bool choose(jit::Graph &graph, jit::Block *block) {
 
 bool choose_modules(jit::Graph &graph) {
   if (!choose(graph, graph.block())) return false;
-  // What was looked up and is not used any more; libtorch thinks that a look-up has an effect.
+  // Removes unused look-ups. libtorch keeps them, as it assumes a side effect.
   std::vector<jit::Node *> unused;
   std::function<void(jit::Block *)> collect = [&](jit::Block *block) {
     for (jit::Node *node : block->nodes()) {

@@ -1,4 +1,4 @@
-// A libtorch graph, already frozen and inlined, as our own.
+// Converts a frozen and inlined libtorch graph to ours.
 #include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
@@ -54,7 +54,7 @@ class Converter {
   }
 
  private:
-  // The file lists names; "12" says nothing.
+  // PyTorch's debug name.
   static std::string name_of(const jit::Value *v) { return v->debugName(); }
 
   [[noreturn]] void refuse(const jit::Node &node, const std::string &why) const {
@@ -93,45 +93,31 @@ class Converter {
                       "(what they are compared by, their index), and take the objects by it");
   }
 
+  // Nodes of these kinds may need more than a copy. A handler returns whether it made the node.
+  using Handler = bool (Converter::*)(const jit::Node &, Block *);
+  static const std::unordered_map<c10::Symbol, Handler> &handlers() {
+    static const std::unordered_map<c10::Symbol, Handler> out = {
+        {c10::aten::sort, &Converter::sorted},
+        {c10::aten::sorted, &Converter::sorted},
+        {prim::Constant, &Converter::constant},
+        {prim::GetAttr, &Converter::get_attr},
+        {prim::SetAttr, &Converter::set_attr},
+        {prim::CreateObject, &Converter::create_object},
+        {c10::aten::__is__, &Converter::compare_objects},
+        {c10::aten::__isnot__, &Converter::compare_objects},
+        {prim::PythonOp, &Converter::python_call},
+        {prim::Enter, &Converter::with_statement},
+        {prim::Exit, &Converter::with_statement},
+    };
+    return out;
+  }
+
   void node(const jit::Node &n, Block *to) {
-    switch (n.kind()) {
-      case c10::aten::sort:
-      case c10::aten::sorted:
-        refuse_sorted_objects(n);
-        break;
-      case prim::Constant:
-        return constant(n, to);
-      case prim::GetAttr:
-        return get_attr(n, to);
-      case prim::SetAttr:
-        return set_attr(n, to);
-      case prim::CreateObject:
-        if (is_silent_context(n.output()->type())) {
-          silent_contexts_.insert(n.output());
-          return;
-        }
-        if (is_program_class(n.output()->type())) {
-          values_[n.output()] = append(n, to, "rush::object")
-                                    ->add_output(from_c10(n.output()->type()), name_of(n.output()));
-          return;
-        }
-        break;
-      case c10::aten::__is__:
-      case c10::aten::__isnot__:
-        if (compares_objects(n)) return;
-        break;
-      case prim::PythonOp:
-        refuse(n, "calls the Python function '" + static_cast<const jit::PythonOp &>(n).name() +
-                      "' (torch.jit.ignore), which a file cannot hold: leave the call out, or mark "
-                      "the function @torch.jit.unused where it never runs");
-      case prim::Enter:
-      case prim::Exit:
-        if (!silent_contexts_.count(n.inputs()[0])) break;
-        values_[n.output()] = graph_->constant(const_none());
-        return;
-      default:
-        break;
-    }
+    const auto handler = handlers().find(n.kind());
+    if (handler == handlers().end() || !(this->*handler->second)(n, to)) copy(n, to);
+  }
+
+  void copy(const jit::Node &n, Block *to) {
     Node *out = append(n, to, name(n));
     for (const jit::Value *v : n.inputs()) out->add_input(value(v));
     if (n.kind() == prim::isinstance) out->add_input(graph_->constant(asked_types(n)));
@@ -146,8 +132,37 @@ class Converter {
       values_[v] = out->add_output(from_c10(v->type()), name_of(v));
   }
 
+  bool sorted(const jit::Node &n, Block *) {
+    refuse_sorted_objects(n);
+    return false;
+  }
+
+  bool create_object(const jit::Node &n, Block *to) {
+    const c10::TypePtr &type = n.output()->type();
+    if (is_silent_context(type)) {
+      silent_contexts_.insert(n.output());
+      return true;
+    }
+    if (!is_program_class(type)) return false;
+    values_[n.output()] =
+        append(n, to, "rush::object")->add_output(from_c10(type), name_of(n.output()));
+    return true;
+  }
+
+  bool python_call(const jit::Node &n, Block *) {
+    refuse(n, "calls the Python function '" + static_cast<const jit::PythonOp &>(n).name() +
+                  "' (torch.jit.ignore), which a file cannot hold: leave the call out, or mark "
+                  "the function @torch.jit.unused where it never runs");
+  }
+
+  bool with_statement(const jit::Node &n, Block *) {
+    if (!silent_contexts_.count(n.inputs()[0])) return false;
+    values_[n.output()] = graph_->constant(const_none());
+    return true;
+  }
+
   // Whether two modules are the same.
-  bool compares_objects(const jit::Node &n) {
+  bool compare_objects(const jit::Node &n, Block *) {
     const c10::IValue *a = object(n.inputs()[0]), *b = object(n.inputs()[1]);
     if (!a || !b) return false;
     const bool wanted = n.kind() == c10::aten::__is__;
@@ -161,8 +176,8 @@ class Converter {
     return n.kind().toQualString();
   }
 
-  // prim::isinstance keeps its types beside its arguments; here an empty list whose items would be
-  // a tuple of these types.
+  // prim::isinstance keeps its types as an attribute. Here they are an argument: an empty list whose
+  // item type is a tuple of these types.
   Const asked_types(const jit::Node &n) const {
     std::vector<TypeRef> types;
     for (const auto &t : n.tys(attr::types))
@@ -173,7 +188,7 @@ class Converter {
     return const_list(make_type(RUSH_TYPE_TUPLE, std::move(types)), {});
   }
 
-  // A file has no type of all tuples: those that the value may be.
+  // A file has no type of all tuples. Adds the tuple types that the value may have.
   void add_tuples_among(const jit::Node &n, const c10::TypePtr &of,
                         std::vector<TypeRef> *types) const {
     if (of->kind() == c10::TypeKind::AnyType)
@@ -192,8 +207,8 @@ class Converter {
     return out;
   }
 
-  // Freezing makes a constant of an object in an attribute that no SetAttr names, although the
-  // program may write into it: it stays an attribute.
+  // Freezing makes an object in an attribute without a SetAttr a constant, although the program may
+  // write into it. It stays an attribute.
   void constant_objects(const jit::Node &n, const c10::IValue &value, Block *to) {
     std::string name = n.output()->debugName();
     if (name.rfind("self.", 0) == 0) name = name.substr(5);
@@ -208,8 +223,8 @@ class Converter {
     read_slot(n, slot(identity(value), name, n.output()->type(), value), to);
   }
 
-  // Packed weights become an operator that the runtime lacks, to be listed beside those that take
-  // them.
+  // Packed weights become an operator that the runtime lacks, so that it is listed with the operators
+  // that use them.
   bool packed_weights(const jit::Node &n, const c10::IValue &value, Block *to) {
     const std::string name = packed_class(value);
     if (name.empty()) return false;
@@ -218,13 +233,13 @@ class Converter {
     return true;
   }
 
-  // A constant of integers, and a node that says what they stand for: files have no others.
+  // A quantized constant becomes its integers and a node that makes the quantized tensor.
   bool quantized(const jit::Node &n, const c10::IValue &value, Block *to) {
     if (!value.isTensor() || !value.toTensor().is_quantized()) return false;
     const at::Tensor &t = value.toTensor();
     const bool channels = t.qscheme() == at::kPerChannelAffine;
     if (!channels && t.qscheme() != at::kPerTensorAffine)
-      refuse(n, "a tensor quantized by zero points that are floats");
+      refuse(n, "a quantized tensor must have integer zero points, got floats");
     Node *out = append(n, to,
                        channels ? "aten::_make_per_channel_quantized_tensor"
                                 : "aten::_make_per_tensor_quantized_tensor");
@@ -240,11 +255,16 @@ class Converter {
     return true;
   }
 
-  void constant(const jit::Node &n, Block *to) {
+  bool constant(const jit::Node &n, Block *to) {
     const auto ivalue = jit::toIValue(n.output());
-    if (!ivalue) refuse(n, "a constant of type " + n.output()->type()->annotation_str());
-    if (holds_objects(*ivalue)) return constant_objects(n, *ivalue, to);
-    if (packed_weights(n, *ivalue, to) || quantized(n, *ivalue, to)) return;
+    if (!ivalue)
+      refuse(n, "a constant must have a type that a file can hold, got " +
+                    n.output()->type()->annotation_str());
+    if (holds_objects(*ivalue)) {
+      constant_objects(n, *ivalue, to);
+      return true;
+    }
+    if (packed_weights(n, *ivalue, to) || quantized(n, *ivalue, to)) return true;
     Const c;
     try {
       c = from_ivalue(*ivalue);
@@ -255,9 +275,10 @@ class Converter {
     Value *v = graph_->constant(std::move(c));
     if (v->type->kind != RUSH_TYPE_NONE) v->type = from_c10(n.output()->type());
     values_[n.output()] = v;
+    return true;
   }
 
-  // The name in the state dict; for folded weights what freezing calls them
+  // Names tensors as in the state dict, and folded weights as freezing does
   // ("self.conv.weight...").
   void name_tensors(Const *c, const std::string &debug_name) {
     if (c->is_tensor()) {
@@ -269,7 +290,7 @@ class Converter {
     for (Const &item : c->items) name_tensors(&item, "");
   }
 
-  // The module object that a value holds; nullptr where it is not known.
+  // The module object that a value holds; nullptr if it is not known.
   const c10::IValue *object(const jit::Value *v) const {
     auto found = objects_.find(v);
     return found == objects_.end() ? nullptr : &found->second;
@@ -304,7 +325,7 @@ class Converter {
     values_[n.output()] = out->add_output(from_c10(n.output()->type()), name_of(n.output()));
   }
 
-  // An attribute of an object that is a value: of its class, by its place.
+  // Reads or writes an attribute of an object that is a value, by its index in the class.
   bool attribute_of_value(const jit::Node &n, Block *to) {
     const jit::Value *of = n.inputs()[0];
     if (object(of)) return false;
@@ -330,7 +351,7 @@ class Converter {
     return true;
   }
 
-  // The module that a node reads from `object`, or the object whose attributes are like a module's.
+  // The module that a node reads from `object`, or an object that is treated like a module.
   std::optional<c10::IValue> object_of(const jit::Node &n, const c10::IValue *object) const {
     if (!object || !n.output()->type()->cast<c10::ClassType>()) return std::nullopt;
     c10::IValue inner = object->toObject()->getAttr(n.s(attr::name));
@@ -338,26 +359,28 @@ class Converter {
     return inner;
   }
 
-  void get_attr(const jit::Node &n, Block *to) {
-    if (attribute_of_value(n, to)) return;
+  bool get_attr(const jit::Node &n, Block *to) {
+    if (attribute_of_value(n, to)) return true;
     const c10::IValue *object = this->object(n.inputs()[0]);
     if (const auto inner = object_of(n, object)) {
       const std::string &path = context_.paths[object->toObject().get()];
       context_.paths[inner->toObject().get()] =
           path.empty() ? n.s(attr::name) : path + "." + n.s(attr::name);
       objects_[n.output()] = *inner;
-      return;
+      return true;
     }
     read_slot(n, slot_of(n), to);
+    return true;
   }
 
-  void set_attr(const jit::Node &n, Block *to) {
-    if (attribute_of_value(n, to)) return;
+  bool set_attr(const jit::Node &n, Block *to) {
+    if (attribute_of_value(n, to)) return true;
     Value *slot = graph_->constant(const_int(static_cast<int64_t>(slot_of(n))));
     Value *given = value(n.inputs()[1]);
     Node *out = append(n, to, "rush::set_attr");
     out->add_input(slot);
     out->add_input(given);
+    return true;
   }
 
   const jit::Module *self_;

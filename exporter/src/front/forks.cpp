@@ -1,5 +1,5 @@
-// torch.jit.fork and wait without a thread pool: what is forked runs where it is forked. So does what
-// torch.jit._awaitable puts off, where nobody can tell.
+// torch.jit.fork and wait without a thread pool: forked code runs in place. Code that
+// torch.jit._awaitable defers runs in place, too, if that has no visible effect.
 #include "front/torchscript_parts.h"
 
 namespace rush {
@@ -24,7 +24,7 @@ c10::TypePtr without_futures(const c10::TypePtr &type) {
   return changed ? type->withContained(std::move(inner)) : type;
 }
 
-// Whether it writes, prints, raises or draws random numbers: then it matters when it runs, and whether.
+// Whether a node writes, prints, raises or draws random numbers, so that its time of execution matters.
 bool acts(jit::Block *block) {
   for (jit::Node *node : block->nodes()) {
     const c10::FunctionSchema *schema = node->maybeSchema();
@@ -63,7 +63,7 @@ void run_in_place(jit::Node *node, Part part) {
   node->destroy();
 }
 
-// What is inserted stands before the node, and is looked at, too.
+// Inserted nodes come before the node and are processed, too.
 bool run_in_place(jit::Block *block) {
   bool changed = false;
   for (jit::Value *v : block->inputs()) v->setType(without_futures(v->type()));
@@ -83,7 +83,7 @@ bool run_in_place(jit::Block *block) {
 
 }  // namespace
 
-void in_one_piece(jit::Graph &graph) {
+void inline_calls_and_forks(jit::Graph &graph) {
   do inline_calls(graph);
   while (run_in_place(graph.block()));
 }

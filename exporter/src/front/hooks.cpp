@@ -1,6 +1,6 @@
-// Forward hooks and pre-hooks of the outermost module. Those of submodules stand in the graphs that
-// call these; the outermost one's are run by who calls it (torch/csrc/jit/api/module.cpp,
-// Module::operator()).
+// Forward hooks and pre-hooks of the outermost module. Graphs contain the hooks of submodules that they
+// call. Those of the outermost module are run by Module::operator() (torch/csrc/jit/api/
+// module.cpp).
 #include <torch/csrc/jit/passes/inliner.h>
 
 #include "front/torchscript_parts.h"
@@ -11,7 +11,7 @@ namespace jit = torch::jit;
 
 namespace {
 
-// Inserts a hook's graph and gives its result.
+// Inserts a hook's graph and returns its result.
 jit::Value *insert_hook(jit::Graph &graph, jit::Function *hook,
                         const std::vector<jit::Value *> &inputs) {
   auto body = jit::toGraphFunction(*hook).graph()->copy();
@@ -22,7 +22,7 @@ bool is_none(const jit::Value *v) {
   return v->type()->kind() == c10::TypeKind::NoneType;
 }
 
-// What the pre-hooks make of the arguments, before anything else.
+// Runs the pre-hooks on the arguments first.
 jit::Value *run_before(jit::Graph &graph, const std::vector<jit::Function *> &hooks) {
   jit::WithInsertPoint first(*graph.nodes().begin());
   std::vector<jit::Value *> args = graph.inputs().slice(1).vec();
@@ -43,7 +43,7 @@ jit::Value *run_before(jit::Graph &graph, const std::vector<jit::Function *> &ho
   return given;
 }
 
-// What the hooks make of the result.
+// Runs the hooks on the result.
 void run_after(jit::Graph &graph, const std::vector<jit::Function *> &hooks, jit::Value *given) {
   jit::WithInsertPoint last(graph.return_node());
   for (jit::Function *hook : hooks) {
@@ -60,13 +60,13 @@ std::optional<jit::Module> with_hooks(const jit::Module &module) {
   const auto &after = module.type()->getForwardHooks();
   if ((before.empty() && after.empty()) || !module.find_method("forward")) return {};
   jit::Module out = of_own_class(module);
-  for (const jit::Method &m : out.get_methods())  // who calls forward itself runs no hooks
+  for (const jit::Method &m : out.get_methods())  // direct calls of forward run no hooks
     if (m.name() != "forward") jit::Inline(*m.graph());
   jit::Function &forward = out.get_method("forward").function();
   auto graph = jit::toGraphFunction(forward).graph();
   jit::Value *given = run_before(*graph, before);
   run_after(*graph, after, given);
-  jit::toGraphFunction(forward).clear_optimized_graphs();  // inlining it has made one
+  jit::toGraphFunction(forward).clear_optimized_graphs();  // inlining made one
   const c10::FunctionSchema &schema = forward.getSchema();
   forward.setSchema(schema.cloneWithReturns({c10::Argument("", graph->outputs().at(0)->type())}));
   return out;

@@ -1,4 +1,4 @@
-// Objects of classes that the program defines, where they are attributes of modules.
+// Objects of the program's classes that are attributes of modules.
 #include <cstring>
 
 #include "front/torchscript_parts.h"
@@ -62,8 +62,8 @@ class Scan {
   std::unordered_map<const jit::Value *, c10::IValue> known_;
 };
 
-// The value and what it holds, each once. (getSubValues refuses the packed weights of quantized
-// modules.)
+// Visits the value and all values inside it once. (getSubValues refuses the packed weights of
+// quantized modules.)
 template <class Visit>
 void for_each_inside(const c10::IValue &value, Visit visit) {
   c10::IValue::HashAliasedIValues seen;
@@ -114,15 +114,14 @@ void refuse_shared(const c10::IValue &value, const std::string &attribute, Conte
     if (!is_new)
       throw Unsupported("the attributes '" + at->second + "' and '" + attribute +
                         "' hold the same " + (v.isObject() ? "object" : "list or dict") +
-                        ": what one writes the other would not see");
+                        ", whose changes only one of them would see: give each a copy");
   });
 }
 
 void refuse_own_classes(const Type &type, const std::string &what) {
   if (type.kind == RUSH_TYPE_OBJECT || type.kind == RUSH_TYPE_ENUM)
-    throw Unsupported(what + " is of type " + to_string(type) +
-                      ", which nobody outside the program has: pass what it holds (of an "
-                      "enum its name or value)");
+    throw Unsupported(what + " must not be of the program's own type " + to_string(type) +
+                      ": pass its attributes (the name or value of an enum)");
   for (const TypeRef &item : type.items) refuse_own_classes(*item, what);
 }
 

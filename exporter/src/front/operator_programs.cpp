@@ -1,11 +1,12 @@
-// Operators that are programs of others, written in TorchScript (operators/): PyTorch has them only
-// to be quick.
+// Operators that are programs of other operators, written in TorchScript (operators/).
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/csrc/jit/frontend/resolver.h>
 #include <torch/csrc/jit/passes/inliner.h>
 #include <torch/library.h>
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 
 #include "front/operator_programs.h"
 #include "front/torchscript_parts.h"
@@ -20,13 +21,24 @@ namespace {
 
 constexpr char kOfComplex[] = "of_complex";
 
-// Those of the runtime's own that programs name.
+// The names of the runtime's own operators that programs call, as rush.NAME.
+std::set<std::string> called_of_runtime() {
+  std::set<std::string> out;
+  for (size_t i = 0; i < kOperatorProgramCount; i++) {
+    const std::string source = kOperatorPrograms[i].source;
+    for (size_t at = 0; (at = source.find("rush.", at)) != std::string::npos;) {
+      const size_t name = at += 5;
+      while (at < source.size() && (std::isalnum(source[at]) || source[at] == '_')) at++;
+      out.insert("rush::" + source.substr(name, at - name));
+    }
+  }
+  return out;
+}
+
+// TorchScript compiles calls of registered operators only.
 TORCH_LIBRARY_FRAGMENT(rush, library) {
-  for (const char *op : {"rush::quantized_conv", "rush::quantized_by_table", "rush::quantized_cat",
-                         "rush::quantized_sum", "rush::quantized_sum_of_qnnpack",
-                         "rush::quantized_product", "rush::linear_dynamic", "rush::lstm_dynamic",
-                         "rush::gru_dynamic", "rush::embedding_rows", "rush::view_dtype"})
-    library.def(rush_op_schema(op));
+  for (const std::string &op : called_of_runtime())
+    if (const char *schema = rush_op_schema(op.c_str())) library.def(schema);
 }
 
 // torch.float32 and the like, besides torch's functions.
@@ -41,10 +53,10 @@ struct TorchModule : jit::BuiltinModule {
   }
 };
 
-// The programs, each compiled when it is first asked for, or when one of the others calls it.
+// The programs. Each is compiled when it is needed first, also by another program.
 class Programs {
  public:
-  // nullptr where there is none of that name.
+  // Returns nullptr if there is none of that name.
   jit::Function *find(const std::string &name) {
     if (jit::Function *known = unit_.find_function(name)) return known;
     const OperatorProgram *end = kOperatorPrograms + kOperatorProgramCount;
@@ -59,9 +71,9 @@ class Programs {
     return made;
   }
 
-  // The program of an overload of `op` (of those that mix a complex number with others, of the
-  // complex one); of its operator where it has none of its own and the runtime
-  // no function for it (aten::gcd is of tensors, aten::gcd.int of numbers).
+  // The program of an overload of `op`. Overloads that mix complex and other numbers use the complex
+  // one. An overload without a program and without a function in the runtime uses the program of its
+  // operator (aten::gcd takes tensors, aten::gcd.int numbers).
   jit::Function *find(const std::string &op, const std::string &name, const std::string &overload,
                       size_t arguments) {
     jit::Function *found = overload.empty() ? nullptr : find(name + "__" + overload);
@@ -92,7 +104,7 @@ Programs &programs() {
   return made;
 }
 
-// Of "aten::NAME" it is NAME, of other namespaces NAMESPACE_NAME; empty where none has programs.
+// NAME for "aten::NAME", NAMESPACE_NAME for other namespaces; "" for a namespace without programs.
 std::string program_name(const std::string &op) {
   if (is_qnnpack() && (op == "quantized::add" || op == "quantized::add_relu"))
     return op == "quantized::add" ? "quantized_add_by_qnnpack" : "quantized_add_relu_by_qnnpack";
@@ -104,7 +116,7 @@ std::string program_name(const std::string &op) {
              : "";
 }
 
-// Whether it is known to hold complex numbers: a constant, or what tracing saw.
+// Whether it is known to be complex: from a constant, or from tracing.
 bool is_complex(const jit::Value *value) {
   if (const auto constant = jit::toIValue(value))
     return constant->isTensor() && constant->toTensor().is_complex();
@@ -112,14 +124,14 @@ bool is_complex(const jit::Value *value) {
   return type && type->scalarType() && c10::isComplexType(*type->scalarType());
 }
 
-// "conv2d__of_complex", "conv2d__padding_of_complex": a program for an operator whose second operand,
-// a weight, is complex.
+// "conv2d__of_complex", "conv2d__padding_of_complex": the name of a program for an operator whose second
+// operand, a weight, is complex.
 std::string complex_name(const std::string &name, const std::string &overload) {
   return name + "__" + (overload.empty() ? "" : overload + "_") + kOfComplex;
 }
 
-// Later versions of PyTorch give operators more arguments, at the end. Where a call leaves them at
-// None, they are taken off `inputs`.
+// Later versions of PyTorch append arguments to operators. If a call leaves them at None, they are
+// removed from `inputs`.
 jit::Function *program_of(const jit::Node &node, std::vector<jit::Value *> &inputs) {
   const jit::FunctionSchema *schema = node.maybeSchema();
   const std::string op = node.kind().toQualString(), name = program_name(op);
@@ -159,7 +171,7 @@ bool decompose(jit::Block *block) {
     const bool several = node->outputs().size() > 1;
     const std::vector<jit::Value *> items =
         several ? jit::createTupleUnpack(results.at(0)).vec() : results;
-    if (results.size() == 1 && !several) stand_for(results[0]->node(), *node);
+    if (results.size() == 1 && !several) keep_handle(results[0]->node(), *node);
     for (size_t i = 0; i < node->outputs().size(); i++)
       node->outputs()[i]->replaceAllUsesWith(items.at(i));
     node->destroy();

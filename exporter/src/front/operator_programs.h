@@ -1,4 +1,4 @@
-// What cmake/embed_programs.py makes of operators/*.py.
+// cmake/embed_programs.py makes these rows from operators/*.py.
 #pragma once
 
 #include <cstddef>

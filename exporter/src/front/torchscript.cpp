@@ -40,8 +40,8 @@ std::string first_bytes(const std::string &path, size_t n) {
   return out;
 }
 
-// What else a file is that is given for TorchScript: PyTorch's others by the names of a zip's
-// files, which stand at its end.
+// Names the kind of a file that is no TorchScript: other files of PyTorch are known by the names in
+// the zip's directory, which is at its end.
 std::string remedy(const std::string &path) {
   std::ifstream file = open_file(path);
   file.seekg(0, std::ios::end);
@@ -72,11 +72,11 @@ std::string remedy(const std::string &path) {
 }  // namespace
 
 jit::Module load_torchscript(const std::string &path) {
-  open_file(path);  // says what is wrong, if something is
+  open_file(path);  // throws if it cannot be read
   try {
     return jit::load(path, c10::kCPU);
   } catch (const std::exception &e) {
-    // What TorchScript's compiler throws is another class.
+    // TorchScript's compiler throws another class.
     const auto *error = dynamic_cast<const c10::Error *>(&e);
     const std::string what = error ? error->what_without_backtrace() : e.what();
     std::smatch op;
@@ -107,7 +107,7 @@ jit::Module load_torchscript(const std::string &path) {
 
 namespace {
 
-// Throws std::invalid_argument where the model has no such method.
+// Throws std::invalid_argument if the model has no such method.
 void require_method(const jit::Module &module, const std::string &name) {
   if (module.find_method(name)) return;
   std::string known;
@@ -118,7 +118,7 @@ void require_method(const jit::Module &module, const std::string &name) {
       (overloaded ? ": name one of these, or wrap it in a module that calls it" : ""));
 }
 
-// A traced graph says what shapes it saw; libtorch's passes would fold them.
+// Removes the shapes that a trace saw, which libtorch's passes would fold.
 void erase_shapes(const jit::Module &root) {
   for (const auto &module : root.modules())
     for (const auto &method : module.get_methods()) {
@@ -149,14 +149,14 @@ jit::Module frozen(const jit::Module &module, const TorchScriptOptions &options,
   return work;
 }
 
-void tidy(std::shared_ptr<jit::Graph> &graph, const Handles &handles) {
+void simplify(std::shared_ptr<jit::Graph> &graph, const Handles &handles) {
   for (jit::Value *input : graph->inputs()) input->setType(from_outside(input->type()));
-  in_one_piece(*graph);
-  nested_as_padded(*graph, handles);
+  inline_calls_and_forks(*graph);
+  pad_nested_tensors(*graph, handles);
   decompose(*graph);
   jit::LowerSimpleTuples(graph);
   do jit::ConstantPropagation(graph);
-  while (fold_questions(*graph));
+  while (fold_type_checks(*graph));
   jit::EliminateDeadCode(graph);
 }
 
@@ -173,7 +173,7 @@ std::vector<Port> ports_of(const c10::FunctionSchema &schema, size_t skip) {
   return out;
 }
 
-// "x" of "x.3"; "" where PyTorch's name says nothing.
+// "x" of "x.3"; "" if PyTorch's name is only a number.
 std::string speaking_name(const jit::Value *v) {
   if (!v->hasDebugName()) return "";
   std::string name = v->debugName();
@@ -287,7 +287,7 @@ Program from_module(const jit::Module &module, const TorchScriptOptions &options
   for (const std::string &name : options.methods) {
     auto graph = work.get_method(name).graph();
     jit::OptimizeFrozenGraph(graph, /*optimize_numerics=*/false);  // fold_batch_norm does that
-    tidy(graph, handles);
+    simplify(graph, handles);
     graphs.push_back(graph.get());
   }
   context.as_values = objects_as_values(work, graphs);
@@ -309,7 +309,7 @@ Program from_function(jit::Function &function, const TorchScriptOptions &options
   Handles handles;
   handles.number(*graph);
   scalar_operands(*graph);
-  tidy(graph, handles);
+  simplify(graph, handles);
   TensorNames names;
   ConvertContext context{&names, &handles, &program, {}, {}, {}, {}};
   add_method(&program, "forward", *graph, function.getSchema(), nullptr, context);

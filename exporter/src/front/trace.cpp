@@ -1,5 +1,5 @@
-// Runs a method as PyTorch has it, unfrozen, and keeps what each of its nodes gives: behind each
-// node stands another that looks at its results.
+// Runs PyTorch's unfrozen graph of a method and keeps the results of each node: after each node
+// another one records its results.
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/jit/runtime/custom_operator.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
@@ -20,8 +20,8 @@ namespace prim = c10::prim;
 
 namespace {
 
-// What a run gave. Memory whose elements are whatever was there before is held, so that no other takes
-// its place.
+// The values of a run. Uninitialized memory is kept alive, so that no other tensor gets the same
+// memory.
 struct Recording {
   std::vector<Traced> nodes;
   std::map<const void *, c10::Storage> open;
@@ -32,10 +32,10 @@ struct Recording {
 };
 thread_local Recording *recording = nullptr;
 
-// What a node does to the memory of its results.
+// The effect of a node on the memory of its results.
 enum Role { COMPUTES, LEAVES_OPEN, WRITES_ALL };
 
-// Its elements are whatever the memory held.
+// The elements are uninitialized.
 const std::unordered_set<std::string> kLeavesOpen = {
     "aten::empty",     "aten::empty_like",        "aten::empty_strided", "aten::empty_permuted",
     "aten::new_empty", "aten::new_empty_strided", "aten::resize_"};
@@ -72,15 +72,15 @@ bool is_comparable(const c10::IValue &value) {
   return std::all_of(items.begin(), items.end(), is_comparable);
 }
 
-// In place of quantized tensors their integers.
+// Replaces quantized tensors by their integers.
 Const in_integers(Const value) {
   if (value.tensor.defined() && value.tensor.is_quantized()) value.tensor = value.tensor.int_repr();
   for (Const &item : value.items) item = in_integers(std::move(item));
   return value;
 }
 
-// None where there is nothing to compare: objects, nested tensors, memory that is open, what a branch
-// that has returned leaves unset.
+// Returns none for values that cannot be compared: objects, nested tensors, uninitialized memory, and
+// values that a branch with an early return leaves unset.
 Const const_of(const c10::IValue &value) {
   if (!is_comparable(value)) return from_ivalue(c10::IValue());
   try {
@@ -90,7 +90,7 @@ Const const_of(const c10::IValue &value) {
   }
 }
 
-// rushlight::saw(int handle, int role, ...): the handle's node gave these.
+// rushlight::saw(int handle, int role, ...) records results of the handle's node.
 void saw(jit::Stack &stack) {
   const size_t n = static_cast<size_t>(jit::pop(stack).toInt());
   if (recording) {
@@ -115,7 +115,7 @@ c10::Symbol saw_symbol() {
   return c10::Symbol::fromQualString("rushlight::saw");
 }
 
-// The exporter takes a tuple that an `if` or a loop gives apart.
+// The exporter unpacks a tuple that an `if` or a loop returns.
 bool gives_tuples(const jit::Node &node) {
   if (node.blocks().empty()) return false;
   return std::any_of(node.outputs().begin(), node.outputs().end(), [](const jit::Value *v) {
@@ -129,8 +129,8 @@ void watch(jit::Graph &graph, jit::Node *node, uint64_t handle) {
   jit::Node *look = graph.create(saw_symbol(), 0);
   look->addInput(graph.insertConstant(static_cast<int64_t>(handle)));
   look->addInput(graph.insertConstant(static_cast<int64_t>(role_of(*node))));
-  // Of several results, one that nobody uses is None: where two elements are as good as equal, an
-  // index may be another.
+  // An unused one of several results is None: if two elements are almost equal, an index may
+  // differ.
   if (!gives_tuples(*node))
     for (jit::Value *v : node->outputs())
       look->addInput(
@@ -138,7 +138,7 @@ void watch(jit::Graph &graph, jit::Node *node, uint64_t handle) {
   graph.insertNode(look);
 }
 
-// The stack's values as the graph wants them.
+// Converts the values of the stack to the types of the graph.
 struct Run {
   std::shared_ptr<jit::Graph> graph;
   jit::Stack stack;
@@ -150,7 +150,7 @@ struct Run {
     const DoubleByDefault wide(in_double);
     jit::GraphOptimizerEnabledGuard plain(false);
     jit::GraphExecutor executor(graph, "trace");
-    // PyTorch returns what out= wrote after letting go of it: somebody else has to hold it.
+    // PyTorch returns the tensor of out= after it has released it, so it is kept alive here.
     const jit::Stack kept = stack;
     executor.run(stack);
     return from_ivalue(stack.at(0));
@@ -180,7 +180,7 @@ Trace run_watched(Run run) {
 }
 
 Const run_plain(Run run) {
-  in_one_piece(*run.graph);
+  inline_calls_and_forks(*run.graph);
   scalar_operands(*run.graph);
   if (run.in_double) widen(*run.graph);
   return run.answer();

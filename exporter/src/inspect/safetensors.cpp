@@ -30,7 +30,7 @@ const DtypeText &text_of(rush_dtype dtype) {
   throw std::invalid_argument("a dtype that .safetensors does not have");
 }
 
-// How many elements there are; refused where they take more than `most` bytes.
+// The number of elements. Throws if they take more than `most` bytes.
 int64_t elements(const rush_weight_info &w, size_t most, size_t item) {
   size_t numel = 1;
   for (int d = 0; d < w.rank; d++) {
@@ -65,13 +65,13 @@ std::string gather(std::string_view file, const rush_weight_info &w, size_t most
 struct Tensor {
   std::string json, bytes;
 };
-// By their names in the file that is written; its strings stay where they are.
+// Maps the names in the new file to tensors. Its strings keep their addresses.
 using Tensors = std::map<std::string, Tensor>;
 
 Tensors tensors_of(rush_ctx *ctx, const rush_model *model, std::string_view file, size_t most) {
   Tensors out;
   std::set<std::tuple<std::string_view, std::string_view, std::string_view>> seen;
-  std::map<std::string_view, int> views;  // under the same name
+  std::map<std::string_view, int> views;  // with the same name
   for (size_t i = 0; i < rush_model_weight_count(model); i++) {
     rush_weight_info w;
     // A tensor without storage only describes a random input; one without a name is of a test

@@ -9,10 +9,10 @@
 
 namespace rush {
 
-// All named tensors of `model`, whose whole file is `file`, row-major; bits are not changed. Gives
-// the pieces of the new file: its header, then the elements of each tensor. Where several tensors
-// have one name, ".1" and so on is put behind it. Strides of 0 make many elements of few bytes:
-// throws std::invalid_argument where all of them take more than `most` bytes.
+// Returns the pieces of a new file with all named tensors of `model`, whose whole file is `file`: the
+// header, then the elements of each tensor, row-major and bit for bit. Tensors that share a name get
+// the suffixes ".1" and so on. Strides of 0 make many elements of few bytes: throws
+// std::invalid_argument if all elements take more than `most` bytes.
 std::vector<std::string> safetensors_of(rush_ctx *ctx, const rush_model *model,
                                         std::string_view file, size_t most);
 

@@ -1,4 +1,4 @@
-// Giving a file's weights back.
+// Writes the weights of a file.
 #pragma once
 
 #include <string>

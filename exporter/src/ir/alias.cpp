@@ -96,7 +96,7 @@ class Walk {
     if (only_reads(node.op)) return;
     const Schema *schema = schema_of(node.op);
     if (!schema || !schema->trusted) return give_up();
-    if (schema->variadic || i >= schema->args.size()) return;  // aten::format and the like
+    if (schema->variadic || i >= schema->args.size()) return;  // such as aten::format
     if (writes_unsaid(node, i)) fate.written = true;
     const std::optional<AliasSet> &alias = schema->args[i].alias;
     if (node.op == "rush::set_attr") {
@@ -106,14 +106,14 @@ class Walk {
     }
     if (!alias) return;
     if (alias->write) fate.written = true;
-    // Stored in an argument that is written, as append does; else in a list that is a result, as
-    // chunk does.
+    // It is stored in a written argument, as by append, or else in a list that is a result, as by
+    // chunk.
     if (alias->wildcard && writes(*schema)) return give_up();
     const std::vector<std::string> &sets = alias->wildcard ? alias->before : alias->after;
     for (size_t r = 0; r < schema->returns.size() && r < node.outputs.size(); r++) {
       const std::optional<AliasSet> &out = schema->returns[r].alias;
       if (!out) continue;
-      bool shares = out->wildcard;  // what is inside a container comes out of it
+      bool shares = out->wildcard;  // an item comes out of a container
       for (const std::string &set : sets)
         shares |= std::find(out->before.begin(), out->before.end(), set) != out->before.end();
       if (shares) from(node.outputs[r]);
@@ -126,7 +126,7 @@ class Walk {
       fate.escapes = fate.returned = true;
     } else if (owner->op == "prim::If") {
       from(owner->outputs[i]);
-    } else if (i > 0) {  // a loop: the next round's parameter, or the result
+    } else if (i > 0) {  // a loop: the next iteration's parameter, or the result
       from(owner->outputs[i - 1]);
       from(results.block->params[i]);
     }
@@ -160,7 +160,7 @@ bool has_side_effects(const Node &node) {
   if (node.op == "rush::set_attr") return true;
   if (node.op == "prim::Uninitialized" || node.op == "prim::isinstance") return false;
   if (passing(node.op) == Passing::CONTENTS) {
-    // Unpacking raises where the number of items is another.
+    // Unpacking raises if the number of items differs.
     return node.op == "prim::ListUnpack";
   }
   const Schema *schema = schema_of(node.op);

@@ -1,4 +1,4 @@
-// What may happen to a value, by following it through aliases, containers and blocks.
+// Alias analysis: follows a value through aliases, containers and blocks.
 #pragma once
 
 #include <set>
@@ -14,24 +14,24 @@ struct Fate {
   std::set<int64_t> slots;  // the attributes that it is stored in
 };
 
-// Cautious: an operator that is not understood may do both.
+// This is conservative: an unknown operator may do both.
 Fate fate_of(const Value *value);
 
-// What an operator gives of what it is given, where its schema does not tell.
+// How an operator's results alias its arguments, if its schema does not say it.
 enum class Passing {
-  NONE,      // what its schema says
+  NONE,      // as its schema says
   CONTENTS,  // values, put into a container or taken out of one; or cast
-  SAME,      // the very tensor
-  ALIAS,     // a tensor of its own over the same elements
-  PERHAPS    // one of the last two or neither: its arguments decide
+  SAME,      // the same tensor
+  ALIAS,     // another tensor over the same elements
+  PERHAPS    // its arguments decide whether it is one of the last two
 };
 Passing passing(const std::string &op);
 
-// Whether the value is a tensor that its node made, so that nothing else refers to its elements.
+// Whether the value is a new tensor of its node, so that nothing else refers to its elements.
 bool is_fresh(const Value *value);
 
-// Whether the node does something besides computing its outputs: writes an argument, raises,
-// prints, draws random numbers, sets an attribute, or is not understood. Looks into its blocks.
+// Whether the node, or one in its blocks, has a side effect: it writes an argument, raises, prints,
+// draws random numbers, sets an attribute, or is unknown.
 bool has_side_effects(const Node &node);
 
 }  // namespace rush

@@ -41,7 +41,7 @@ Const const_str(std::string value) {
 Const const_tensor(at::Tensor value, std::string name) {
   Const c;
   c.kind = RUSH_CONST_TENSOR;
-  // What PyTorch conjugates or negates as it reads has other bytes than it means.
+  // The bytes of lazily conjugated or negated tensors are not their values.
   c.tensor = value.defined() ? value.resolve_conj().resolve_neg() : std::move(value);
   c.s = std::move(name);
   return c;
@@ -187,7 +187,7 @@ std::string float_text(double f) {
   if (std::isinf(f)) return f < 0 ? "-inf" : "inf";
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", f);
-  for (int digits = 1; digits < 17; digits++) {  // the shortest that reads back the same
+  for (int digits = 1; digits < 17; digits++) {  // the shortest text that parses to the same number
     char shorter[40];
     std::snprintf(shorter, sizeof shorter, "%.*g", digits, f);
     if (std::strtod(shorter, nullptr) == f) {
@@ -252,7 +252,7 @@ std::string to_string(const Const &value) {
       return "device(" + quoted(value.s) + ")";
     case RUSH_CONST_LIST: {
       std::string out = "[" + join(value, 0, 1) + "]";
-      // What the items do not tell.
+      // The type adds what the items do not tell.
       return value.items.empty() ? out + ":" + to_string(*value.type) : out;
     }
     case RUSH_CONST_TUPLE:

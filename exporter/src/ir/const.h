@@ -16,10 +16,10 @@ struct Const {
   rush_const_kind kind = RUSH_CONST_NONE;
   int64_t i = 0;             // INT, BOOL; the seed of RANDOM
   double f = 0, im = 0;      // FLOAT, COMPLEX; the bounds of RANDOM
-  std::string s;             // STR, DEVICE; the name of a TENSOR ("conv1.weight") where it has one
+  std::string s;             // STR, DEVICE; the name of a TENSOR ("conv1.weight"), if any
   std::vector<Const> items;  // LIST, TUPLE, DICT (key, value, ...), OBJECT, ENUM (name, value)
   at::Tensor tensor;         // TENSOR; the values of a RANDOM
-  TypeRef type;              // where there are items: of the same kind
+  TypeRef type;              // of a value with items, of the same kind
 
   bool is_none() const { return kind == RUSH_CONST_NONE; }
   bool is_int() const { return kind == RUSH_CONST_INT; }
@@ -45,10 +45,10 @@ Const const_ints(const std::vector<int64_t> &values);
 // The type of a constant as precisely as it is known.
 TypeRef type_of(const Const &value);
 
-// Equal in kind and value; tensors only where they are the same view of the same storage.
+// Whether kind and value are equal. Tensors are if they are the same view of the same storage.
 bool same(const Const &a, const Const &b);
 
-// A list of ints as a vector; false where `value` is something else.
+// Reads a list of ints; returns false if `value` is something else.
 bool ints_of(const Const &value, std::vector<int64_t> *out);
 
 // Calls f on every tensor inside `value`.
@@ -58,10 +58,10 @@ void each_tensor(const Const &value, F f) {
   for (const Const &item : value.items) each_tensor(item, f);
 }
 
-// Copies every storage once; views keep their strides and share what they shared.
+// Copies every storage once. Views keep their strides and share the same memory as before.
 std::vector<Const> snapshot(const std::vector<Const> &values);
 
-// "float32" for at::kFloat, and back; the last throws where it is not a dtype.
+// "float32" for at::kFloat, and back. The last throws if it is not a dtype.
 const char *dtype_name(at::ScalarType dtype);
 std::optional<at::ScalarType> find_dtype(const std::string &name);
 at::ScalarType dtype_from_name(const std::string &name);

@@ -24,11 +24,46 @@ TypeRef named_tuple(const c10::TupleType &type) {
   return make_type(RUSH_TYPE_TUPLE, contained(type), name, fields);
 }
 
-// Its attributes are told by name only: what reads one knows its type.
+// Only the names of attributes are kept: a node that reads one knows its type.
 TypeRef class_type(const c10::ClassType &type) {
   std::vector<std::string> attributes;
   for (const auto &attribute : type.getAttributes()) attributes.push_back(attribute.getName());
   return make_type(RUSH_TYPE_OBJECT, {}, type.annotation_str(), attributes);
+}
+
+// The kind of a type without inner types and names; RUSH_TYPE_ANY for all others.
+rush_type_kind simple_kind(c10::TypeKind kind) {
+  using Kind = c10::TypeKind;
+  switch (kind) {
+    case Kind::NoneType:
+      return RUSH_TYPE_NONE;
+    case Kind::TensorType:
+      return RUSH_TYPE_TENSOR;
+    case Kind::IntType:
+    case Kind::SymIntType:
+    case Kind::ScalarTypeType:
+    case Kind::LayoutType:
+    case Kind::MemoryFormatType:
+      return RUSH_TYPE_INT;
+    case Kind::FloatType:
+    case Kind::SymFloatType:
+      return RUSH_TYPE_FLOAT;
+    case Kind::BoolType:
+    case Kind::SymBoolType:
+      return RUSH_TYPE_BOOL;
+    case Kind::ComplexType:
+      return RUSH_TYPE_COMPLEX;
+    case Kind::StringType:
+      return RUSH_TYPE_STR;
+    case Kind::NumberType:
+      return RUSH_TYPE_NUMBER;
+    case Kind::DeviceObjType:
+      return RUSH_TYPE_DEVICE;
+    case Kind::GeneratorType:
+      return RUSH_TYPE_GENERATOR;
+    default:
+      return RUSH_TYPE_ANY;  // type variables of schemas, Any, streams, ...
+  }
 }
 
 }  // namespace
@@ -36,32 +71,6 @@ TypeRef class_type(const c10::ClassType &type) {
 TypeRef from_c10(const c10::TypePtr &type) {
   using Kind = c10::TypeKind;
   switch (type->kind()) {
-    case Kind::NoneType:
-      return make_type(RUSH_TYPE_NONE);
-    case Kind::TensorType:
-      return tensor_type();
-    case Kind::IntType:
-    case Kind::SymIntType:
-    case Kind::ScalarTypeType:
-    case Kind::LayoutType:
-    case Kind::MemoryFormatType:
-      return make_type(RUSH_TYPE_INT);
-    case Kind::FloatType:
-    case Kind::SymFloatType:
-      return make_type(RUSH_TYPE_FLOAT);
-    case Kind::BoolType:
-    case Kind::SymBoolType:
-      return make_type(RUSH_TYPE_BOOL);
-    case Kind::ComplexType:
-      return make_type(RUSH_TYPE_COMPLEX);
-    case Kind::StringType:
-      return make_type(RUSH_TYPE_STR);
-    case Kind::NumberType:
-      return make_type(RUSH_TYPE_NUMBER);
-    case Kind::DeviceObjType:
-      return make_type(RUSH_TYPE_DEVICE);
-    case Kind::GeneratorType:
-      return make_type(RUSH_TYPE_GENERATOR);
     case Kind::ListType:
       return make_type(RUSH_TYPE_LIST, contained(*type));
     case Kind::AnyListType:
@@ -72,7 +81,7 @@ TypeRef from_c10(const c10::TypePtr &type) {
       return make_type(RUSH_TYPE_OPTIONAL, contained(*type));
     case Kind::UnionType:
       return make_type(RUSH_TYPE_UNION, contained(*type));
-    case Kind::FutureType:  // what is forked runs in place: a future is its value
+    case Kind::FutureType:  // forked code runs in place: a future is its value
     case Kind::AwaitType:
       return from_c10(type->containedType(0));
     case Kind::TupleType:
@@ -84,7 +93,7 @@ TypeRef from_c10(const c10::TypePtr &type) {
     case Kind::EnumType:
       return make_type(RUSH_TYPE_ENUM, {}, type->annotation_str());
     default:
-      return make_type(RUSH_TYPE_ANY);  // type variables of schemas, Any, streams, ...
+      return make_type(simple_kind(type->kind()));
   }
 }
 
@@ -143,6 +152,39 @@ void refuse_fake(const at::Tensor &t) {
       "quantize=\"int8\")");
 }
 
+namespace {
+
+Const from_list(const c10::IValue &value) {
+  Const c;
+  c.kind = RUSH_CONST_LIST;
+  for (const c10::IValue &item : value.toListRef()) c.items.push_back(from_ivalue(item));
+  c.type = list_of(from_c10(value.toList().elementType()));
+  return c;
+}
+
+Const from_tuple(const c10::IValue &value) {
+  Const c;
+  c.kind = RUSH_CONST_TUPLE;
+  for (const c10::IValue &item : value.toTupleRef().elements())
+    c.items.push_back(from_ivalue(item));
+  c.type = from_c10(value.type());
+  return c;
+}
+
+Const from_dict(const c10::IValue &value) {
+  Const c;
+  c.kind = RUSH_CONST_DICT;
+  const auto dict = value.toGenericDict();
+  for (const auto &entry : dict) {
+    c.items.push_back(from_ivalue(entry.key()));
+    c.items.push_back(from_ivalue(entry.value()));
+  }
+  c.type = make_type(RUSH_TYPE_DICT, {from_c10(dict.keyType()), from_c10(dict.valueType())});
+  return c;
+}
+
+}  // namespace
+
 Const from_ivalue(const c10::IValue &value) {
   Const c;
   if (value.isNone()) return const_none();
@@ -167,29 +209,9 @@ Const from_ivalue(const c10::IValue &value) {
     c.kind = RUSH_CONST_DEVICE;
     return c;
   }
-  if (value.isList()) {
-    c.kind = RUSH_CONST_LIST;
-    for (const c10::IValue &item : value.toListRef()) c.items.push_back(from_ivalue(item));
-    c.type = list_of(from_c10(value.toList().elementType()));
-    return c;
-  }
-  if (value.isTuple()) {
-    c.kind = RUSH_CONST_TUPLE;
-    for (const c10::IValue &item : value.toTupleRef().elements())
-      c.items.push_back(from_ivalue(item));
-    c.type = from_c10(value.type());
-    return c;
-  }
-  if (value.isGenericDict()) {
-    c.kind = RUSH_CONST_DICT;
-    auto dict = value.toGenericDict();
-    for (const auto &entry : dict) {
-      c.items.push_back(from_ivalue(entry.key()));
-      c.items.push_back(from_ivalue(entry.value()));
-    }
-    c.type = make_type(RUSH_TYPE_DICT, {from_c10(dict.keyType()), from_c10(dict.valueType())});
-    return c;
-  }
+  if (value.isList()) return from_list(value);
+  if (value.isTuple()) return from_tuple(value);
+  if (value.isGenericDict()) return from_dict(value);
   if (value.isEnum()) return from_enum(*value.toEnumHolder());
   if (value.isObject()) return from_object(value.toObjectRef());
   if (value.isGenerator())
@@ -234,6 +256,27 @@ c10::TypePtr to_c10(const Type &type) {
   }
 }
 
+c10::IValue to_list(const Const &value) {
+  c10::impl::GenericList list(to_c10(*value.type->items[0]));
+  for (const Const &item : value.items) list.push_back(to_ivalue(item));
+  return list;
+}
+
+c10::IValue to_tuple(const Const &value) {
+  std::vector<c10::IValue> items;
+  for (const Const &item : value.items) items.push_back(to_ivalue(item));
+  if (value.type->fields.empty()) return c10::ivalue::Tuple::create(std::move(items));
+  return c10::ivalue::Tuple::createNamed(std::move(items),
+                                         to_c10(*value.type)->cast<c10::TupleType>());
+}
+
+c10::IValue to_dict(const Const &value) {
+  c10::impl::GenericDict dict(to_c10(*value.type->items[0]), to_c10(*value.type->items[1]));
+  for (size_t i = 0; i + 1 < value.items.size(); i += 2)
+    dict.insert(to_ivalue(value.items[i]), to_ivalue(value.items[i + 1]));
+  return dict;
+}
+
 }  // namespace
 
 c10::IValue to_ivalue(const Const &value) {
@@ -255,28 +298,16 @@ c10::IValue to_ivalue(const Const &value) {
       return value.s;
     case RUSH_CONST_DEVICE:
       return c10::Device(value.s);
-    case RUSH_CONST_LIST: {
-      c10::impl::GenericList list(to_c10(*value.type->items[0]));
-      for (const Const &item : value.items) list.push_back(to_ivalue(item));
-      return list;
-    }
-    case RUSH_CONST_TUPLE: {
-      std::vector<c10::IValue> items;
-      for (const Const &item : value.items) items.push_back(to_ivalue(item));
-      if (!value.type->fields.empty())
-        return c10::ivalue::Tuple::createNamed(std::move(items),
-                                               to_c10(*value.type)->cast<c10::TupleType>());
-      return c10::ivalue::Tuple::create(std::move(items));
-    }
-    case RUSH_CONST_DICT: {
-      c10::impl::GenericDict dict(to_c10(*value.type->items[0]), to_c10(*value.type->items[1]));
-      for (size_t i = 0; i + 1 < value.items.size(); i += 2)
-        dict.insert(to_ivalue(value.items[i]), to_ivalue(value.items[i + 1]));
-      return dict;
-    }
+    case RUSH_CONST_LIST:
+      return to_list(value);
+    case RUSH_CONST_TUPLE:
+      return to_tuple(value);
+    case RUSH_CONST_DICT:
+      return to_dict(value);
     case RUSH_CONST_OBJECT:
     case RUSH_CONST_ENUM:
-      throw std::invalid_argument(to_string(*value.type) + " cannot be given to PyTorch");
+      throw std::invalid_argument("a value of type " + to_string(*value.type) +
+                                  " cannot be passed to PyTorch");
   }
   return {};
 }

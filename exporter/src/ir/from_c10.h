@@ -1,4 +1,4 @@
-// PyTorch's types and values as ours, and values back.
+// Converts PyTorch's types and values to ours, and values back.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -10,20 +10,20 @@ namespace rush {
 
 TypeRef from_c10(const c10::TypePtr &type);
 
-// Whether it is a class that the program defines: not a module, nor a class in C++.
+// Whether the program defines this class: it is neither a module nor a C++ class.
 bool is_program_class(const c10::TypePtr &type);
 
 // Throws std::invalid_argument for values that are not data (modules, objects of classes in C++,
 // ...).
 Const from_ivalue(const c10::IValue &value);
 
-// Throws Unsupported for a tensor that has no bytes, of torch._subclasses' or inside of a transform of
+// Throws Unsupported for a tensor without bytes, as of torch._subclasses or inside of a transform of
 // torch.func.
 void refuse_fake(const at::Tensor &tensor);
 
-// Lists of ints, floats, bools and tensors become typed lists, tuples of a named type named ones.
+// Lists of ints, floats, bools and tensors become typed lists; tuples keep the names of their type.
 c10::IValue to_ivalue(const Const &value);
-// The same where the type is known: lists get their items' type, tuples their names.
+// The same for a known type: lists get the type of their items, tuples their names.
 c10::IValue to_ivalue(const Const &value, const c10::TypePtr &type);
 
 }  // namespace rush

@@ -20,7 +20,7 @@ void drop_inputs(Node *node) {
   node->inputs.clear();
 }
 
-// Takes away all uses that a block makes, so that it can go in one piece.
+// Removes all uses in a block, so that the block can be destroyed.
 void clear(Block *block) {
   drop_inputs(&block->results);
   for (auto it = block->nodes.rbegin(); it != block->nodes.rend(); ++it) {

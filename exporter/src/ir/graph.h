@@ -1,10 +1,10 @@
 // The exporter's own graph. Every front builds it, every pass works on it, the writer reads it.
 //
 // A Graph is one method: a tree of Blocks, each an ordered list of Nodes. A Node applies an
-// operator (its full name, "aten::add.Tensor") to Values and defines new ones. Control flow are
-// nodes with blocks, as in TorchScript:
+// operator (its full name, "aten::add.Tensor") to Values and defines new ones. Control flow is nodes
+// with blocks, as in TorchScript:
 //   prim::If(cond)                      two blocks without parameters
-//   prim::Loop(max_rounds, cond, c...)  one block: parameters (round, c...), results (cond, c...)
+//   prim::Loop(max_count, cond, c...)   one block: parameters (i, c...), results (cond, c...)
 // A block's results are the inputs of its `results` node, which is not in the list. Constants are
 // Values without a Node and without a place.
 #pragma once
@@ -41,11 +41,11 @@ struct Value {
   void replace_all_uses_with(Value *other);
 };
 
-// Where a node comes from.
+// The origin of a node.
 struct Source {
-  std::string file, function, module;  // file: relative or a package's path; "" where unknown
+  std::string file, function, module;  // file: relative or a package's path; "" if unknown
   uint32_t line = 0;
-  uint64_t handle = 0;  // of the node in PyTorch's unfrozen graph; 0 where there is none
+  uint64_t handle = 0;  // of the node in PyTorch's unfrozen graph; 0 if there is none
 };
 
 using NodeList = std::list<std::unique_ptr<Node>>;
@@ -56,12 +56,12 @@ struct Node {
   std::vector<Value *> outputs;
   std::vector<std::unique_ptr<Block>> blocks;
   Source source;
-  Block *block = nullptr;    // where it stands (for a results node: whose results)
+  Block *block = nullptr;    // the block that it is in, or whose results it has
   NodeList::iterator place;  // its place there
 
   Value *input(size_t i) const { return inputs.at(i); }
   Value *output(size_t i = 0) const { return outputs.at(i); }
-  // The constant that input i is; nullptr where it is none or there is no such input.
+  // The constant of input i; nullptr if it is no constant or there is no such input.
   const Const *constant(size_t i) const {
     return i < inputs.size() ? inputs[i]->constant.get() : nullptr;
   }
@@ -73,10 +73,10 @@ struct Node {
   Value *add_output(TypeRef type, std::string name = "");
   Block *add_block();
 
-  // Takes the node out and frees it; its outputs must have no uses.
+  // Removes and frees the node; its outputs must have no uses.
   void destroy();
-  // The same, where outputs of `successor` have the values of this node's from now on: they take
-  // over uses and names, and the node the debug handle.
+  // The same, and `successor` replaces this node: its outputs take over the uses and names of this
+  // node's outputs, and it takes over the debug handle.
   void give_way_to(Node *successor);
 };
 
@@ -98,28 +98,27 @@ struct Block {
 struct Graph {
   std::string name = "forward";
   Block top;
-  std::deque<Value>
-      values;  // all values ever made; what nobody uses any more is simply not written
+  std::deque<Value> values;  // all values ever made; unused ones are not written
 
   Graph() : top(this, nullptr) {}
   Graph(const Graph &) = delete;
 
   Value *new_value(TypeRef type, std::string name = "");
   Value *constant(Const value);
-  // A node before `where`, with its source but for the handle.
+  // Inserts a node before `where`, with its source but without the handle.
   Node *insert_before(Node *where, std::string op);
 };
 
 // Every node in the order of the program, an outer node before those in its blocks. A pass may
-// destroy the node it is at, and insert nodes, which this list then does not have.
+// destroy the node it is at. The list does not have nodes that the pass inserts.
 std::vector<Node *> all_nodes(const Graph &graph);
 
 std::string to_string(const Graph &graph);
-// Reads what to_string writes. Weights are made up: <float32[2, 3]> holds 0, 0.25, 0.5, ... up to
-// 1, again and again; <float32[2] = 7> holds sevens. Throws std::invalid_argument.
+// Parses the text of to_string. Weights are invented: <float32[2, 3]> repeats 0, 0.25, 0.5, ... up to
+// 1; <float32[2] = 7> holds sevens. Throws std::invalid_argument.
 std::unique_ptr<Graph> parse_graph(const std::string &text);
 
-// A node before `where` with one result, which it gives.
+// Inserts a node with one result before `where`, and returns the result.
 Value *insert_call(Node *where, const char *op, const std::vector<Value *> &inputs,
                    const TypeRef &type = tensor_type());
 

@@ -1,4 +1,4 @@
-// Reads the text of print.cpp: recursive descent over one string, no separate tokens.
+// Parses the text of print.cpp by recursive descent over one string.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 
@@ -227,17 +227,18 @@ class Parser {
         c.type = list_of(type_of(c.items[0]));
       return c;
     }
-    if (take("(")) {
-      Const c;
-      c.kind = RUSH_CONST_TUPLE;
-      c.items = literals(")");
-      std::vector<TypeRef> types;
-      for (const Const &item : c.items) types.push_back(type_of(item));
-      c.type = make_type(RUSH_TYPE_TUPLE, std::move(types));
-      return c;
-    }
+    if (take("(")) return tuple();
     if (take("{")) return dict();
     return number();
+  }
+  Const tuple() {
+    Const c;
+    c.kind = RUSH_CONST_TUPLE;
+    c.items = literals(")");
+    std::vector<TypeRef> types;
+    for (const Const &item : c.items) types.push_back(type_of(item));
+    c.type = make_type(RUSH_TYPE_TUPLE, std::move(types));
+    return c;
   }
   Const dict() {
     Const c;

@@ -1,4 +1,4 @@
-// Graphs as text, close to TorchScript's.
+// Prints graphs as text that is close to TorchScript's.
 #include <unordered_map>
 #include <unordered_set>
 

@@ -1,4 +1,4 @@
-// A whole model: what a front makes, the passes change and the writer stores.
+// A whole model. A front makes it, the passes change it, and the writer stores it.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@ struct Port {
   std::string name;
   TypeRef type;
   std::optional<Const> initial;  // the default of the method's schema
-  bool has_hint = false;         // what is known of a tensor:
+  bool has_hint = false;         // dtype and sizes of a tensor are known:
   int dtype = RUSH_DTYPE_UNKNOWN;
-  std::vector<int64_t> sizes;  // -1 where unknown
+  std::vector<int64_t> sizes;  // -1 if unknown
   bool rank_known = false;
 };
 
@@ -26,7 +26,7 @@ struct Method {
   std::vector<Port> inputs, outputs;
 };
 
-// State that the program may write; rush::get_attr and rush::set_attr name it by its place.
+// State that the program may write. rush::get_attr and rush::set_attr name it by its index.
 struct Attribute {
   std::string name;  // "layer.state"
   TypeRef type;
@@ -34,29 +34,29 @@ struct Attribute {
 };
 
 struct Text {
-  std::string module;  // its path; "path:method" where the method is not forward
+  std::string module;  // its path; "path:method" unless the method is forward
   rush_text_kind kind;
   std::string text;
 };
 
-// What a node of PyTorch's unfrozen graph gave, once.
+// The values that a node of PyTorch's unfrozen graph gave once.
 struct Traced {
   uint64_t handle;
-  std::vector<Const> results;  // none where they cannot be compared
+  std::vector<Const> results;  // none if they cannot be compared
   std::vector<Const> exact;    // in float64; as many, or none
 };
 
-// A run: its nodes by rising handle, of one handle in the order of the run.
+// A run: its nodes by rising handle, those of one handle in the order of the run.
 struct Trace {
   std::vector<Traced> nodes;
-  std::optional<Const> result;  // where it is known
+  std::optional<Const> result;  // if it is known
   std::optional<Const> exact;   // the same in float64
 };
 
-// How near one tensor or number of an answer must be, as rush_file_measure says.
+// The tolerance for one tensor or number of an answer, as in rush_file_measure.
 struct Measure {
   double rtol, atol;
-  std::optional<Const> exact;  // what the program gives there in float64
+  std::optional<Const> exact;  // the program's value in float64
 };
 
 struct Test {

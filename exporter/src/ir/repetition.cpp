@@ -6,8 +6,8 @@ namespace rush {
 
 namespace {
 
-// How many items lie between two rounds; 0 where none can be seen. What stands in a round once
-// tells, and of all that is there often enough that is the rarest.
+// The number of items of one iteration; 0 if there is no repetition. An item that an iteration has
+// once tells it: the rarest of those that are frequent enough.
 size_t period_of(const std::vector<std::string> &items, size_t least) {
   std::map<std::string, std::vector<size_t>> places;
   for (size_t i = 0; i < items.size(); i++) places[items[i]].push_back(i);
@@ -21,11 +21,11 @@ size_t period_of(const std::vector<std::string> &items, size_t least) {
 
 }  // namespace
 
-Rounds longest_rounds(const std::vector<std::string> &items, size_t least) {
-  Rounds out;
+Repetition longest_repetition(const std::vector<std::string> &items, size_t least) {
+  Repetition out;
   out.period = period_of(items, least);
   if (out.period == 0) return out;
-  // The longest stretch of items that stand a period later again.
+  // The longest run of items that equal those one period later.
   size_t longest = 0, run = 0;
   for (size_t i = 0; i + out.period < items.size(); i++) {
     run = items[i] == items[i + out.period] ? run + 1 : 0;

@@ -1,4 +1,4 @@
-// Rounds in a list of texts.
+// Repetitions in a list of texts.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,12 @@
 
 namespace rush {
 
-// items[begin + r * period + k] is the same text for every round r.
-struct Rounds {
+// items[begin + r * period + k] is the same text for every iteration r.
+struct Repetition {
   size_t begin = 0, period = 0, count = 0;
 };
 
-// The longest run of rounds; a count of 0 where there are fewer than `least`.
-Rounds longest_rounds(const std::vector<std::string> &items, size_t least);
+// The longest repetition; its count is 0 if it has fewer iterations than `least`.
+Repetition longest_repetition(const std::vector<std::string> &items, size_t least);
 
 }  // namespace rush

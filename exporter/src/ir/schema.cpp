@@ -28,7 +28,7 @@ std::optional<AliasSet> convert(const c10::AliasInfo *info) {
   };
   out.before = names(info->beforeSets());
   out.after = names(info->afterSets());
-  // List(Tensor(a)): what the items are, the whole may give out.
+  // List(Tensor(a)): the list may give out its items.
   for (const c10::AliasInfo &inner : info->containedTypes()) {
     std::optional<AliasSet> more = convert(&inner);
     if (!more) continue;
@@ -62,7 +62,7 @@ std::unique_ptr<Schema> convert(const c10::FunctionSchema &from) {
   return out;
 }
 
-// Our own operators are known to the runtime alone.
+// Only the runtime knows our own operators.
 std::unique_ptr<Schema> own(const std::string &op) {
   const char *text = rush_op_schema(op.c_str());
   if (!text) return nullptr;
@@ -80,7 +80,7 @@ std::unique_ptr<Schema> find(const std::string &op) {
     const auto &tags = handle->getTags();
     out->random =
         std::find(tags.begin(), tags.end(), at::Tag::nondeterministic_seeded) != tags.end();
-    // A schema inferred from a C++ signature says nothing of aliases.
+    // A schema that is inferred from a C++ signature has no alias annotations.
     out->trusted = !handle->schema().isDefaultAliasAnalysisKind() &&
                    handle->schema().aliasAnalysis() != c10::AliasAnalysisKind::CONSERVATIVE;
     return out;

@@ -1,5 +1,5 @@
-// What an operator's schema says, for passes: arguments, defaults, what is written and what
-// aliases.
+// The schema of an operator, as passes need it: arguments and their defaults, which of them are
+// written, and which results alias them.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@ struct AliasSet {
   bool write = false;
   bool wildcard = false;            // may alias anything ("(*)")
   std::vector<std::string> before;  // "a" of Tensor(a!)
-  std::vector<std::string> after;   // "c" of t(b -> c); as before where there is no arrow
+  std::vector<std::string> after;   // "c" of t(b -> c); as `before` if there is no arrow
 };
 
 struct Argument {
   std::string name;
   TypeRef type;
   std::optional<Const> initial;   // its default
-  std::optional<AliasSet> alias;  // nothing: neither written nor returned
+  std::optional<AliasSet> alias;  // none if it is neither written nor returned
   std::optional<int64_t> repeat;  // the 2 of int[2]
   bool keyword_only = false;
   bool out = false;
@@ -34,14 +34,14 @@ struct Schema {
   std::vector<Argument> returns;
   bool variadic = false;
   bool trusted = true;  // its alias annotations are true (not inferred from a C++ signature)
-  bool random = false;  // draws random numbers
+  bool random = false;  // it draws random numbers
 };
 
-// The schema of a full name ("aten::add.Tensor"): an operator of torch, of a loaded library, or one
-// of ours ("rush::conv"). nullptr where nobody has it. The result lives for ever.
+// The schema of an operator of torch, of a loaded library or of the runtime ("rush::conv"), by its full
+// name ("aten::add.Tensor"). nullptr if there is none. The result is never freed.
 const Schema *schema_of(const std::string &op);
 
-// All overloads that torch has for "aten::add".
+// All of torch's overloads of "aten::add".
 std::vector<std::string> overloads_of(const std::string &name);
 
 // "aten::add" and "Tensor" of "aten::add.Tensor".

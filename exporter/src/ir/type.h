@@ -1,4 +1,4 @@
-// Types of values, as the file has them (rush_type_kind). Immutable and shared.
+// Types of values, as in the file (rush_type_kind). They are immutable and shared.
 #pragma once
 
 #include <memory>
@@ -26,13 +26,13 @@ TypeRef list_of(TypeRef item);
 
 bool equal(const Type &a, const Type &b);
 
-// Whether values of this type are, or may hold, something that can be written in place.
+// Whether values of this type, or values inside of them, can be written in place.
 bool is_mutable(const Type &type);
 
 // `Tensor`, `int[]`, `Tensor?`, `(int, Tensor)`, `Dict(str, int)`, `Union(int, str)`,
 // `Point(x : int, y : int)` for a named tuple, `Object(name)`, `Enum(name)`.
 std::string to_string(const Type &type);
-// Reads what to_string writes; throws std::invalid_argument.
+// Parses the text of to_string; throws std::invalid_argument.
 TypeRef parse_type(const std::string &text);
 
 }  // namespace rush

@@ -1,12 +1,12 @@
-// What a model needs or holds and Rushlight does not have.
+// A refusal: Rushlight does not support something that a model needs or holds.
 #pragma once
 
 #include <stdexcept>
 
 namespace rush {
 
-// In Python a RushlightError of code 'unsupported'. Arguments of a call that do not fit are
-// std::invalid_argument alone: ValueErrors.
+// Python gets a RushlightError with code 'unsupported'. Wrong arguments of a call are
+// std::invalid_argument alone, which Python gets as ValueError.
 struct Unsupported : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };

@@ -1,4 +1,4 @@
-// Checks that a graph is well formed, and what may not occur in it any more.
+// Checks that a graph is well formed, and that it has none of the removed operators.
 #pragma once
 
 #include <set>
@@ -8,8 +8,8 @@
 
 namespace rush {
 
-// Throws std::logic_error saying what is wrong and where: uses and definitions agree, values are
-// defined before they are used, blocks have the parameters and results that their node wants, known
+// Throws std::logic_error with the fault and its place, unless uses and definitions agree, values are
+// defined before they are used, blocks have the parameters and results that their node needs, known
 // operators have the arguments of their schema, and no node's operator is in `gone`.
 void verify(const Graph &graph, const std::set<std::string> &gone = {});
 

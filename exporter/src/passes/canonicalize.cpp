@@ -1,4 +1,4 @@
-// Operators in the words of torch.export, make_fx and their decompositions.
+// Replaces operators that only torch.export, make_fx and their decompositions use.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -24,7 +24,7 @@ const char *plain_name(const std::string &op) {
   return found == names.end() ? nullptr : found->second;
 }
 
-// They say what the compiler may rely on, or what a profiler shows.
+// These inform only a compiler or a profiler.
 bool is_note(const std::string &op) {
   static const std::unordered_set<std::string> ops = {
       "aten::_assert_tensor_metadata",      "aten::sym_constrain_range",
@@ -36,7 +36,7 @@ bool is_note(const std::string &op) {
 bool drop_notes(Graph &graph) {
   bool changed = false;
   std::vector<Node *> nodes = all_nodes(graph);
-  std::reverse(nodes.begin(), nodes.end());  // what enters is used by what exits
+  std::reverse(nodes.begin(), nodes.end());  // the exit uses the value of the entry
   for (Node *node : nodes) {
     if (!is_note(node->op) || node->has_uses()) continue;
     node->destroy();
@@ -45,7 +45,7 @@ bool drop_notes(Graph &graph) {
   return changed;
 }
 
-// "aten::expand" of "aten::expand_copy", where that is an operator that gives a view.
+// "aten::expand" of "aten::expand_copy", if that is an operator that returns a view.
 std::string view_of_copy(const std::string &op) {
   const std::string base = base_name(op), overload = overload_name(op), end = "_copy";
   if (base.size() <= end.size() || base.compare(base.size() - end.size(), end.size(), end) != 0)
@@ -57,7 +57,7 @@ std::string view_of_copy(const std::string &op) {
   return gives_view ? view : "";
 }
 
-// The view of a copy whose elements lie one after the other, or a copy of the view that does.
+// Uses the view of a contiguous copy, or a contiguous copy of the view.
 void copy_apart(Node *node, const std::string &view) {
   Graph &graph = *node->block->graph;
   Value *contiguous = graph.constant(const_int(0));
@@ -79,7 +79,7 @@ void copy_apart(Node *node, const std::string &view) {
   node->give_way_to(copy);
 }
 
-// An argument by its name in the schema; its default where it is left out.
+// An argument by its name in the schema; its default if it is omitted.
 Value *argument(const Node &node, const std::string &name) {
   const Schema &schema = *schema_of(node.op);
   for (size_t i = 0; i < schema.args.size(); i++) {
@@ -90,7 +90,7 @@ Value *argument(const Node &node, const std::string &name) {
   return node.block->graph->constant(const_none());
 }
 
-// Dropout, where there may be any, is of the form in which PyTorch computes it, with all weights.
+// If dropout may happen, PyTorch computes attention with all weights.
 bool is_attention_with_dropout(const Node &node) {
   if (node.op != "aten::scaled_dot_product_attention") return false;
   const Value &p = *argument(node, "dropout_p");
@@ -109,7 +109,7 @@ void as_attention_with_dropout(Node *node) {
   node->destroy();
 }
 
-// The kernel's second result is for its derivative.
+// The kernel's second result is only for its derivative.
 bool is_attention(const Node &node) {
   return node.op == "aten::_scaled_dot_product_flash_attention_for_cpu" &&
          node.outputs.at(1)->uses.empty();
@@ -137,8 +137,8 @@ bool is_number(const Value &value) {
   }
 }
 
-// "aten::mul.Scalar" for "aten::mul.Tensor", whose second argument is a number then; "" where there
-// is no such operator.
+// "aten::mul.Scalar" for "aten::mul.Tensor", which takes a number as second argument; "" if there is
+// no such operator.
 std::string with_scalar(const std::string &op) {
   std::string overload = overload_name(op);
   if (op == "aten::pow.Tensor_Tensor") return "aten::pow.Tensor_Scalar";
@@ -148,7 +148,7 @@ std::string with_scalar(const std::string &op) {
   return schema_of(name) ? name : "";
 }
 
-// x * 2 is mul.Tensor with a number in its place: mul.Scalar, with a number's promotion.
+// x * 2 is mul.Tensor with a number. It becomes mul.Scalar, with a number's promotion.
 bool numbers_for_tensors(Node *node) {
   const Schema *schema = schema_of(node->op);
   if (!schema || schema->variadic) return false;
@@ -172,7 +172,7 @@ bool numbers_for_tensors(Node *node) {
 
 }  // namespace
 
-bool plain_operators(Graph &graph) {
+bool canonicalize(Graph &graph) {
   bool changed = drop_notes(graph);
   for (Node *node : all_nodes(graph)) {
     changed |= numbers_for_tensors(node);

@@ -9,7 +9,7 @@ namespace rush {
 
 namespace {
 
-// Puts a copy of a graph before a node.
+// Inserts a copy of a graph before a node.
 class Copy {
  public:
   Copy(Graph &graph, const Node &call) : graph_(graph), call_(call) {}
@@ -48,7 +48,7 @@ class Copy {
   std::map<const Value *, Value *> values_;
 };
 
-// Whether a function that wants `to` can be given what a schema calls `from`.
+// Whether a parameter of type `to` takes a value of the schema's type `from`.
 bool fits(const Type &to, const Type &from) {
   if (equal(to, from) || to.kind == RUSH_TYPE_ANY) return true;
   if (to.kind == RUSH_TYPE_UNION)
@@ -57,7 +57,7 @@ bool fits(const Type &to, const Type &from) {
   if (to.kind == RUSH_TYPE_OPTIONAL)
     return from.kind == RUSH_TYPE_NONE ||
            fits(*to.items[0], from.kind == RUSH_TYPE_OPTIONAL ? *from.items[0] : from);
-  if (from.kind == RUSH_TYPE_NUMBER)  // what Python can say of a Scalar
+  if (from.kind == RUSH_TYPE_NUMBER)  // the types that Python has for a Scalar
     return to.kind == RUSH_TYPE_FLOAT || to.kind == RUSH_TYPE_INT || to.kind == RUSH_TYPE_COMPLEX;
   if (to.kind != from.kind || to.items.size() != from.items.size()) return false;
   if (to.kind != RUSH_TYPE_LIST && to.kind != RUSH_TYPE_TUPLE && to.kind != RUSH_TYPE_DICT)
@@ -67,22 +67,22 @@ bool fits(const Type &to, const Type &from) {
   return true;
 }
 
-// Throws where the function's types are not the operator's: its program would not be one.
+// Throws if the function's types are not the operator's, as the result would be invalid.
 void check_types(const Node &node, const Schema &schema, const Graph &by) {
   const auto &params = by.top.params;
   for (size_t i = 0; i < params.size(); i++) {
     const Type &want = *schema.args[i].type, &to = *params[i]->type;
     if (fits(to, want) || (i < node.inputs.size() && fits(to, *node.input(i)->type))) continue;
-    throw std::invalid_argument("the decomposition of " + node.op + " takes " + to_string(to) +
-                                " as argument " + std::to_string(i) + ", the operator " +
-                                to_string(want) + " (" + schema.args[i].name +
-                                "): annotate the function's arguments so");
+    throw std::invalid_argument("argument " + std::to_string(i) + " (" + schema.args[i].name +
+                                ") of the decomposition of " + node.op + " must be of type " +
+                                to_string(want) + ", got " + to_string(to) +
+                                ": annotate the function's arguments");
   }
   const Value &result = *by.top.results.inputs.at(0);
   if (schema.returns.size() != 1 || fits(*schema.returns[0].type, *result.type)) return;
-  throw std::invalid_argument("the decomposition of " + node.op + " returns " +
-                              to_string(*result.type) + ", the operator " +
-                              to_string(*schema.returns[0].type));
+  throw std::invalid_argument("the decomposition of " + node.op + " must return " +
+                              to_string(*schema.returns[0].type) + ", got " +
+                              to_string(*result.type));
 }
 
 void replace(Graph &graph, Node *node, const Graph &by) {
@@ -90,9 +90,9 @@ void replace(Graph &graph, Node *node, const Graph &by) {
   const auto &params = by.top.params;
   const size_t wanted = schema ? schema->args.size() : node->inputs.size();
   if (params.size() != wanted)
-    throw std::invalid_argument("the decomposition of " + node->op + " takes " +
-                                std::to_string(params.size()) + " arguments, the operator has " +
-                                std::to_string(wanted));
+    throw std::invalid_argument("the decomposition of " + node->op + " must take " +
+                                std::to_string(wanted) + " arguments, got " +
+                                std::to_string(params.size()));
   if (schema) check_types(*node, *schema, by);
   Copy copy(graph, *node);
   for (size_t i = 0; i < params.size(); i++) {
@@ -104,9 +104,8 @@ void replace(Graph &graph, Node *node, const Graph &by) {
   const size_t n = node->outputs.size();
   const bool tuple = result->type->kind == RUSH_TYPE_TUPLE;
   if (n != 1 && (tuple ? result->type->items.size() : 0) != n)
-    throw std::invalid_argument("the decomposition of " + node->op + " returns " +
-                                to_string(*result->type) + ", the operator " + std::to_string(n) +
-                                " results");
+    throw std::invalid_argument("the decomposition of " + node->op + " must return " +
+                                std::to_string(n) + " results, got " + to_string(*result->type));
   if (n == 1) {
     node->output()->replace_all_uses_with(result);
   } else if (n > 1) {
@@ -128,7 +127,8 @@ bool decompose(Graph &graph, const Decompositions &known) {
       if (known.count(node->op)) found.push_back(node);
     if (found.empty()) return changed;
     if (depth > known.size())
-      throw std::invalid_argument("the decomposition of " + found[0]->op + " uses itself");
+      throw std::invalid_argument("the decomposition of " + found[0]->op +
+                                  " must not use the operator itself");
     for (Node *node : found) replace(graph, node, *known.at(node->op));
     changed = true;
   }

@@ -1,4 +1,4 @@
-// Operators that the user says are made of others.
+// Decompositions of operators.
 #pragma once
 
 #include <map>
@@ -9,12 +9,12 @@
 
 namespace rush {
 
-// By the operator's full name a function with its arguments, by place, and its result; a tuple
-// where the operator has several.
+// Maps an operator's full name to a graph that takes its arguments and returns its result, or a
+// tuple of its results.
 using Decompositions = std::map<std::string, std::shared_ptr<const Graph>>;
 
-// Puts a copy of its graph in place of each such operator, also of those inside. Throws
-// std::invalid_argument where arguments or results do not match, or one uses itself.
+// Replaces each such operator by a copy of its graph, also inside of these copies. Throws
+// std::invalid_argument if arguments or results do not match, or if one uses itself.
 bool decompose(Graph &graph, const Decompositions &known);
 
 }  // namespace rush

@@ -1,7 +1,7 @@
-// conv -> batch_norm, and linear -> batch_norm, become one operator with other weights, where
-// nothing changes at run time. Behind a linear the channels of a batch norm are its features only
-// if its input is a matrix: that is proved by what makes it (PyTorch's FoldFrozenLinearBatchnorm
-// supposes it).
+// conv -> batch_norm and linear -> batch_norm become one operator with other weights if these are
+// constant. The channels of a batch norm after a linear are its features only if its input is a
+// matrix. This pass proves that from the input's nodes (PyTorch's FoldFrozenLinearBatchnorm
+// assumes it).
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/rsqrt.h>
@@ -20,7 +20,7 @@ struct Norm {
   at::Tensor scale, shift;  // y = x * scale + shift, per channel
 };
 
-// A vector of `n` numbers; `otherwise` of them where it is None.
+// A vector of `n` numbers, which are `otherwise` if it is None.
 bool vector_of(const Node &node, size_t i, int64_t n, double otherwise, at::Tensor *out) {
   const Const *c = node.constant(i);
   if (!c) return false;
@@ -57,7 +57,7 @@ bool match_norm(const Node &node, int64_t channels, Norm *norm) {
   return true;
 }
 
-// Whether nobody changes the value's rank in place.
+// Whether no operator changes the value's rank in place.
 bool keeps_rank(const Value &value) {
   for (const Use &use : value.uses)
     for (const char *changes : {"squeeze_", "resize_", "set_"})
@@ -65,7 +65,7 @@ bool keeps_rank(const Value &value) {
   return true;
 }
 
-// Whether a tensor has two dimensions, whatever the program is given.
+// Whether a tensor has two dimensions for all inputs.
 bool is_matrix(const Value &value) {
   static const std::unordered_set<std::string> makes = {"aten::addmm", "aten::mm"};
   static const std::unordered_set<std::string> keeps = {
@@ -99,8 +99,8 @@ int64_t weight_rank(const Node &node) {
   return transposed && transposed->is_bool() && !transposed->i ? weight->tensor.dim() : 0;
 }
 
-// The one node that takes the elements of a value, in its block; a scripted batch norm also looks
-// at the rank.
+// The one node in its block that reads the elements of a value. A scripted batch norm also reads the
+// rank.
 Node *follower(const Value &value) {
   Node *found = nullptr;
   for (const Use &use : value.uses) {
@@ -150,7 +150,7 @@ bool fold_batch_norm(Graph &graph) {
     for (Node *node : all_nodes(graph)) {
       if (!fold(graph, node)) continue;
       changed = again = true;
-      break;  // the list names a node that is gone
+      break;  // the list has a removed node
     }
   }
   return changed;

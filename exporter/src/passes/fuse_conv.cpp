@@ -19,7 +19,7 @@ struct Conv {
   int64_t groups = 1;
 };
 
-// A list of `n` ints, or one for all; the argument may be missing.
+// Reads a list of `n` ints, or one for all. The argument may be missing.
 bool spread(const Node &node, size_t i, size_t n, int64_t otherwise, std::vector<int64_t> *out) {
   out->assign(n, otherwise);
   if (i >= node.inputs.size()) return true;
@@ -58,7 +58,7 @@ bool positive(const std::vector<int64_t> &values) {
   return true;
 }
 
-// 'same' puts the odd one behind, as PyTorch does; it wants stride 1.
+// 'same' pads an odd amount at the end, as PyTorch does. It requires stride 1.
 bool named_padding(const Node &node, size_t i, Conv *conv) {
   const Const *mode = node.constant(i);
   if (!mode || !mode->is_str()) return false;
@@ -76,28 +76,35 @@ bool named_padding(const Node &node, size_t i, Conv *conv) {
   return true;
 }
 
+// The form of a convolution's schema.
+struct Form {
+  size_t dims = 0;       // spatial ones; 0: another operator
+  bool general = false;  // with the arguments of aten::convolution
+  bool by_name = false;  // its padding is a word
+};
+
+size_t dims_of(const Const *weight) {
+  return !weight || !weight->is_tensor() ? 0 : weight->tensor.dim() == 3 ? 1 : 2;
+}
+
+Form form_of(const Node &node) {
+  const std::string &op = node.op;
+  const bool by_name = op.find(".padding") != std::string::npos;
+  if (op == "aten::conv1d" || op == "aten::conv1d.padding") return {1, false, by_name};
+  if (op == "aten::conv2d" || op == "aten::conv2d.padding") return {2, false, by_name};
+  if (op == "aten::_convolution_mode")  // tracing makes it of 'same' and 'valid'
+    return {dims_of(node.constant(WEIGHT)), false, true};
+  if (op != "aten::_convolution" && op != "aten::_convolution.deprecated" &&
+      op != "aten::convolution")
+    return {};
+  const Const *transposed = node.constant(6);
+  if (!transposed || !transposed->is_bool() || transposed->i) return {};
+  return {dims_of(node.constant(WEIGHT)), true, false};
+}
+
 bool match(const Node &node, Conv *conv) {
-  size_t n = 0;
-  bool general = false, by_name = node.op.find(".padding") != std::string::npos;
-  if (node.op == "aten::conv1d" || node.op == "aten::conv1d.padding") {
-    n = 1;
-  } else if (node.op == "aten::conv2d" || node.op == "aten::conv2d.padding") {
-    n = 2;
-  } else if (node.op == "aten::_convolution" || node.op == "aten::_convolution.deprecated" ||
-             node.op == "aten::convolution") {
-    const Const *weight = node.constant(WEIGHT), *transposed = node.constant(6);
-    if (!weight || !weight->is_tensor() || !transposed || !transposed->is_bool() || transposed->i)
-      return false;
-    n = weight->tensor.dim() == 3 ? 1 : 2;
-    general = true;
-  } else if (node.op == "aten::_convolution_mode") {  // what tracing makes of 'same' and 'valid'
-    const Const *weight = node.constant(WEIGHT);
-    if (!weight || !weight->is_tensor()) return false;
-    n = weight->tensor.dim() == 3 ? 1 : 2;
-    by_name = true;
-  } else {
-    return false;
-  }
+  const auto [n, general, by_name] = form_of(node);
+  if (n == 0) return false;
   conv->weight = float_constant(node, WEIGHT, static_cast<int64_t>(n) + 2);
   if (!conv->weight || conv->weight->tensor.numel() == 0) return false;
   conv->bias = node.constant(BIAS);
@@ -118,15 +125,15 @@ bool match(const Node &node, Conv *conv) {
          (!conv->bias || conv->bias->tensor.size(0) == out_channels);
 }
 
-// Only strides change: [out][kernel...][in] in memory, which is how kernels pack. A depthwise
-// weight [channels][1][kernel...] is that already.
+// Only the strides change: the memory becomes [out][kernel...][in], which kernels pack. A depthwise
+// weight [channels][1][kernel...] has that order.
 at::Tensor arranged(const at::Tensor &weight) {
   if (weight.size(1) == 1) return weight.contiguous();
   return weight.movedim(1, -1).contiguous().movedim(-1, 1);
 }
 
-// What PyTorch makes of the weight's strides: a channels-last one gives channels-last results.
-// Groups are convolved one by one.
+// The layout that PyTorch derives from the weight's strides: a channels-last weight gives channels-last
+// results. Groups are convolved one by one.
 int64_t format_of(const at::Tensor &weight, int64_t groups) {
   const at::Tensor group = weight.narrow(0, 0, weight.size(0) / groups);
   const at::Tensor image = group.dim() == 3 ? group.unsqueeze(2) : group;
@@ -183,7 +190,7 @@ bool take_in_padding(Graph &graph, Node *fused) {
   ints_of(*fused->constant(PADDING), &padding);
   if (!pad || only_user(pad->output()) != fused || !is_zero_pad(*pad, stride.size(), &before))
     return false;
-  // The convolution will read what the padding read: nobody may write it in between.
+  // The convolution will read the input of the padding, which must not be written in between.
   if (writes_between(pad, fused)) return false;
   for (size_t i = 0; i < padding.size(); i++) padding[i] += before[i];
   fused->set_input(PADDING, graph.constant(const_ints(padding)));

@@ -57,7 +57,7 @@ bool match(const Node &node, Linear *linear) {
 void rewrite(Graph &graph, Node *node, const Linear &linear) {
   Node *fused = graph.insert_before(node, "rush::linear");
   fused->add_input(linear.input);
-  // Memory is [out][in]; where it is so already this is no copy.
+  // Memory becomes [out][in], without a copy if it is so already.
   fused->add_input(graph.constant(const_tensor(linear.weight.contiguous(), linear.weight_name)));
   fused->add_input(graph.constant(linear.bias ? *linear.bias : const_none()));
   fused->add_input(graph.constant(const_float(-kInf)));

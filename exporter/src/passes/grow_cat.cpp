@@ -1,6 +1,6 @@
-// `self.keys = torch.cat([self.keys, k], 2)`: a cache that grows is not copied in each run.
+// `self.keys = torch.cat([self.keys, k], 2)`: a growing cache is not copied in each run.
 //
-// rush::grow is cat, and gives the result room for what comes next (wasm/src/tensor/room.h).
+// rush::grow is cat that reserves room for the next elements (wasm/src/tensor/room.h).
 #include "ir/alias.h"
 #include "passes/match.h"
 #include "passes/passes.h"
@@ -9,7 +9,7 @@ namespace rush {
 
 namespace {
 
-// Whether all of it becomes the attribute: a part of it, as a window that slides, needs no room.
+// Whether all of it becomes the attribute. A part of it, such as a sliding window, needs no room.
 bool is_set(const Value *value, int64_t slot) {
   for (const Use &use : value->uses) {
     if (use.node->op == "rush::set_attr" && use.node->constant(0)->i == slot) return true;
@@ -19,7 +19,7 @@ bool is_set(const Value *value, int64_t slot) {
   return false;
 }
 
-// What a method returns is laid without gaps for who called it: such a cache is copied anyway.
+// The result of a method is made contiguous for the caller, so that such a cache is copied anyway.
 bool is_kept(const Value *value, int64_t slot) {
   const Fate fate = fate_of(value);
   return is_set(value, slot) && !fate.written && !fate.returned;

@@ -1,5 +1,5 @@
-// A loop of Python that tracing has unrolled becomes one again: rounds of the same nodes, whose
-// values come from the round before, from outside, or count.
+// Rolls up a loop of Python that tracing has unrolled: iterations of the same nodes, whose values
+// come from an earlier iteration or from outside, or count.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -12,51 +12,51 @@ namespace rush {
 
 namespace {
 
-constexpr size_t kRounds = 16, kNodes = 1000;  // fewer are not worth a loop
-constexpr size_t kLags = 4;                    // so many rounds back a value may lie
+constexpr size_t kLeastIterations = 16, kLeastNodes = 1000;  // fewer are not worth a loop
+constexpr size_t kMostLag = 4;  // a value may come from this many iterations before
 
-// What a node is, but for the values that it is given.
+// Describes a node except for its values.
 std::string text_of(const Node &node, size_t place) {
   std::string out = node.op + " " + node.source.file + ":" + std::to_string(node.source.line) +
                     " " + std::to_string(node.outputs.size());
-  if (!node.blocks.empty()) out += " " + std::to_string(place);  // no other is the same
+  if (!node.blocks.empty()) out += " " + std::to_string(place);  // no other node is equal
   for (const Value *v : node.inputs)
     out += !v->is_constant() ? " %" : v->constant->is_int() ? " #" : " " + to_string(*v->constant);
   return out;
 }
 
-// Where an argument comes from.
+// The origin of an argument.
 struct Origin {
   enum { SAME, LOCAL, CARRIED, NUMBER, ITEM } kind = SAME;
   Value *value = nullptr;       // SAME
-  size_t node = 0, output = 0;  // LOCAL, CARRIED: of a round
-  size_t lag = 0;               // CARRIED: of so many rounds before
+  size_t node = 0, output = 0;  // LOCAL, CARRIED: of an iteration
+  size_t lag = 0;               // CARRIED: from this many iterations before
   int64_t first = 0, step = 0;  // NUMBER; ITEM: its place in
-  Node *unpacked = nullptr;     // what was unpacked
+  Node *unpacked = nullptr;     // the node that unpacks the list
 };
 
-using Result = std::pair<size_t, size_t>;  // of a round: node, output
+using Result = std::pair<size_t, size_t>;  // of an iteration: node, output
 
-// Values that go from round to round: [k] has what a result was k + 1 rounds before.
+// Values that an iteration hands to the next: [k] is what a result was k + 1 iterations before.
 struct Chain {
-  std::array<Value *, kLags> initial = {};
+  std::array<Value *, kMostLag> initial = {};
   size_t length = 0;
 };
 
-// A list that a result of each round goes into, from `first` on.
+// A list that takes a result of each iteration, from `first` on.
 struct Gathering {
   Node *construct;
   size_t first;
 };
 
-class Folding {
+class Rerolling {
  public:
-  Folding(Graph &graph, const std::vector<Node *> &nodes, const Rounds &rounds)
-      : graph_(graph), nodes_(nodes), at_(rounds), end_(at_.begin + at_.period * at_.count) {
+  Rerolling(Graph &graph, const std::vector<Node *> &nodes, const Repetition &found)
+      : graph_(graph), nodes_(nodes), at_(found), end_(at_.begin + at_.period * at_.count) {
     for (size_t i = 0; i < nodes.size(); i++) places_[nodes[i]] = i;
   }
 
-  // Whether the rounds are a loop.
+  // Whether the iterations are a loop.
   bool plan() {
     for (size_t j = 0; j < at_.period; j++)
       for (size_t i = 0; i < node(0, j)->inputs.size(); i++) {
@@ -76,7 +76,7 @@ class Folding {
     loop_->add_input(graph_.constant(const_int(static_cast<int64_t>(at_.count))));
     loop_->add_input(graph_.constant(const_bool(true)));
     body_ = loop_->add_block();
-    body_->add_param(make_type(RUSH_TYPE_INT), "round");
+    body_->add_param(make_type(RUSH_TYPE_INT), "iteration");
     for (auto &[result, chain] : chains_) carry(result, chain);
     auto origin = origins_.begin();
     for (size_t j = 0; j < at_.period; j++) copy(j, &origin);
@@ -89,7 +89,9 @@ class Folding {
   }
 
  private:
-  Node *node(size_t round, size_t j) const { return nodes_[at_.begin + round * at_.period + j]; }
+  Node *node(size_t iteration, size_t j) const {
+    return nodes_[at_.begin + iteration * at_.period + j];
+  }
 
   bool is_inside(const Node *n) const {
     const auto found = places_.find(n);
@@ -99,7 +101,7 @@ class Folding {
     const auto found = places_.find(v->def);
     return found == places_.end() || found->second < at_.begin;
   }
-  size_t round_of(const Node *n) const { return (places_.at(n) - at_.begin) / at_.period; }
+  size_t iteration_of(const Node *n) const { return (places_.at(n) - at_.begin) / at_.period; }
   size_t step_of(const Node *n) const { return (places_.at(n) - at_.begin) % at_.period; }
 
   std::vector<Value *> inputs(size_t j, size_t i) const {
@@ -108,7 +110,7 @@ class Folding {
     return out;
   }
 
-  // f(r) = f(0) + r * step for all rounds?
+  // f(r) = f(0) + r * step for all iterations?
   template <class F>
   bool counts(F f, Origin *out) const {
     out->first = f(0);
@@ -146,9 +148,9 @@ class Folding {
     const Value *last = given.back();
     out->node = step_of(last->def);
     out->output = last->index;
-    out->lag = at_.count - 1 - round_of(last->def);
+    out->lag = at_.count - 1 - iteration_of(last->def);
     out->kind = out->lag == 0 ? Origin::LOCAL : Origin::CARRIED;
-    if (out->lag > kLags) return false;
+    if (out->lag > kMostLag) return false;
     for (size_t r = out->lag; r < at_.count; r++)
       if (given[r] != node(r - out->lag, out->node)->output(out->output)) return false;
     if (out->lag == 0) return true;
@@ -163,7 +165,7 @@ class Folding {
     return true;
   }
 
-  // Of a list that nobody else has.
+  // The argument is an item of a list that nothing else uses.
   bool find_item(const std::vector<Value *> &given, Origin *out) {
     out->unpacked = given[0]->def;
     for (const Value *v : given)
@@ -175,7 +177,7 @@ class Folding {
     return counts([&](size_t r) { return static_cast<int64_t>(given[r]->index); }, out);
   }
 
-  // Uses of a result behind the rounds: of the last ones, or each in its place of one list.
+  // Uses of a result after the loop: of the last iterations, or of each one in order in one list.
   bool find_uses(const Result &result) {
     std::vector<Use> early;
     for (size_t r = 0; r < at_.count; r++)
@@ -183,7 +185,7 @@ class Folding {
         if (is_inside(use.node)) continue;
         if (use.node->op == "prim::ListConstruct" && places_.count(use.node))
           early.push_back(use);
-        else if (at_.count - r <= kLags)
+        else if (at_.count - r <= kMostLag)
           chains_[result].length = std::max(chains_[result].length, at_.count - r);
         else
           return false;
@@ -212,7 +214,7 @@ class Folding {
   void carry(const Result &result, const Chain &chain) {
     const Value *like = node(0, result.first)->output(result.second);
     for (size_t k = 0; k < chain.length; k++) {
-      // What only the last rounds give is never read before.
+      // A value that only the last iterations use is never read before.
       loop_->add_input(chain.initial[k] ? chain.initial[k] : graph_.constant(const_none()));
       carried_[result].push_back(body_->add_param(like->type));
       after_[result].push_back(loop_->add_output(like->type, like->name));
@@ -272,7 +274,7 @@ class Folding {
     for (size_t i = 0; i < from->inputs.size(); i++) given.push_back(value_of(*(*origin)++));
     Node *to = body_->append(from->op);
     to->source = from->source;
-    to->source.handle = 0;  // one node has one
+    to->source.handle = 0;  // a handle belongs to one node
     for (Value *v : given) to->add_input(v);
     for (const Value *v : from->outputs) to->add_output(v->type, v->name);
     copies_.push_back(to);
@@ -310,35 +312,35 @@ class Folding {
 
   Graph &graph_;
   const std::vector<Node *> &nodes_;
-  const Rounds at_;
+  const Repetition at_;
   const size_t end_;
   std::unordered_map<const Node *, size_t> places_;
-  std::vector<Origin> origins_;  // of all arguments of a round
+  std::vector<Origin> origins_;  // of all arguments of an iteration
   std::map<Result, Chain> chains_;
   std::map<Result, Gathering> gatherings_;
   std::vector<Node *> unpacked_;
 
   Node *loop_ = nullptr;
   Block *body_ = nullptr;
-  std::map<Result, std::vector<Value *>> carried_, after_;  // in a round; behind the loop
+  std::map<Result, std::vector<Value *>> carried_, after_;  // in an iteration; after the loop
   std::map<Result, Value *> lists_;
   std::map<std::pair<int64_t, int64_t>, Value *> numbers_;
   std::map<std::pair<const Node *, std::pair<int64_t, int64_t>>, Value *> items_;
   std::vector<Node *> copies_;
 };
 
-// A first or a last round may be another.
-bool fold_within(Graph &graph, const std::vector<Node *> &nodes, const Rounds &found) {
+// The first two and the last two iterations may differ.
+bool reroll_within(Graph &graph, const std::vector<Node *> &nodes, const Repetition &found) {
   for (size_t front = 0; front < 3; front++)
     for (size_t back = 0; back < 3; back++) {
-      if (found.count < kRounds + front + back) continue;
-      Rounds part = found;
+      if (found.count < kLeastIterations + front + back) continue;
+      Repetition part = found;
       part.begin += front * found.period;
       part.count -= front + back;
-      if (part.count * part.period < kNodes) continue;
-      Folding folding(graph, nodes, part);
-      if (!folding.plan()) continue;
-      folding.apply();
+      if (part.count * part.period < kLeastNodes) continue;
+      Rerolling rerolling(graph, nodes, part);
+      if (!rerolling.plan()) continue;
+      rerolling.apply();
       return true;
     }
   return false;
@@ -346,15 +348,15 @@ bool fold_within(Graph &graph, const std::vector<Node *> &nodes, const Rounds &f
 
 }  // namespace
 
-bool fold_rounds(Graph &graph) {
+bool reroll_loops(Graph &graph) {
   std::vector<Node *> nodes;
   std::vector<std::string> texts;
   for (const auto &node : graph.top.nodes) {
     texts.push_back(text_of(*node, nodes.size()));
     nodes.push_back(node.get());
   }
-  const Rounds found = longest_rounds(texts, kRounds);
-  return found.count > 0 && fold_within(graph, nodes, found);
+  const Repetition found = longest_repetition(texts, kLeastIterations);
+  return found.count > 0 && reroll_within(graph, nodes, found);
 }
 
 }  // namespace rush

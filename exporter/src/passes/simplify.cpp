@@ -1,4 +1,4 @@
-// Passes that take away what an interpreter does not need.
+// Passes that remove nodes that an interpreter does not need.
 #include <algorithm>
 #include <unordered_set>
 
@@ -16,8 +16,8 @@ void replace_by_input(Node *node, size_t input = 0) {
   node->destroy();
 }
 
-// An in-place operator on sizes or strides (x.t_()) changes x but not an alias of it made before:
-// where there is one, x and its alias must stay two tensors.
+// An in-place operator on sizes or strides (x.t_()) changes x but not an earlier alias of it. If there
+// is such an operator, x and its alias must stay two tensors.
 bool changes_metadata(const Graph &graph) {
   static const std::unordered_set<std::string> ops = {
       "aten::resize_",           "aten::resize_as_", "aten::squeeze_",
@@ -42,7 +42,7 @@ bool argument_named(const Schema &schema, const std::string &name) {
                      [&](const Argument &a) { return a.name == name; });
 }
 
-// Also in place.
+// In-place forms count, too.
 bool is_dropout(const std::string &op) {
   if (op.empty() ||
       passing(op.back() == '_' ? op.substr(0, op.size() - 1) : op) != Passing::PERHAPS)
@@ -51,7 +51,7 @@ bool is_dropout(const std::string &op) {
   return schema && argument_named(*schema, "train");
 }
 
-// Whether the argument `name` is a constant that f accepts, or is left out and its default is.
+// Whether f accepts the argument `name`, or its default if it is omitted.
 template <class F>
 bool argument_is(const Node &node, const Schema &schema, const std::string &name, F f) {
   for (size_t i = 0; i < schema.args.size(); i++) {
@@ -62,7 +62,7 @@ bool argument_is(const Node &node, const Schema &schema, const std::string &name
   return true;  // no such argument
 }
 
-// `to` that changes neither dtype nor memory format. There is one device.
+// `to` that changes neither dtype nor memory format. There is only one device.
 bool is_empty_to(const Node &node) {
   if (base_name(node.op) != "aten::to") return false;
   const Schema *schema = schema_of(node.op);
@@ -78,7 +78,7 @@ bool is_empty_to(const Node &node) {
          });
 }
 
-// Gives back the very tensor it was given, not an alias of it.
+// Whether it returns its argument itself, not an alias of it.
 bool is_same_tensor(const Node &node) {
   if (is_dropout(node.op))
     return argument_is(node, *schema_of(node.op), "train",
@@ -166,7 +166,7 @@ bool trim_defaults(Graph &graph) {
 bool drop_dead(Graph &graph) {
   bool changed = false;
   std::vector<Node *> nodes = all_nodes(graph);
-  // Backwards: an inner node comes after its owner, so owners are still there when it is looked at.
+  // In reverse order: inner nodes come after their owner, which thus still exists.
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     Node *node = *it;
     if (node->has_uses() || has_side_effects(*node)) continue;

@@ -1,4 +1,4 @@
-// Operators that write their answer into an argument, as the operator and a copy.
+// Splits operators that write their result into an argument into the operator and a copy.
 #include <algorithm>
 
 #include "ir/schema.h"
@@ -18,7 +18,7 @@ bool is_written(const Argument &arg) {
   return arg.alias && arg.alias->write;
 }
 
-// Of what makes tensors: out= decides.
+// Options of tensor factories, which out= decides.
 bool is_option(const Argument &arg) {
   return arg.name == "dtype" || arg.name == "layout" || arg.name == "device" ||
          arg.name == "pin_memory";
@@ -39,7 +39,7 @@ bool is_functional_form(const Schema &schema, const Schema &other, bool without_
   return i == n && other.returns.size() == schema.returns.size();
 }
 
-// The operator of this name that is one; "" where torch has none.
+// The functional operator of this name; "" if torch has none.
 std::string functional_form(const Schema &schema, const std::string &name,
                             bool without_options = false) {
   for (const std::string &op : overloads_of(name)) {
@@ -49,7 +49,7 @@ std::string functional_form(const Schema &schema, const std::string &name,
   return "";
 }
 
-// Inputs of the functional form: the node's own, and the dtype of what it writes.
+// Inputs of the functional form: the node's own, and the dtype of the written tensor.
 void add_inputs(const Node &node, const Schema &schema, Node *plain) {
   Graph &graph = *node.block->graph;
   size_t given = 0;
@@ -76,7 +76,8 @@ bool split_out(Graph &graph) {
   for (Node *node : all_nodes(graph)) {
     const Schema *schema = schema_of(node->op);
     if (!schema || node->inputs.size() != schema->args.size()) continue;
-    if (schema->random) continue;  // the layout of what is written decides the order of the numbers
+    if (schema->random)
+      continue;  // the layout of the written tensor decides the order of the numbers
     const size_t n_out = out_count(*schema);
     if (n_out == 0 || node->outputs.size() != n_out) continue;
     std::string functional = functional_form(*schema, schema->name);

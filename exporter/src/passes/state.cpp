@@ -1,4 +1,4 @@
-// What is state and what is constant.
+// Decides which tensors are state and which are constants.
 #include <map>
 #include <set>
 
@@ -22,23 +22,27 @@ const void *storage_of(const Const &c) {
   return c.tensor.has_storage() ? c.tensor.storage().unsafeGetStorageImpl() : nullptr;
 }
 
-}  // namespace
+// Calls f with each node that reads or writes an attribute, and the attribute's slot.
+template <class F>
+void each_access(const Program &program, F f) {
+  for (const Method &m : program.methods)
+    for (Node *node : all_nodes(*m.graph))
+      if (node->op == "rush::get_attr" || node->op == "rush::set_attr")
+        f(node, node->constant(0)->i);
+}
 
-bool settle_attributes(Program &program) {
+// The slots that a method writes, and those of attributes that share memory with these.
+std::set<int64_t> written_slots(const Program &program) {
   std::set<int64_t> written;
-  std::vector<Node *> reads;
-  for (Method &m : program.methods) {
-    for (Node *node : all_nodes(*m.graph)) {
-      if (node->op == "rush::set_attr") written.insert(node->constant(0)->i);
-      if (node->op != "rush::get_attr") continue;
-      reads.push_back(node);
-      Fate fate = fate_of(node->output());
-      bool container = node->output()->type->kind != RUSH_TYPE_TENSOR;
-      if (fate.written || !fate.slots.empty() || (container && fate.escapes))
-        written.insert(node->constant(0)->i);
+  each_access(program, [&](const Node *node, int64_t slot) {
+    if (node->op == "rush::set_attr") {
+      written.insert(slot);
+      return;
     }
-  }
-  // Attributes that share memory with a written one are written with it.
+    const Fate fate = fate_of(node->output());
+    const bool container = node->output()->type->kind != RUSH_TYPE_TENSOR;
+    if (fate.written || !fate.slots.empty() || (container && fate.escapes)) written.insert(slot);
+  });
   std::set<const void *> storages;
   for (int64_t slot : written)
     each_tensor(program.attributes[static_cast<size_t>(slot)].initial,
@@ -47,37 +51,44 @@ bool settle_attributes(Program &program) {
     each_tensor(program.attributes[slot].initial, [&](const Const &t) {
       if (storages.count(storage_of(t))) written.insert(static_cast<int64_t>(slot));
     });
+  return written;
+}
 
-  bool changed = false;
-  for (Node *node : reads) {
-    const int64_t slot = node->constant(0)->i;
-    if (written.count(slot)) continue;
-    Graph *graph = node->block->graph;
-    Value *constant = graph->constant(program.attributes[static_cast<size_t>(slot)].initial);
-    node->output()->replace_all_uses_with(constant);
-    node->destroy();
-    changed = true;
-  }
-  // Number the remaining ones anew.
+// Keeps the attributes in these slots alone, and numbers them anew.
+bool keep_attributes(Program &program, const std::set<int64_t> &slots) {
   std::map<int64_t, int64_t> renumber;
   std::vector<Attribute> kept;
-  for (size_t slot = 0; slot < program.attributes.size(); slot++) {
-    if (!written.count(static_cast<int64_t>(slot))) continue;
-    renumber[static_cast<int64_t>(slot)] = static_cast<int64_t>(kept.size());
-    kept.push_back(std::move(program.attributes[slot]));
+  for (int64_t slot : slots) {
+    renumber[slot] = static_cast<int64_t>(kept.size());
+    kept.push_back(std::move(program.attributes[static_cast<size_t>(slot)]));
   }
-  changed |= kept.size() != program.attributes.size();
+  const bool changed = kept.size() != program.attributes.size();
   program.attributes = std::move(kept);
-  for (Method &m : program.methods)
-    for (Node *node : all_nodes(*m.graph))
-      if (node->op == "rush::get_attr" || node->op == "rush::set_attr")
-        node->set_input(0, m.graph->constant(const_int(renumber.at(node->constant(0)->i))));
+  each_access(program, [&](Node *node, int64_t slot) {
+    node->set_input(0, node->block->graph->constant(const_int(renumber.at(slot))));
+  });
   return changed;
+}
+
+}  // namespace
+
+bool freeze_attributes(Program &program) {
+  const std::set<int64_t> written = written_slots(program);
+  bool changed = false;
+  each_access(program, [&](Node *node, int64_t slot) {
+    if (written.count(slot)) return;
+    Graph *graph = node->block->graph;
+    node->output()->replace_all_uses_with(
+        graph->constant(program.attributes[static_cast<size_t>(slot)].initial));
+    node->destroy();
+    changed = true;
+  });
+  return keep_attributes(program, written) || changed;
 }
 
 namespace {
 
-// Attributes whose value some method writes in place.
+// The attributes whose value a method writes in place.
 std::set<int64_t> slots_written_in_place(const Program &program) {
   std::set<int64_t> out;
   for (const Method &m : program.methods)
@@ -87,8 +98,8 @@ std::set<int64_t> slots_written_in_place(const Program &program) {
   return out;
 }
 
-// `self.state = torch.zeros(2)`: libtorch folds the zeros, and what is stored must be new each time
-// where the program writes the attribute in place. So must what `self.state.set_(...)` stores.
+// `self.state = torch.zeros(2)`: libtorch folds the zeros. If the program writes the attribute in place,
+// each run must store a new tensor. The same holds for `self.state.set_(...)`.
 bool copy_into_attributes(Program &program) {
   const std::set<int64_t> slots = slots_written_in_place(program);
   bool changed = false;

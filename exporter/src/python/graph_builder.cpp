@@ -22,7 +22,7 @@ bool is_value(py::handle value) {
   return py::isinstance<Value>(value);
 }
 
-// A dtype as schemas have it: its number, of those that Rushlight knows.
+// The number of a dtype, as in schemas. Throws if it is not supported.
 Const dtype_constant(at::ScalarType dtype) {
   if (!find_dtype(dtype_name(dtype)))
     throw Unsupported("torch." + std::string(c10::toString(dtype)) + " cannot be exported");
@@ -39,7 +39,7 @@ bool holds_tensors(const Type &type) {
 
 // ---- operands
 
-// What is not a value: also what schemas tell as a number, or a str.
+// Converts a constant, also one that schemas have as a number or a str.
 Const GraphBuilder::plain(py::handle value) const {
   PyObject *object = value.ptr();
   if (THPDtype_Check(object))
@@ -75,7 +75,7 @@ Value *GraphBuilder::operand(py::handle value, const TypeRef &type, int64_t repe
   return cast(operand(value), *type);
 }
 
-// A list, or one value for each of its items.
+// A list value, or one value for each of its items.
 Value *GraphBuilder::list_operand(py::handle value, const TypeRef &type, int64_t repeat) {
   std::vector<Value *> items;
   if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value))
@@ -90,7 +90,7 @@ Value *GraphBuilder::list_operand(py::handle value, const TypeRef &type, int64_t
   return graph_->constant(const_list(type->items[0], std::move(constants)));
 }
 
-// A number as the one that is wanted.
+// Converts a number to the type of the schema.
 Value *GraphBuilder::cast(Value *value, const Type &type) {
   const rush_type_kind from = value->type->kind;
   const bool whole = type.kind == RUSH_TYPE_FLOAT && from == RUSH_TYPE_INT;
@@ -143,7 +143,7 @@ py::object GraphBuilder::node(const std::string &op, const py::list &args, const
   else if (schema)
     for (const Argument &r : schema->returns) node->add_output(r.type, name);
   else
-    throw Unsupported("nobody knows the schema of the operator " + op);
+    throw Unsupported("the operator " + op + " has no schema: load the library that registers it");
   return results_of(node);
 }
 
@@ -229,8 +229,8 @@ bool GraphBuilder::is_alone(size_t slot) const {
   return n == 1;
 }
 
-// Nobody can tell that an attribute is another tensor now, where the new one is only its, and the
-// old one is not to be seen any more.
+// Replacing the tensor of an attribute is not visible if nothing else refers to the new one, and
+// nothing reads the old one any more.
 bool GraphBuilder::may_replace(const Value *written, const Value *value) const {
   return written->def && written->def->op == "rush::get_attr" &&
          is_alone(static_cast<size_t>(written->def->constant(0)->i)) && is_fresh(value) &&
@@ -249,7 +249,7 @@ void GraphBuilder::change(Value *written, Value *value) {
 
 void GraphBuilder::finish(Program *program, Method *method) {
   if (!graph_) throw std::logic_error("a graph is built once");
-  plain_operators(*graph_);
+  canonicalize(*graph_);
   at_ = {};
   for (auto [written, value] : changed_) change(written, value);
   program->attributes = std::move(attributes_);

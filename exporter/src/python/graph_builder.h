@@ -1,4 +1,4 @@
-// How a front in Python builds a program: node by node, of values.
+// A front in Python builds a program with this, node by node.
 #pragma once
 
 #include <unordered_set>
@@ -8,7 +8,7 @@
 
 namespace rush {
 
-// A type as Python has it.
+// A type for Python.
 struct PythonType {
   TypeRef type;
 };
@@ -17,7 +17,7 @@ class GraphBuilder {
  public:
   Value *input(const PythonType &type, const std::string &name);
   Value *constant(py::handle value) { return graph_->constant(plain(value)); }
-  // The value of a new attribute: state, until it shows that nobody writes it.
+  // The value of a new attribute. It is state until a pass finds that nothing writes it.
   Value *attribute(const std::string &name, at::Tensor tensor);
 
   // A node and its results: one value, or a list of another number. Python may write types as text. What the schema says casts the
@@ -32,14 +32,14 @@ class GraphBuilder {
   void leave(const py::list &results);
   py::list end(const std::vector<PythonType> &types, const std::string &name);
 
-  // Where the nodes to come are from: (file, line, function, module), or None.
+  // The source of the next nodes: (file, line, function, module), or None.
   py::object source() const { return source_; }
   void set_source(const py::object &source);
-  // Gives a debug handle to the one node whose results these are, if it has none yet; only once.
+  // Gives a debug handle to the one node with these results, if it has none yet.
   void mark(const py::list &results, uint64_t handle);
 
   void set_result(Value *value) { graph_->top.results.add_input(value); }
-  // An attribute or an input has the elements of `value` when the method ends.
+  // An attribute or an input gets the elements of `value` when the method ends.
   void write_back(Value *written, Value *value) { changed_.emplace_back(written, value); }
 
   // Moves everything into the program.
@@ -59,7 +59,7 @@ class GraphBuilder {
   bool may_replace(const Value *written, const Value *value) const;
 
   std::unique_ptr<Graph> graph_ = std::make_unique<Graph>();
-  std::vector<Block *> blocks_ = {&graph_->top};  // that are open
+  std::vector<Block *> blocks_ = {&graph_->top};  // the open ones
   std::vector<Node *> open_;                      // the nodes of begin()
   std::unordered_set<const Node *> unmarked_;
   std::vector<Attribute> attributes_;

@@ -1,10 +1,9 @@
-// The Python module rushlight._C. What users see is in python/rushlight/.
-#include <chrono>
-
+// The Python module rushlight._C. The public API is in python/rushlight/.
 #include "base/files.h"
 #include "cli/command_line.h"
 #include "cli/tool.h"
 #include "export/export.h"
+#include "export/pipeline.h"
 #include "export/ports.h"
 #include "export/reference.h"
 #include "export/tracing.h"
@@ -14,8 +13,9 @@
 #include "ir/unsupported.h"
 #include "ir/verify.h"
 #include "passes/passes.h"
-#include "passes/pipeline.h"
 #include "python/graph_builder.h"
+#include "python/session.h"
+#include "python/target.h"
 #include "python/values.h"
 #include "run/compare.h"
 #include "run/diff.h"
@@ -27,229 +27,19 @@ namespace {
 
 // ---- Export
 
-// Whether PyTorch guesses the type of some value in it, and has no guess for a list of several types.
-bool is_guessed(const c10::TypePtr &type) {
-  if (type->kind() == c10::TypeKind::UnionType || type->kind() == c10::TypeKind::AnyType)
-    return true;
-  for (const auto &inner : type->containedTypes())
-    if (is_guessed(inner)) return true;
-  return false;
-}
-
-// `n`: how often one number stands in a list of them where it comes alone (BroadcastingList).
-Const value_of(py::handle value, const c10::TypePtr &type, std::optional<int32_t> n = {}) {
-  try {
-    return from_ivalue(torch::jit::toIValue(value, type, n));
-  } catch (const c10::Error &) {
-    if (!is_guessed(type)) throw;
-    return typed(from_python(value), from_c10(type));
-  }
-}
-
-// What is exported: TorchScript, or a program that Python made.
-struct Target {
-  std::optional<torch::jit::Module> module;
-  std::optional<torch::jit::StrongFunctionPtr> function;
-  const Program *program = nullptr;
-
-  size_t argument_count(const std::string &method) const {
-    return program ? method_of(method).inputs.size()
-                   : schema(method).arguments().size() - first_argument();
-  }
-  Const argument(const std::string &method, size_t i, py::handle value) const {
-    if (program) return typed(from_python(value), method_of(method).inputs.at(i).type);
-    const c10::Argument &taken = schema(method).arguments().at(first_argument() + i);
-    const TypeRef type = from_c10(taken.type());
-    // named tuples come without their names
-    return typed(value_of(as_tuples(value, *type), taken.type(), taken.N()), type);
-  }
-  Const result(const std::string &method, py::handle value) const {
-    if (program)
-      return typed(from_python(value), method_of(method).graph->top.results.input(0)->type);
-    const c10::TypePtr &type = schema(method).returns().at(0).type();
-    return value_of(as_tuples(value, *from_c10(type)), type);
-  }
-
- private:
-  size_t first_argument() const { return module ? 1 : 0; }
-  const c10::FunctionSchema &schema(const std::string &method) const {
-    if (function) return function->function_->getSchema();
-    if (!module->find_method(method))
-      throw std::invalid_argument("the model has no method '" + method + "'");
-    return module->get_method(method).function().getSchema();
-  }
-  const Method &method_of(const std::string &name) const {
-    for (const Method &m : program->methods)
-      if (m.name == name) return m;
-    throw std::invalid_argument("the model has no method '" + name + "'");
-  }
-};
-
-// Whether a method takes these arguments.
-bool fits(const c10::FunctionSchema &schema, const py::tuple &args) {
-  if (args.size() + 1 > schema.arguments().size()) return false;
-  try {
-    for (size_t i = 0; i < args.size(); i++) value_of(args[i], schema.arguments()[i + 1].type());
-  } catch (const std::exception &) {
-    return false;
-  }
-  return true;
-}
-
-// `args` choose between overloads of forward.
-Target target_of(py::object object, const py::tuple &args) {
-  Target out;
-  if (py::isinstance<py::str>(object)) {
-    out.module = load_torchscript(object.cast<std::string>());
-  } else if (auto module = torch::jit::as_module(object)) {
-    out.module = *module;
-  } else {
-    out.function = object.cast<torch::jit::StrongFunctionPtr>();
-    if (auto with_plain = with_plain_values(*out.function)) out.function = *with_plain;
-    return out;
-  }
-  auto with_forward = with_overload(*out.module, "forward", [&](const c10::FunctionSchema &schema) {
-    return fits(schema, args);
-  });
-  if (with_forward) out.module = *with_forward;
-  if (auto hooked = with_hooks(*out.module)) out.module = *hooked;
-  if (auto with_plain = with_plain_values(*out.module)) out.module = *with_plain;
-  return out;
-}
-
-Const detached(Const c) {
-  if (c.tensor.defined()) c.tensor = c.tensor.detach();
-  for (Const &item : c.items) item = detached(std::move(item));
-  return c;
-}
-
-Example example_of(const py::dict &from, const Target &target) {
-  Example out;
-  out.method = from["method"].cast<std::string>();
-  const py::tuple args = from["args"].cast<py::tuple>();
-  if (args.size() > target.argument_count(out.method))
-    throw std::invalid_argument("an example has more inputs than " + out.method + " takes");
-  for (size_t i = 0; i < args.size(); i++)
-    out.args.push_back(detached(target.argument(out.method, i, args[i])));
-  out.args = snapshot(out.args);
-  if (from.contains("expected"))
-    out.expected = snapshot({detached(target.result(out.method, from["expected"]))})[0];
-  out.given = out.expected.has_value();
-  out.rtol = from["rtol"].cast<double>();
-  out.atol = from["atol"].cast<double>();
-  out.store = from["store"].cast<bool>();
-  out.only_compared = from["only_compared"].cast<bool>();
-  return out;
-}
-
-py::tuple to_arguments(const std::vector<Const> &args) {
-  py::tuple in(args.size());
-  const std::vector<Const> copies = snapshot(args);
-  for (size_t i = 0; i < copies.size(); i++) in[i] = to_python(copies[i]);
-  return in;
-}
-
-Reference python_reference(py::object call, const Target &target) {
-  return [call, &target](const std::string &method, const std::vector<Const> &args) {
-    py::gil_scoped_acquire gil;
-    return detached(target.result(method, call(method, to_arguments(args))));
-  };
-}
-
-Tracer tracer_of(const Target &target, bool train) {
-  return
-      [&target, train](const std::string &method, const std::vector<Const> &args, bool in_double) {
-        return target.module ? trace_module(*target.module, method, args, train, in_double)
-                             : trace_function(*target.function->function_, args, in_double);
-      };
-}
-
-// What rushlight.exported.trace says.
-Trace trace_of(const py::list &items) {
-  Trace out;
-  for (py::handle item : items) {
-    const py::tuple pair = item.cast<py::tuple>();
-    Traced node;
-    node.handle = pair[0].cast<uint64_t>();
-    for (py::handle value : pair[1].cast<py::list>())
-      node.results.push_back(detached(from_python(value)));
-    out.nodes.push_back(std::move(node));
-  }
-  return out;
-}
-
-Tracer python_tracer(py::object call) {
-  return [call](const std::string &, const std::vector<Const> &args, bool in_double) {
-    return trace_of(call(to_arguments(args), in_double));
-  };
-}
-
-GraphAnswer python_graph(py::object call, const Target &target) {
-  return
-      [call, &target](const std::string &method, const std::vector<Const> &args, bool in_double) {
-        return detached(target.result(method, call(to_arguments(args), in_double)));
-      };
-}
-
 template <class T>
 T option(const py::dict &options, const char *name) {
   return options[name].cast<T>();
 }
 
-py::dict distance_dict(const rush_distance &d) {
-  py::dict out;
-  out["max"] = d.max;
-  out["l2"] = d.l2;
+// The fields of rushlight.Report.
+py::dict fields_of(const Report &report) {
+  py::dict out = py::module_::import("json").attr("loads")(to_json(report));
+  out["text"] = to_string(report);
   return out;
 }
 
-py::dict report_dict(const Report &r) {
-  auto counts = [](const std::vector<OpCount> &rows) {
-    py::dict out;
-    for (const OpCount &row : rows) out[row.op.c_str()] = row.count;
-    return out;
-  };
-  py::dict out;
-  out["text"] = to_string(r);
-  out["path"] = r.path;
-  out["ops"] = counts(r.ops);
-  out["missing"] = counts(r.missing);
-  out["warnings"] = r.warnings;
-  out["inputs"] = r.inputs;
-  out["outputs"] = r.outputs;
-  out["state"] = r.state;
-  out["file_bytes"] = r.file_bytes;
-  out["weights_bytes"] = r.weights_bytes;
-  out["test_vectors"] = r.test_vectors;
-  out["verified"] = r.verified;
-  out["tried"] = r.tried;
-  out["not_verified"] = r.not_verified;
-  out["max_abs"] = r.max_abs;
-  out["max_rel"] = r.max_rel;
-  out["measured"] = r.measured;
-  out["pytorch"] = distance_dict(r.pytorch);
-  out["rushlight"] = distance_dict(r.own);
-  out["difference"] = distance_dict(r.between);
-  out["not_measured"] = r.not_measured;
-  out["random"] = r.random;
-  const Quantized &q = r.quantized;
-  out["quantized"] = py::none();
-  using namespace py::literals;
-  if (q.name.empty()) return out;
-  const auto figure = [&](double x) -> py::object {
-    return q.measured ? py::object(py::float_(x)) : py::none();
-  };
-  py::object rows = py::none();
-  if (q.has_rows)
-    rows = py::dict("pytorch"_a = q.rows, "rushlight"_a = q.own_rows, "matched"_a = q.matched_rows);
-  out["quantized"] =
-      py::dict("bits"_a = q.name, "layers"_a = q.layers, "kept"_a = q.kept, "before"_a = q.before,
-               "after"_a = q.after, "max"_a = figure(q.max), "l2"_a = figure(q.l2),
-               "cosine"_a = figure(q.cosine), "rows"_a = rows);
-  return out;
-}
-
-// Code that Python generated (FX) says where it comes from: {file: {line: (file, line, function)}}.
+// Replaces sources in code that FX generated: {file: {line: (file, line, function)}}.
 void place_generated_code(Program &program, const py::dict &lines) {
   std::map<std::pair<std::string, uint32_t>, Source> sources;
   for (auto file : lines)
@@ -360,7 +150,7 @@ py::dict export_graph(const py::dict &description, const py::dict &settings,
   options.graph = python_graph(answers, target);
   if (!tracer.is_none()) options.tracer = python_tracer(tracer);
   for (py::handle e : examples) options.examples.push_back(example_of(e.cast<py::dict>(), target));
-  return report_dict(export_program(program, options, python_reference(reference, target)));
+  return fields_of(export_program(program, options, python_reference(reference, target)));
 }
 
 py::dict export_model(py::object object, const py::dict &settings, const py::list &examples,
@@ -385,7 +175,7 @@ py::dict export_model(py::object object, const py::dict &settings, const py::lis
   Reference answers = !reference.is_none() ? python_reference(reference, target)
                       : target.module      ? reference_of(*target.module, front)
                                            : reference_of(*target.function->function_);
-  return report_dict(export_program(program, options, answers));
+  return fields_of(export_program(program, options, answers));
 }
 
 // ---- Where a file and PyTorch part
@@ -409,7 +199,9 @@ py::dict diff_model(const std::string &path, py::object object, const std::strin
   const Target target = target_of(object, args);
   std::vector<Const> in;
   if (args.size() > target.argument_count(method))
-    throw std::invalid_argument(method + " takes fewer inputs than are given");
+    throw std::invalid_argument(method + " must be given at most " +
+                                std::to_string(target.argument_count(method)) + " inputs, got " +
+                                std::to_string(args.size()));
   for (size_t i = 0; i < args.size(); i++)
     in.push_back(detached(target.argument(method, i, args[i])));
   const Tracer tracer = tracer_of(target, train);
@@ -436,145 +228,20 @@ py::dict diff_file(const std::string &path) {
 
 // ---- Passes as text
 
-py::tuple run_pass(const std::string &text, const std::string &name) {
+// Runs the pass of that name on the text of a graph; "none" only parses it.
+py::tuple run_pass_on_text(const std::string &text, const std::string &name) {
   Program program;
-  Method m;
-  m.name = "forward";
-  m.graph = parse_graph(text);
-  program.methods.push_back(std::move(m));
+  program.methods.push_back({"forward", parse_graph(text), {}, {}});
   Graph &graph = *program.methods[0].graph;
   verify(graph);
-  bool changed;
-  if (name == "none") {
-    changed = false;
-  } else {
-    const Pass *pass = find_pass(name);
-    if (!pass) throw std::invalid_argument("there is no pass '" + name + "'");
-    changed = pass->on_graph ? pass->on_graph(graph) : pass->on_program(program);
-    verify(graph, {pass->gone.begin(), pass->gone.end()});
+  bool changed = false;
+  if (name != "none") {
+    const Pass &pass = find_pass(name);
+    Quantized quantized;
+    changed = run_pass(pass, program, {ExportOptions(), {}, {}, nullptr, &quantized});
+    verify(graph, {pass.gone.begin(), pass.gone.end()});
   }
-  verify(graph);
   return py::make_tuple(to_string(graph), changed);
-}
-
-std::vector<std::string> pass_names() {
-  std::vector<std::string> out;
-  for (const auto *passes : {&pipeline(), &late_pipeline()})
-    for (const Pass &pass : *passes) out.emplace_back(pass.name);
-  return out;
-}
-
-// ---- Sessions
-
-// Whether a signal's handler raised an exception, KeyboardInterrupt for Ctrl-C. Asked every few
-// milliseconds from where Python's lock is not held, and twenty times a second it is taken.
-bool interrupted(void *) {
-  thread_local std::chrono::steady_clock::time_point last;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - last < std::chrono::milliseconds(50)) return false;
-  last = now;
-  const py::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
-}
-
-// Runs without Python's lock; what a signal's handler raised comes out instead of a failure.
-template <class F>
-auto interruptible(F f) -> decltype(f()) {
-  try {
-    const py::gil_scoped_release no_gil;
-    return f();
-  } catch (const RuntimeError &e) {
-    if (e.status == RUSH_ERR_INTERRUPTED && PyErr_Occurred()) throw py::error_already_set();
-    throw;
-  }
-}
-
-std::unique_ptr<NativeSession> open_session(py::object from, size_t bytes, uint64_t steps,
-                                            unsigned threads) {
-  const bool inside = py::isinstance<py::bytes>(from);
-  const std::string text = (inside ? from : py::str(from)).cast<std::string>();
-  const Limits limits{bytes, steps, interrupted, threads};
-  auto session = interruptible([&] {
-    return inside ? std::make_unique<NativeSession>(text, limits)
-                  : NativeSession::open(text, limits);
-  });
-  session->print_as_torch();
-  return session;
-}
-
-std::unique_ptr<NativeSession> clone_session(const NativeSession &session, size_t bytes,
-                                             uint64_t steps, unsigned threads) {
-  auto clone = std::make_unique<NativeSession>(session, Limits{bytes, steps, interrupted, threads});
-  clone->print_as_torch();
-  return clone;
-}
-
-// The binding of a function that uses a session's context: one at a time.
-template <class Result, class... Arguments>
-auto in_turn(Result (*f)(NativeSession &, Arguments...)) {
-  return [f](NativeSession &session, Arguments... arguments) {
-    const NativeSession::Turn turn(session);
-    return f(session, arguments...);
-  };
-}
-
-py::object run_session(NativeSession &session, const std::string &method, const py::tuple &args) {
-  const size_t at = session.method(method);
-  const std::vector<TypeRef> &types = session.input_types(at);
-  std::vector<Const> in;
-  for (py::handle arg : args) {
-    const TypeRef type = in.size() < types.size() ? types[in.size()] : make_type(RUSH_TYPE_ANY);
-    in.push_back(typed(from_python(as_tuples(arg, *type)), type, as_argument));
-  }
-  Const out = interruptible([&] { return session.run(at, in); });
-  return to_python(typed(std::move(out), with_names_of_python(session.result_type(at))));
-}
-
-py::dict session_state(NativeSession &session) {
-  py::dict out;
-  for (auto &[name, value] : session.state()) out[py::str(name)] = to_python(std::move(value));
-  return out;
-}
-
-void set_session_state(NativeSession &session, const py::dict &values) {
-  std::vector<std::pair<size_t, Const>> in;
-  for (const auto &[name, value] : values)
-    in.emplace_back(session.attribute(py::str(name).cast<std::string>()), from_python(value));
-  session.set_state(in);
-}
-
-py::tuple verify_session(NativeSession &session, size_t test) {
-  rush_verify_report r = {};
-  interruptible([&] { session.verify(test, &r); });
-  return py::make_tuple(r.max_abs, r.max_rel, r.compared, r.measured, distance_dict(r.pytorch),
-                        distance_dict(r.own), distance_dict(r.between));
-}
-
-py::str describe_session(NativeSession &session) {
-  char *text;
-  size_t size;
-  session.check(
-      rush_model_describe(session.ctx(), session.model(), RUSH_DESCRIBE_JSON, &text, &size));
-  const py::str out(text);
-  rush_free(session.ctx(), text, size);
-  return out;
-}
-
-void reset_session(NativeSession &session) {
-  session.reset();
-}
-
-void seed_session(NativeSession &session, uint64_t seed) {
-  session.manual_seed(seed);
-}
-
-template <class Count, class Name>
-std::vector<std::string> port_names(const NativeSession &s, const std::string &method, Count count,
-                                    Name name) {
-  const size_t m = s.method(method);
-  std::vector<std::string> out;
-  for (size_t i = 0; i < count(s.model(), m); i++) out.emplace_back(name(s.model(), m, i));
-  return out;
 }
 
 int tool(std::vector<std::string> arguments) {
@@ -625,8 +292,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("stored_path", stored_path);
   m.def("unique_names", unique_names);
   m.def("is_torchs_own", is_torchs_own);
-  m.def("run_pass", run_pass);
-  m.def("pass_names", pass_names);
+  m.def("run_pass", run_pass_on_text);
   m.def("operator_program_names", operator_program_names);
   m.def("for_complex", for_complex);
   m.def("operator_program_schema", operator_program_schema);
@@ -636,33 +302,7 @@ PYBIND11_MODULE(_C, m) {
     return describe_file(path, json ? RUSH_DESCRIBE_JSON : RUSH_DESCRIBE_TEXT);
   });
   m.def("write_safetensors", write_safetensors);
-  py::class_<NativeSession>(m, "Session")
-      .def(py::init(&open_session))
-      .def("clone", clone_session)
-      .def("run", in_turn(run_session))
-      .def("state", in_turn(session_state))
-      .def("set_state", in_turn(set_session_state))
-      .def("reset", in_turn(reset_session))
-      .def("manual_seed", in_turn(seed_session))
-      .def("verify", in_turn(verify_session))
-      .def("describe", in_turn(describe_session))
-      .def("test_count", &NativeSession::test_count)
-      .def("stateful",
-           [](const NativeSession &s) { return rush_model_attribute_count(s.model()) > 0; })
-      .def("methods",
-           [](const NativeSession &s) {
-             std::vector<std::string> out;
-             for (size_t i = 0; i < rush_model_method_count(s.model()); i++)
-               out.emplace_back(rush_model_method_name(s.model(), i));
-             return out;
-           })
-      .def("inputs",
-           [](const NativeSession &s, const std::string &method) {
-             return port_names(s, method, rush_model_input_count, rush_model_input_name);
-           })
-      .def("outputs", [](const NativeSession &s, const std::string &method) {
-        return port_names(s, method, rush_model_output_count, rush_model_output_name);
-      });
+  define_session(m);
 }
 
 }  // namespace rush

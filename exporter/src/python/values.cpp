@@ -14,7 +14,7 @@ namespace rush {
 
 namespace {
 
-// The parts of an object of a class that is registered as a pytree, as torch.export has it.
+// The children of an object of a class that is registered as a pytree, as in torch.export.
 std::optional<py::tuple> parts_of(py::handle value) {
   const py::dict known = py::module_::import("torch.utils._pytree").attr("SUPPORTED_NODES");
   const py::handle type = reinterpret_cast<PyObject *>(Py_TYPE(value.ptr()));
@@ -23,66 +23,88 @@ std::optional<py::tuple> parts_of(py::handle value) {
   return py::tuple(flat[0]);
 }
 
-}  // namespace
+Const from_sequence(py::handle value) {
+  Const c;
+  c.kind = RUSH_CONST_LIST;
+  c.type = list_of(make_type(RUSH_TYPE_ANY));
+  for (py::handle item : value) c.items.push_back(from_python(item));
+  return c;
+}
 
-Const from_python(py::handle value) {
-  if (value.is_none()) return const_none();
-  if (THPVariable_Check(value.ptr())) return const_tensor(py::cast<at::Tensor>(value).detach());
-  if (PyBool_Check(value.ptr())) return const_bool(value.cast<bool>());
-  if (PyLong_Check(value.ptr())) return const_int(value.cast<int64_t>());
-  if (PyFloat_Check(value.ptr())) return const_float(value.cast<double>());
-  if (PyUnicode_Check(value.ptr())) return const_str(value.cast<std::string>());
+Const from_tuple(py::handle value) {
+  Const c;
+  c.kind = RUSH_CONST_TUPLE;
+  for (py::handle item : value) c.items.push_back(from_python(item));
+  std::vector<TypeRef> types;
+  for (const Const &item : c.items) types.push_back(type_of(item));
+  c.type = make_type(RUSH_TYPE_TUPLE, std::move(types));
+  return c;
+}
+
+Const from_dict(py::handle value) {
   Const c;
   const TypeRef any = make_type(RUSH_TYPE_ANY);
-  if (PyComplex_Check(value.ptr())) {
-    const auto z = value.cast<std::complex<double>>();
-    c.kind = RUSH_CONST_COMPLEX;
-    c.f = z.real();
-    c.im = z.imag();
-  } else if (py::isinstance<py::list>(value) || PyRange_Check(value.ptr())) {
-    c.kind = RUSH_CONST_LIST;
-    c.type = list_of(any);
-    for (py::handle item : value) c.items.push_back(from_python(item));
-  } else if (py::isinstance<py::tuple>(value)) {
-    c.kind = RUSH_CONST_TUPLE;
-    for (py::handle item : value) c.items.push_back(from_python(item));
-    std::vector<TypeRef> types;
-    for (const Const &item : c.items) types.push_back(type_of(item));
-    c.type = make_type(RUSH_TYPE_TUPLE, std::move(types));
-  } else if (py::isinstance<py::dict>(value)) {
-    c.kind = RUSH_CONST_DICT;
-    c.type = make_type(RUSH_TYPE_DICT, {any, any});
-    for (auto item : py::reinterpret_borrow<py::dict>(value)) {
-      c.items.push_back(from_python(item.first));
-      c.items.push_back(from_python(item.second));
-    }
-  } else if (THPDtype_Check(value.ptr()) || THPLayout_Check(value.ptr()) ||
-             THPMemoryFormat_Check(value.ptr())) {
-    return const_int(torch::jit::toIValue(value, c10::IntType::get()).toInt());
-  } else if (py::hasattr(value, "__dataclass_fields__")) {
-    // As torch.export has it: a tuple of its fields that are not None.
-    py::list fields;
-    for (py::handle field : py::module_::import("dataclasses").attr("fields")(value)) {
-      const py::object item = value.attr(field.attr("name"));
-      if (!item.is_none()) fields.append(item);
-    }
-    return from_python(py::tuple(fields));
-  } else if (auto parts = parts_of(value)) {
-    return from_python(*parts);
-  } else if (PyNumber_Check(value.ptr()) && !PySequence_Check(value.ptr())) {  // NumPy's scalars
-    return PyIndex_Check(value.ptr())
-               ? const_int(py::reinterpret_steal<py::int_>(PyNumber_Index(value.ptr())))
-               : const_float(py::float_(py::reinterpret_borrow<py::object>(value)));
-  } else {
-    throw py::type_error("a value of type " + std::string(Py_TYPE(value.ptr())->tp_name) +
-                         " cannot be passed to a model");
+  c.kind = RUSH_CONST_DICT;
+  c.type = make_type(RUSH_TYPE_DICT, {any, any});
+  for (auto item : py::reinterpret_borrow<py::dict>(value)) {
+    c.items.push_back(from_python(item.first));
+    c.items.push_back(from_python(item.second));
   }
   return c;
 }
 
+Const from_complex(py::handle value) {
+  const auto z = value.cast<std::complex<double>>();
+  Const c;
+  c.kind = RUSH_CONST_COMPLEX;
+  c.f = z.real();
+  c.im = z.imag();
+  return c;
+}
+
+// A tuple of its fields that are not None, as in torch.export.
+py::tuple fields_of_dataclass(py::handle value) {
+  py::list fields;
+  for (py::handle field : py::module_::import("dataclasses").attr("fields")(value)) {
+    const py::object item = value.attr(field.attr("name"));
+    if (!item.is_none()) fields.append(item);
+  }
+  return py::tuple(fields);
+}
+
+// Converts a number of another type, such as a NumPy scalar.
+Const from_number(py::handle value) {
+  return PyIndex_Check(value.ptr())
+             ? const_int(py::reinterpret_steal<py::int_>(PyNumber_Index(value.ptr())))
+             : const_float(py::float_(py::reinterpret_borrow<py::object>(value)));
+}
+
+}  // namespace
+
+Const from_python(py::handle value) {
+  PyObject *const object = value.ptr();
+  if (value.is_none()) return const_none();
+  if (THPVariable_Check(object)) return const_tensor(py::cast<at::Tensor>(value).detach());
+  if (PyBool_Check(object)) return const_bool(value.cast<bool>());
+  if (PyLong_Check(object)) return const_int(value.cast<int64_t>());
+  if (PyFloat_Check(object)) return const_float(value.cast<double>());
+  if (PyUnicode_Check(object)) return const_str(value.cast<std::string>());
+  if (PyComplex_Check(object)) return from_complex(value);
+  if (py::isinstance<py::list>(value) || PyRange_Check(object)) return from_sequence(value);
+  if (py::isinstance<py::tuple>(value)) return from_tuple(value);
+  if (py::isinstance<py::dict>(value)) return from_dict(value);
+  if (THPDtype_Check(object) || THPLayout_Check(object) || THPMemoryFormat_Check(object))
+    return const_int(torch::jit::toIValue(value, c10::IntType::get()).toInt());
+  if (py::hasattr(value, "__dataclass_fields__")) return from_python(fields_of_dataclass(value));
+  if (auto parts = parts_of(value)) return from_python(*parts);
+  if (PyNumber_Check(object) && !PySequence_Check(object)) return from_number(value);
+  throw py::type_error("a value of type " + std::string(Py_TYPE(object)->tp_name) +
+                       " cannot be passed to a model");
+}
+
 namespace {
 
-// Whether Python can have them as names of fields, or of a class with its modules.
+// Whether Python allows these names for fields, or for a class with its modules.
 bool are_names(const std::vector<std::string> &names) {
   const py::object is_keyword = py::module_::import("keyword").attr("iskeyword");
   return std::all_of(names.begin(), names.end(), [&](const std::string &name) {
@@ -120,7 +142,7 @@ bool has_field(py::handle value, const std::string &name) {
                                          : py::hasattr(value, name.c_str());
 }
 
-// What a value that is no tuple has for a field.
+// The value of a field of an object that is no tuple.
 py::object field_of(py::handle value, const std::string &name) {
   if (py::isinstance<py::dict>(value)) return value[py::str(name)];
   return value.attr(name.c_str());
@@ -130,7 +152,7 @@ bool is_sequence(py::handle value) {
   return py::isinstance<py::tuple>(value) || py::isinstance<py::list>(value);
 }
 
-// Whether a dict, or a dataclass whose field is not None, has something that the type has no field for.
+// Whether a dict, or a dataclass, has a value that is not None for which the type has no field.
 bool has_more(py::handle value, const Type &type) {
   if (py::isinstance<py::dict>(value)) return py::len(value) != type.fields.size();
   if (!py::hasattr(value, "__dataclass_fields__")) return false;

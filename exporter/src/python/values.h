@@ -1,4 +1,4 @@
-// Python's values as constants, and back.
+// Converts Python's values to constants, and back.
 #pragma once
 
 #include <torch/csrc/jit/python/pybind_utils.h>
@@ -9,26 +9,26 @@ namespace rush {
 
 namespace py = pybind11;
 
-// Throws TypeError for what no model can be given.
+// Throws TypeError for values that no model can take.
 Const from_python(py::handle value);
 py::object to_python(const Const &value);
 
-// The value, where enums and objects are the tuples that a type with named tuples wants: of the
-// enum's name and value, of the object's attributes.
+// Replaces enums and objects by the named tuples of the type: an enum by its name and value, an object
+// by its attributes.
 py::object as_tuples(py::handle value, const Type &type);
 
-// The type, where named tuples whose names Python cannot have are plain ones.
+// The type, in which named tuples with names that Python does not allow are plain tuples.
 TypeRef with_names_of_python(const TypeRef &type);
 
-// A single value as a type of this kind has it.
+// Casts a single value to a type of this kind.
 using Cast = Const (*)(Const, int kind);
-// An int where a float is wanted.
+// Casts an int to a float.
 Const float_of_int(Const c, int kind);
-// As PyTorch takes an argument (toIValue): also a bool for a number, a number for a bool, and a
-// tensor of one element for either.
+// Casts as PyTorch does for an argument (toIValue): it also takes a bool for a number, a number for a
+// bool, and a tensor of one element for either.
 Const as_argument(Const c, int kind);
 
-// The value as the type has it: lists get their items' type, single values are cast.
+// Gives lists the item type of the type, and casts single values.
 Const typed(Const c, const TypeRef &type, Cast cast = float_of_int);
 
 }  // namespace rush

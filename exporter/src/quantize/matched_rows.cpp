@@ -9,10 +9,10 @@ namespace rush {
 
 namespace {
 
-// Boxes that share less of their area are others.
+// Boxes with a smaller overlap do not match.
 constexpr double kOverlap = 0.5;
 
-// Whether what a value is depends on one of these.
+// Whether a value depends on one of these nodes.
 bool is_behind(const Value *value, const std::set<const Node *> &filters) {
   std::vector<const Value *> todo = {value};
   std::set<const Value *> seen = {value};
@@ -27,7 +27,7 @@ bool is_behind(const Value *value, const std::set<const Node *> &filters) {
   return false;
 }
 
-// Of every two rows of boxes (x, y, x, y).
+// The overlaps of all pairs of boxes (x, y, x, y).
 at::Tensor overlaps(const at::Tensor &a, const at::Tensor &b) {
   const at::Tensor low = at::maximum(a.slice(1, 0, 2).unsqueeze(1), b.slice(1, 0, 2).unsqueeze(0));
   const at::Tensor high = at::minimum(a.slice(1, 2, 4).unsqueeze(1), b.slice(1, 2, 4).unsqueeze(0));
@@ -42,8 +42,8 @@ bool is_boxes(const at::Tensor &t) {
   return t.dim() == 2 && t.size(1) == 4 && t.is_floating_point();
 }
 
-// How alike each of PyTorch's rows is to each of these: of boxes their overlap, else the nearer the
-// more.
+// The similarity of each of PyTorch's rows to each row of the file: the overlap of boxes, else it rises
+// as the distance falls.
 at::Tensor likeness(const std::vector<at::Tensor> &got, const std::vector<at::Tensor> &want) {
   std::vector<at::Tensor> a, b;
   for (size_t i = 0; i < want.size(); i++) {
@@ -58,7 +58,7 @@ at::Tensor likeness(const std::vector<at::Tensor> &got, const std::vector<at::Te
   return distances.numel() > 0 ? distances.max() - distances : distances;
 }
 
-// For each of PyTorch's rows, in its order, the one that is most alike of those that are left.
+// Matches each of PyTorch's rows, in order, to the most similar row that is left.
 void match(const at::Tensor &alike, std::vector<int64_t> *theirs, std::vector<int64_t> *own) {
   at::Tensor left = alike.clone();
   for (int64_t i = 0; i < left.size(0) && left.size(1) > 0; i++) {
@@ -70,7 +70,7 @@ void match(const at::Tensor &alike, std::vector<int64_t> *theirs, std::vector<in
   }
 }
 
-// Tensors of one answer with as many rows.
+// Tensors of one answer with the same number of rows.
 struct Group {
   std::vector<at::Tensor> got, want;
 
@@ -85,7 +85,7 @@ void add_group(const Group &group, Quantized *out) {
   match(likeness(group.got, group.want), &theirs, &own);
   out->has_rows = true;
   out->rows += static_cast<size_t>(group.want[0].size(0));
-  out->own_rows += static_cast<size_t>(group.got[0].size(0));
+  out->rushlight_rows += static_cast<size_t>(group.got[0].size(0));
   out->matched_rows += own.size();
   for (size_t i = 0; i < group.want.size() && !own.empty(); i++)
     add_distance(const_tensor(group.got[i].index_select(0, at::tensor(own))),
@@ -97,7 +97,7 @@ bool fits(const at::Tensor &got, const at::Tensor &want) {
          got.sizes().slice(1) == want.sizes().slice(1);
 }
 
-// Behind filters: containers with their tensors, of which those beside each other may be one group.
+// Adds values that depend on filters. Neighbouring tensors of a container may form one group.
 void add_rows(const Const &got, const Const &want, Group *group, Quantized *out) {
   if (want.tensor.defined() && got.tensor.defined() && fits(got.tensor, want.tensor)) {
     if (!group->takes(got.tensor, want.tensor)) {

@@ -1,4 +1,4 @@
-// Answers whose number of rows is decided by values, as of boxes behind nms.
+// Compares answers whose number of rows depends on values, such as boxes after nms.
 #pragma once
 
 #include <set>
@@ -8,9 +8,9 @@
 
 namespace rush {
 
-// Measures how far an answer is from PyTorch's. `result` is what gives it, and `filters` decide about
-// sizes: of what is behind them, rows that belong together are compared, and counted in out->rows.
-// Throws std::runtime_error, saying where, where the answers are not built alike.
+// Measures the distance of an answer from PyTorch's. `result` is its value in the program. Values that
+// depend on `filters` may differ in rows: rows that belong together are compared, and counted in
+// out->rows. Throws std::runtime_error with the place if the answers differ in structure.
 void add_matched(const Const &got, const Const &want, const Value *result,
                  const std::set<const Node *> &filters, Quantized *out);
 

@@ -1,4 +1,4 @@
-// Fewer bits: weights that the file holds as small integers, and what that costs.
+// Quantization: weights and activations of fewer bits.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rush {
 
-// How weights are stored, and what multiplies them.
+// The form of stored weights, and of the numbers that multiply them.
 struct Bits {
   enum Kind { ALL, INT8, INT8_STATIC, INT8_WEIGHTS, INT4, INT4_WEIGHTS, FLOAT16 };
   std::string name;  // as users write it
@@ -20,24 +20,24 @@ struct Bits {
   bool zero_points = false;  // and a zero point, too
 };
 
-// What users write: "" (all bits), "int8", "int8-static", "int8-weights", "int4", "int4-weights:64:zero-points", "float16".
-// Throws std::invalid_argument, listing what there is.
+// Parses the option of users: "" (all bits), "int8", "int8-static", "int8-weights", "int4", "int4-weights:64:zero-points", "float16".
+// Throws std::invalid_argument with all possible values.
 Bits bits_from_name(const std::string &name);
 
 // Gives constant weights of linear layers (rush::linear) fewer bits, of embeddings too (not with
 // INT8_STATIC; with INT8 those that are such a layer's weight as well), of convolutions (rush::conv)
 // too with FLOAT16: finite ones, of at least this many elements. Adds to *out what it has done.
 constexpr int64_t kLeastQuantized = 1024;
-void quantize(Program &program, const Bits &bits, Quantized *out);
+void quantize_weights(Program &program, const Bits &bits, Quantized *out);
 
-// Arguments that calibrate a method, and what messages call them.
+// Arguments that calibrate a method, and their name in messages.
 struct Batch {
   std::string name;
   std::vector<Const> args;
 };
 
-// For INT8_STATIC: convolutions of the first method (rush::conv), and what stands between them, work
-// on bytes; the range of each value is what it is in runs with `batches`, arguments of that method.
+// For INT8_STATIC: convolutions of the first method (rush::conv), and the operators between them,
+// compute with bytes. Runs of that method with `batches` find the range of each value.
 void quantize_convolutions(Program &program, const std::vector<Batch> &batches, const Opener &open,
                            Quantized *out);
 

@@ -1,5 +1,5 @@
-// Convolutional networks in 8 bits: weights symmetric, a scale for each output channel; activations
-// affine, a scale and a zero point for each tensor, found by running examples.
+// Quantizes convolutional networks to 8 bits. Weights are symmetric, with a scale for each output channel.
+// Activations are affine: runs of examples find a scale and a zero point for each tensor.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -19,10 +19,10 @@ namespace {
 
 using namespace of_conv;
 
-// As kernels/int8_conv.h numbers them.
+// The numbers are those of kernels/int8_conv.h.
 enum Activation { PLAIN, HARDSWISH, SILU, HARDSIGMOID, SIGMOID };
 
-// Of a tensor: its steps and the sizes that it had.
+// The range of a tensor, and the sizes that it had.
 struct Range {
   double scale = 1;
   int64_t zero_point = 0;
@@ -38,7 +38,7 @@ bool is_in_place(const Node &node) {
          name[name.size() - 2] != '_';
 }
 
-// Whether the result is memory of its own.
+// Whether the result has memory of its own.
 bool makes_new(const Node *node) {
   static const std::set<std::string> ops = {"rush::conv",       "aten::add.Tensor",
                                             "aten::mul.Tensor", "aten::max_pool2d",
@@ -48,8 +48,8 @@ bool makes_new(const Node *node) {
   return node && ops.count(node->op);
 }
 
-// What is written in place and seen by nobody else is made anew instead: the value before has numbers
-// of its own then.
+// Replaces in-place operators by others if nothing else sees the write, so that the value before has a
+// range of its own.
 void out_of_place(Graph &graph) {
   static const std::set<std::string> ops = {
       "aten::add_.Tensor", "aten::mul_.Tensor", "aten::relu_",       "aten::hardswish_",
@@ -59,7 +59,7 @@ void out_of_place(Graph &graph) {
       node->op.erase(node->op.find('_'), 1);
 }
 
-// Values that are written while others look at them.
+// Values that are written while they have aliases.
 std::set<const Value *> written_values(const Graph &graph) {
   std::set<const Value *> out;
   for (const Node *node : all_nodes(graph)) {
@@ -84,7 +84,7 @@ Activation activation_of(const Node &node) {
   return found == of.end() ? PLAIN : found->second;
 }
 
-// What follows a convolution or a sum and bounds it at 0, or is an activation of convolutions.
+// The node after a convolution or a sum that bounds it at 0, or that is an activation of convolutions.
 Node *follower(const Node *node) {
   Node *next = only_user(node->output());
   double min, max;
@@ -95,7 +95,7 @@ Node *follower(const Node *node) {
   return node->op == "rush::conv" && !bounded && activation_of(*next) != PLAIN ? next : nullptr;
 }
 
-// Its last value: what its integers stand for.
+// The last value of a node and its follower, which its integers represent.
 Value *result_of(Node *node) {
   Node *next = follower(node);
   return next ? next->output() : node->output();
@@ -127,7 +127,7 @@ bool is_sum(const Node &node) {
           (node.constant(2) && node.constant(2)->is_number() && node.constant(2)->number() == 1));
 }
 
-// Values whose range has to be known.
+// The values whose ranges must be known.
 std::vector<Value *> observed_values(Graph &graph) {
   std::vector<Value *> out;
   std::set<const Value *> seen;
@@ -150,7 +150,7 @@ std::vector<Value *> observed_values(Graph &graph) {
 
 // ---- Calibration -------------------------------------------------------------------------------
 
-// How often numbers of a tensor fall into each of many equal parts of its range.
+// A histogram of the values of a tensor.
 struct Histogram {
   static constexpr int64_t kBins = 2048;
   double low = 0, high = 0;
@@ -171,7 +171,7 @@ struct Histogram {
       counts += at::histc(t.reshape({-1}), kBins, low, high).to(at::kDouble);
   }
 
-  // The sum of squared errors, in units of a part of the range, where only [a, b] of it has integers.
+  // The sum of squared errors in units of a bin if only [a, b] of the range has integers.
   double error(double a, double b) const {
     const double part = (high - low) / kBins, step = (b - a) / 255;
     const double *n = counts.data_ptr<double>();
@@ -179,13 +179,13 @@ struct Histogram {
     for (int64_t i = 0; i < kBins; i++) {
       const double x = low + (static_cast<double>(i) + 0.5) * part;
       const double outside = x < a ? a - x : x > b ? x - b : 0;
-      // Inside of the range errors are spread evenly over a step.
+      // Inside of [a, b] errors are uniform over a step.
       sum += n[i] * (outside > 0 ? outside * outside : step * step / 12);
     }
     return sum;
   }
 
-  // The range with the least error among those that are narrower at both ends, 0 among them.
+  // The range with the smallest error among those that are narrower at both ends and include 0.
   Range range() const {
     constexpr int kSteps = 64;
     Range out;
@@ -274,7 +274,7 @@ class Rewriter {
   Value *number(int64_t n) { return graph_.constant(const_int(n)); }
   Value *number(double n) { return graph_.constant(const_float(n)); }
 
-  // What is known of a value that may be quantized; nullptr where it may not.
+  // The range of a value that may be quantized; nullptr if it may not.
   const Range *range(const Value *v) const {
     const auto found = ranges_.find(v);
     return found != ranges_.end() && found->second.finite && found->second.sizes.size() >= 3 &&
@@ -283,7 +283,7 @@ class Rewriter {
                : nullptr;
   }
 
-  // The value in integers; made before `user` where nobody made it yet.
+  // The value in integers. It is inserted before `user` if it does not exist yet.
   Value *integers(Value *v, Node *user) {
     Value *&twin = twins_[v];
     if (!twin) {
@@ -295,7 +295,7 @@ class Rewriter {
 
   bool has_integers(const Value *v) const { return twins_.count(v) && twins_.at(v); }
 
-  // `twin` has the integers of `value`, which nodes that go have made.
+  // `twin` has the integers of `value`, whose node will be removed.
   void replace(Node *node, Value *value, Value *twin, int64_t format) {
     twins_[value] = twin;
     twin->name = value->name;
@@ -313,7 +313,7 @@ class Rewriter {
     const at::Tensor w = weight->tensor.contiguous();
     const at::Tensor rows = w.reshape({w.size(0), -1}).to(at::kDouble);
     at::Tensor scales = rows.abs().amax(1) / 127;
-    // The bias in steps of a sum is far from the bounds of 32 bits also where all weights are tiny.
+    // The bias in steps of a sum stays far from the bounds of 32 bits, even if all weights are tiny.
     const Const *bias = node->constant(BIAS);
     if (bias && bias->is_tensor())
       scales = at::maximum(scales, bias->tensor.to(at::kDouble).abs() / (in->scale * (1 << 23)));
@@ -355,7 +355,7 @@ class Rewriter {
         format_of(a, b));
   }
 
-  // A number for each channel: squeeze and excite.
+  // Quantizes a scale for each channel (squeeze and excite).
   void scale(Node *node) {
     Value *a = node->input(0), *b = node->input(1), *result = node->output();
     const Range *p = range(a), *q = range(b), *to = range(result);
@@ -373,7 +373,7 @@ class Rewriter {
             format_of(a, b));
   }
 
-  // Few numbers, which stay floats.
+  // The result has few numbers, which stay floats.
   void mean(Node *node) {
     Value *x = node->input(0);
     if (!has_integers(x) || ranges_.at(x).sizes.size() != 4) return;
@@ -394,7 +394,7 @@ class Rewriter {
     inputs[0] = twins_.at(x);
     Value *result = node->output();
     const Range *own = range(result);
-    Range as = ranges_.at(x);  // the integers stand for what x's do
+    Range as = ranges_.at(x);  // the integers represent the same values as those of x
     if (own) as.sizes = own->sizes;
     ranges_[result] = as;
     replace(node, result, insert_call(node, "aten::max_pool2d", inputs), format_of(x, x));
@@ -405,7 +405,7 @@ class Rewriter {
     return p != formats_.end() ? p->second : q != formats_.end() ? q->second : 0;
   }
 
-  // For those who still read the value.
+  // Makes floats again for nodes that still read the value.
   void give_floats(Value *value, Value *twin) {
     std::vector<Use> uses;
     for (const Use &use : value->uses)

@@ -15,10 +15,10 @@ namespace {
 
 enum { INPUT, WEIGHT, BIAS, MIN, MAX };  // arguments of rush::linear
 
-// Sums of so many products of two bytes fit in 32 bits: linear_int8's limit.
+// Sums of this many products of two bytes fit in 32 bits. It is linear_int8's limit.
 constexpr int64_t kLongest = 1 << 16;
 
-constexpr int64_t kGroup = 32;  // of four bits, where nothing else is said
+constexpr int64_t kGroup = 32;  // the default for four bits
 
 bool is_weight(const Const *c) {
   return c && c->is_tensor() && c->tensor.layout() == at::kStrided &&
@@ -26,21 +26,21 @@ bool is_weight(const Const *c) {
          c->tensor.dim() >= 2 && c->tensor.isfinite().all().item<bool>();
 }
 
-// Counts what takes the place of a weight.
+// Counts the bytes of a weight and of the tensors that replace it.
 void count(const at::Tensor &weight, const std::vector<at::Tensor> &parts, Quantized *out) {
   out->before += weight.nbytes();
   for (const at::Tensor &part : parts) out->after += part.nbytes();
 }
 
-// A weight [out, in] as integers and a scale for each of its rows.
+// Quantizes a weight [out, in] to integers and a scale for each row.
 void int8_of(const at::Tensor &weight, at::Tensor *integers, at::Tensor *scales) {
   *scales = weight.abs().amax(1) / 127;
   const at::Tensor divisor = at::where(*scales > 0, *scales, 1).unsqueeze(1);
   *integers = (weight / divisor).round().clamp(-127, 127).to(at::kChar).contiguous();
 }
 
-// A weight [out, in] as integers of four bits, two in a byte; float16 scales for each group; zero
-// points where they are wanted. Without, 0 is 8, and the greatest of a group is -8 steps away.
+// A weight [out, in] as integers of four bits, two in a byte, with float16 scales for each group, and
+// optional zero points. Without them 0 is 8, and the largest value of a group is -8 steps away.
 struct Int4 {
   at::Tensor integers, scales, zero_points;
 };
@@ -71,51 +71,58 @@ Int4 int4_of(const at::Tensor &weight, const Bits &bits) {
   return out;
 }
 
+// A constant that holds a part of a weight, with the weight's name and a suffix.
+Value *part_of(const Const &weight, Graph &graph, const at::Tensor &part, const char *suffix) {
+  return graph.constant(const_tensor(part, weight.s.empty() ? "" : weight.s + suffix));
+}
+
+// rush::linear_int8: products of bytes.
+bool linear_of_bytes(Node *node, const Const &weight, Quantized *out) {
+  if (weight.tensor.size(1) > kLongest) return false;
+  at::Tensor integers, scales;
+  int8_of(weight.tensor, &integers, &scales);
+  count(weight.tensor, {integers, scales}, out);
+  Graph &graph = *node->block->graph;
+  const Value *made = insert_call(node, "rush::linear_int8",
+                                  {node->input(INPUT), part_of(weight, graph, integers, ""),
+                                   part_of(weight, graph, scales, ".scales"), node->input(BIAS),
+                                   node->input(MIN), node->input(MAX)});
+  node->give_way_to(made->def);
+  return true;
+}
+
 bool linear(Node *node, const Bits &bits, Quantized *out) {
   const Const *weight = node->constant(WEIGHT);
   if (!is_weight(weight)) return false;
+  if (bits.kind == Bits::INT8 || bits.kind == Bits::INT8_STATIC)
+    return linear_of_bytes(node, *weight, out);
   Graph &graph = *node->block->graph;
   const at::Tensor &w = weight->tensor;
-  const int64_t columns = w.size(1);
-  const auto tensor = [&](const at::Tensor &t, const char *suffix) {
-    return graph.constant(const_tensor(t, weight->s.empty() ? "" : weight->s + suffix));
-  };
-  at::Tensor integers, scales;
-  if (bits.kind == Bits::INT8 || bits.kind == Bits::INT8_STATIC) {
-    if (columns > kLongest) return false;
-    int8_of(w, &integers, &scales);
-    count(w, {integers, scales}, out);
-    const Value *made =
-        insert_call(node, "rush::linear_int8",
-                    {node->input(INPUT), tensor(integers, ""), tensor(scales, ".scales"),
-                     node->input(BIAS), node->input(MIN), node->input(MAX)});
-    node->give_way_to(made->def);
-    return true;
-  }
   Int4 parts;
   const bool four = bits.kind == Bits::INT4 || bits.kind == Bits::INT4_WEIGHTS;
   if (four) {
     parts = int4_of(w, bits);
   } else {
-    int8_of(w, &parts.integers, &scales);
-    parts.scales = scales.unsqueeze(1);
+    int8_of(w, &parts.integers, &parts.scales);
+    parts.scales = parts.scales.unsqueeze(1);
   }
   count(w, {parts.integers, parts.scales}, out);
   if (parts.zero_points.defined()) out->after += parts.zero_points.nbytes();
-  Value *zero_points = parts.zero_points.defined() ? tensor(parts.zero_points, ".zero_points")
-                                                   : graph.constant(const_none());
+  Value *zero_points = parts.zero_points.defined()
+                           ? part_of(*weight, graph, parts.zero_points, ".zero_points")
+                           : graph.constant(const_none());
   const auto number = [&](int64_t n) { return graph.constant(const_int(n)); };
   const Value *made =
       insert_call(node, "rush::linear_weights",
-                  {node->input(INPUT), tensor(parts.integers, ""), tensor(parts.scales, ".scales"),
-                   zero_points, node->input(BIAS), number(four ? 4 : 8), number(columns),
-                   number(four ? bits.group : columns), node->input(MIN), node->input(MAX),
-                   number(bits.kind == Bits::INT4 ? 8 : 16)});
+                  {node->input(INPUT), part_of(*weight, graph, parts.integers, ""),
+                   part_of(*weight, graph, parts.scales, ".scales"), zero_points, node->input(BIAS),
+                   number(four ? 4 : 8), number(w.size(1)), number(four ? bits.group : w.size(1)),
+                   node->input(MIN), node->input(MAX), number(bits.kind == Bits::INT4 ? 8 : 16)});
   node->give_way_to(made->def);
   return true;
 }
 
-// The weight of a node whose operator takes halves of constants and computes in float32.
+// Stores the weight as float16 for an operator that converts constants and computes in float32.
 bool halve(Node *node, Quantized *out) {
   const Const *weight = node->constant(WEIGHT);
   if (!is_weight(weight) || weight->tensor.abs().max().item<float>() > 65504) return false;
@@ -125,7 +132,7 @@ bool halve(Node *node, Quantized *out) {
   return true;
 }
 
-// Rows are taken of the few bits, and become floats then.
+// The operator takes rows of the integers and converts them to floats.
 bool embedding(Node *node, const Bits &bits, Quantized *out) {
   const Const *weight = node->constant(0);
   if (!is_weight(weight) || weight->tensor.dim() != 2) return false;
@@ -178,13 +185,13 @@ Bits bits_from_name(const std::string &name) {
                         (zero_points ? ":zero-points" : ""))
           return {name, kind, group ? group : kGroup, zero_points};
   throw std::invalid_argument(
-      "there is no quantize='" + name +
-      "'; there is 'int8', 'int8-static', 'int8-weights', 'int4' and 'int4-weights' (in groups of "
-      "32; "
-      "also 'int4:64', 'int4:128', each also with ':zero-points') and 'float16'");
+      "quantize must be 'int8', 'int8-static', 'int8-weights', 'int4', 'int4-weights' (in groups "
+      "of "
+      "32; also 'int4:64' or 'int4:128', each also with ':zero-points') or 'float16', got '" +
+      name + "'");
 }
 
-// Where the weights are of linear layers that become integers.
+// The memory of weights of linear layers that become integers.
 std::set<const void *> linear_weights(const Program &program) {
   std::set<const void *> out;
   for (const Method &m : program.methods)
@@ -194,12 +201,12 @@ std::set<const void *> linear_weights(const Program &program) {
   return out;
 }
 
-void quantize(Program &program, const Bits &bits, Quantized *out) {
+void quantize_weights(Program &program, const Bits &bits, Quantized *out) {
   out->name = bits.name;
   if (bits.kind == Bits::ALL) return;
   const bool half = bits.kind == Bits::FLOAT16;
-  // With INT8 a table that only gives rows stays: it costs no time. One that is a layer's weight, too,
-  // would lie in the file twice.
+  // With INT8 a table of an embedding alone stays, as it costs no time. One that is also a layer's
+  // weight would be in the file twice.
   std::set<const void *> weights;
   if (bits.kind == Bits::INT8) weights = linear_weights(program);
   const auto is_tied = [&](const Node *node) {

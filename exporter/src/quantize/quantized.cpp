@@ -17,7 +17,7 @@ std::string text_of(const char *format, double value) {
   return out;
 }
 
-// Of one tensor or number.
+// The error of one tensor or number.
 Quantized distance_of(const std::vector<double> &got, const std::vector<double> &want) {
   Quantized out;
   double most = 0, difference = 0, a = 0, b = 0, product = 0;
@@ -41,7 +41,7 @@ Quantized distance_of(const std::vector<double> &got, const std::vector<double> 
 
 using Pair = std::pair<const Const *, const Const *>;
 
-// Values that belong together. Throws where they are not built alike.
+// Pairs of values in the same places. Throws if the structures differ.
 std::vector<Pair> pairs_of(const Const &got, const Const &want) {
   const Difference same_kinds = compare(got, want, HUGE_VAL, HUGE_VAL, "an output");
   const std::vector<const Const *> mine = measured_values(got), theirs = measured_values(want);
@@ -69,9 +69,9 @@ void add_distance(const Const &got, const Const &want, Quantized *out) {
   }
 }
 
-bool expect_own(const Const &own, Test *test) {
-  bool astray = false;
-  std::vector<Measure> measures = measures_of(own, nullptr, true, &astray);
+bool expect_answer(const Const &own, Test *test) {
+  bool unstable = false;
+  std::vector<Measure> measures = measures_of(own, nullptr, true, &unstable);
   try {
     size_t i = 0;
     for (const auto &[a, b] : pairs_of(own, test->output)) {

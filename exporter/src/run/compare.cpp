@@ -30,7 +30,7 @@ const char *kind_text(rush_const_kind kind) {
   return found == names.end() ? "a value" : found->second;
 }
 
-// A tensor or a number: what has a measure.
+// Whether it is a tensor or a number, which have measures.
 bool is_measured(const Const &c) {
   return c.tensor.defined() || c.is_number() || c.kind == RUSH_CONST_COMPLEX;
 }
@@ -68,7 +68,7 @@ std::vector<const Const *> measured_values(const Const &value) {
 
 namespace {
 
-// Whether `exact` can be float64's answer where `want` is PyTorch's.
+// Whether `exact` can be float64's answer to PyTorch's `want`.
 bool fits(const Const &exact, const Const &want) {
   if (!want.tensor.defined()) return exact.kind == want.kind && !exact.tensor.defined();
   const at::ScalarType dtype = want.tensor.is_complex() ? at::kComplexDouble
@@ -168,39 +168,40 @@ class Comparison {
     char text[160];
     std::snprintf(text, sizeof text,
                   "%zu of %zu elements differ, element %zu is %.9g instead of %.9g (max abs %.3g)",
-                  n, a.size(), first, a[first], b[first], v.between.max);
+                  n, a.size(), first, a[first], b[first], v.difference.max);
     differ(name, text + distances(v));
   }
 
-  // Of the value whose measure was taken last.
+  // The distances of the value whose measure was used last.
   bool is_right_of_several(const rush_verdict &v) const {
     if (!several_ || next_ == 0 || next_ > several_->size() || v.broken) return false;
     if (!rush_verdict_is_measure(&v)) return false;
     const rush_distance &most = (*several_)[next_ - 1];
-    rush_distance pytorch, own, between;
-    rush_verdict_distances(&v, &pytorch, &own, &between);
-    return own.max <= kSeveralMultiple * most.max && own.l2 <= kSeveralMultiple * most.l2;
+    rush_distance pytorch, rushlight, difference;
+    rush_verdict_distances(&v, &pytorch, &rushlight, &difference);
+    return rushlight.max <= kSeveralMultiple * most.max &&
+           rushlight.l2 <= kSeveralMultiple * most.l2;
   }
 
   void keep_distances(const rush_verdict &v) {
     if (!v.measured) return;
-    rush_distance pytorch, own, between;
-    rush_verdict_distances(&v, &pytorch, &own, &between);
-    if (result.measured++ > 0 && !(own.max > result.own.max)) return;
+    rush_distance pytorch, rushlight, difference;
+    rush_verdict_distances(&v, &pytorch, &rushlight, &difference);
+    if (result.measured++ > 0 && !(rushlight.max > result.rushlight.max)) return;
     result.pytorch = pytorch;
-    result.own = own;
-    result.between = between;
+    result.rushlight = rushlight;
+    result.difference = difference;
   }
 
   static std::string distances(const rush_verdict &v) {
     if (!v.measured) return "";
-    rush_distance pytorch, own, between;
-    rush_verdict_distances(&v, &pytorch, &own, &between);
+    rush_distance pytorch, rushlight, difference;
+    rush_verdict_distances(&v, &pytorch, &rushlight, &difference);
     char text[160];
     std::snprintf(
         text, sizeof text,
         "; from float64's answer PyTorch is off by %.3g (L2 %.3g), this by %.3g (L2 %.3g)",
-        pytorch.max, pytorch.l2, own.max, own.l2);
+        pytorch.max, pytorch.l2, rushlight.max, rushlight.l2);
     return text;
   }
 
@@ -210,8 +211,8 @@ class Comparison {
   size_t next_ = 0;
 };
 
-// How coarse the numbers of a dtype are. Halves differ by a unit in the last place where sums are
-// added in another order.
+// The coarseness of a dtype. Halves differ by a unit in the last place if sums are added in another
+// order.
 enum Grain { DOUBLE, SINGLE, HALF, BFLOAT };
 
 Grain grain_of(at::ScalarType dtype) {
@@ -235,7 +236,7 @@ void tolerance_of(Grain grain, double *rtol, double *atol) {
   *atol = grain == DOUBLE ? 1e-9 : 1e-5;
 }
 
-// Whether float64 gives another value than rounding of float64 itself explains.
+// Whether float64's value differs by more than its own rounding.
 bool is_rounded(const Const &want, const Const &exact) {
   const std::vector<double> b = elements(want), e = elements(exact);
   const double most = greatest(e);
@@ -245,7 +246,7 @@ bool is_rounded(const Const &want, const Const &exact) {
   return false;
 }
 
-// PyTorch's own answer beside float64's.
+// Compares PyTorch's own answer with float64's.
 rush_verdict float64_verdict(const Const &want, const Const &exact, double rtol = 0) {
   const std::vector<double> b = elements(want), e = elements(exact);
   rush_verdict v;
@@ -254,7 +255,7 @@ rush_verdict float64_verdict(const Const &want, const Const &exact, double rtol 
   return v;
 }
 
-// Whether it is no rounding that float64's answer differs by.
+// Whether float64's answer differs by more than rounding.
 bool is_other(const Const &want, const Const &exact) {
   const rush_verdict v = float64_verdict(want, exact);
   return !rush_verdict_is_measure(&v);
@@ -264,18 +265,18 @@ class Measures {
  public:
   explicit Measures(bool single_numbers) : single_numbers_(single_numbers) {}
   std::vector<Measure> list;
-  bool astray = false;
+  bool unstable = false;
 
   void add(const Const &want, const Const *exact) {
     if (has_parts(want)) {
       const bool same =
           exact && exact->kind == want.kind && exact->items.size() == want.items.size();
-      astray |= exact && !same;
+      unstable |= exact && !same;
       for (size_t i = 0; i < want.items.size(); i++)
         add(want.items[i], same ? &exact->items[i] : nullptr);
     } else if (is_measured(want)) {
       const bool is_one = exact && fits(*exact, want);
-      astray |= exact && !is_one;
+      unstable |= exact && !is_one;
       leaf(want, is_one ? exact : nullptr);
     }
   }
@@ -287,13 +288,13 @@ class Measures {
       Grain grain = coarsest(want, single_numbers_);
       if (exact && is_rounded(want, *exact)) grain = std::max(grain, SINGLE);
       tolerance_of(grain, &out.rtol, &out.atol);
-      astray |= exact && is_other(want, *exact);
+      unstable |= exact && is_other(want, *exact);
       if (exact && grain != DOUBLE) out.exact = *exact;
     } else if (exact) {
       const bool same =
           want.tensor.defined() ? want.tensor.equal(exact->tensor) : want.i == exact->i;
       if (!same) out.exact = *exact;
-      astray |= !same;
+      unstable |= !same;
     }
     list.push_back(std::move(out));
   }
@@ -326,12 +327,13 @@ std::vector<rush_distance> distances_of(const Const &answer, const Const &exact)
   const std::vector<const Const *> a = measured_values(answer), e = measured_values(exact);
   std::vector<rush_distance> out;
   for (size_t i = 0; i < a.size() && a.size() == e.size(); i++) {
-    rush_distance pytorch = {0, 0}, own, between;
+    rush_distance pytorch = {0, 0}, rushlight, difference;
     if (is_float_like(*a[i]) && fits(*e[i], *a[i])) {
       double rtol, atol;
       default_tolerance(*a[i], true, &rtol, &atol);
       const rush_verdict v = float64_verdict(*a[i], *e[i], rtol);
-      if (rush_verdict_is_measure(&v)) rush_verdict_distances(&v, &pytorch, &own, &between);
+      if (rush_verdict_is_measure(&v))
+        rush_verdict_distances(&v, &pytorch, &rushlight, &difference);
     }
     out.push_back(pytorch);
   }
@@ -339,10 +341,10 @@ std::vector<rush_distance> distances_of(const Const &answer, const Const &exact)
 }
 
 std::vector<Measure> measures_of(const Const &want, const Const *exact, bool single_numbers,
-                                 bool *astray) {
+                                 bool *unstable) {
   Measures out(single_numbers);
   out.add(want, exact);
-  *astray |= out.astray;
+  *unstable |= out.unstable;
   return out.list;
 }
 

@@ -27,7 +27,7 @@ void tolerances_of(const Trace &trace, double *rtol, double *atol) {
   if (*atol < 0) *atol = a;
 }
 
-// A trace as the runtime takes it. What it has no word for is left out of the comparison.
+// Converts a trace for the runtime. Values that it cannot represent are not compared.
 class Items {
  public:
   Items(const Trace &trace, Values *values) {
@@ -59,7 +59,7 @@ class Items {
   std::vector<rush_traced> items_;
 };
 
-// What came of a comparison; `failure` where the run did not come to its end.
+// The result of a comparison; `failure` is the message of a run that failed.
 Divergence ended(NativeSession &session, const std::string &failure) {
   rush_trace_report report;
   const rush_status status = rush_session_trace_end(session.get(), &report);
@@ -77,6 +77,22 @@ Divergence ended(NativeSession &session, const std::string &failure) {
   return out;
 }
 
+// Runs the method and compares with the trace.
+Divergence run_beside(NativeSession &session, size_t method, const std::vector<Const> &args,
+                      const Trace &trace, double rtol, double atol, Const *result) {
+  Values values(session.ctx(), session.get());
+  const Items items(trace, &values);
+  session.check(
+      rush_session_trace(session.get(), items.list().data(), items.list().size(), rtol, atol));
+  std::string failure;
+  try {
+    *result = session.run(method, args);
+  } catch (const RuntimeError &e) {
+    failure = e.what();
+  }
+  return ended(session, failure);
+}
+
 }  // namespace
 
 Divergence diff(NativeSession &session, size_t method, const std::vector<Const> &args,
@@ -85,25 +101,12 @@ Divergence diff(NativeSession &session, size_t method, const std::vector<Const> 
   tolerances_of(trace, &rtol, &atol);
   session.reset();
   session.manual_seed(RUSH_TEST_SEED);
-  Divergence out;
   Const result;
-  {
-    Values values(session.ctx(), session.get());
-    const Items items(trace, &values);
-    session.check(
-        rush_session_trace(session.get(), items.list().data(), items.list().size(), rtol, atol));
-    std::string failure;
-    try {
-      result = session.run(method, args);
-    } catch (const RuntimeError &e) {
-      failure = e.what();
-    }
-    out = ended(session, failure);
-  }
+  Divergence out = run_beside(session, method, args, trace, rtol, atol, &result);
   if (!out.agree || !trace.result) return out;
-  bool astray = false;
+  bool unstable = false;
   std::vector<Measure> measures =
-      measures_of(*trace.result, trace.exact ? &*trace.exact : nullptr, false, &astray);
+      measures_of(*trace.result, trace.exact ? &*trace.exact : nullptr, false, &unstable);
   for (Measure &m : measures) m.rtol = rtol, m.atol = atol;
   const Difference last =
       compare(result, *trace.result, rtol, atol, "the result", by_rule ? &measures : nullptr);

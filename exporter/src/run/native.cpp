@@ -63,7 +63,7 @@ void NativeSession::check(rush_status status) const {
 
 namespace {
 
-// Throws RuntimeError for a tensor of a dtype that the runtime does not have.
+// Throws RuntimeError for a tensor of a dtype that is not supported.
 void require_dtypes(const rush_model *m, size_t method, const std::vector<Const> &args) {
   for (size_t i = 0; i < std::min(args.size(), rush_model_input_count(m, method)); i++)
     each_tensor(args[i], [&](const Const &c) {
@@ -71,8 +71,8 @@ void require_dtypes(const rush_model *m, size_t method, const std::vector<Const>
       if (rush_has_dtype(static_cast<int>(dtype))) return;
       throw RuntimeError(RUSH_ERR_UNSUPPORTED,
                          std::string(rush_model_method_name(m, method)) + ": input '" +
-                             rush_model_input_name(m, method, i) + "' is " + dtype_name(dtype) +
-                             ", a dtype that this runtime does not have");
+                             rush_model_input_name(m, method, i) + "' has dtype " +
+                             dtype_name(dtype) + ", which is not supported");
     });
 }
 
@@ -144,7 +144,7 @@ size_t NativeSession::method(const std::string &name) const {
 
 namespace {
 
-// Names of classes in a file may be anything: Any for what cannot be read.
+// Names of classes in a file may be any text: the type is Any if it cannot be parsed.
 TypeRef parsed(rush_ctx *ctx, char *text, size_t size) {
   const std::string copy(text);
   rush_free(ctx, text, size);

@@ -15,17 +15,17 @@
 
 namespace rush {
 
-// What a session may use.
+// The limits of a session.
 struct Limits {
-  size_t bytes = 0;             // of memory, 0: as much as there is
-  uint64_t steps = 0;           // instructions of a run, 0: any number
-  rush_poll_fn poll = nullptr;  // asked in long calls whether to end
-  unsigned threads = 1;         // that long operators run on
+  size_t bytes = 0;             // of memory; 0: no limit
+  uint64_t steps = 0;           // instructions of a run; 0: no limit
+  rush_poll_fn poll = nullptr;  // long calls ask it whether to stop
+  unsigned threads = 1;         // for long operators
 };
 
 class NativeSession {
  public:
-  // Loads a whole file; `bytes` may go afterwards.
+  // Loads a whole file. It keeps no reference to `bytes`.
   explicit NativeSession(const std::string &bytes, const Limits &limits = {});
   // A session of its own on the model of another one, which another thread may be using.
   NativeSession(const NativeSession &other, const Limits &limits);
@@ -34,8 +34,8 @@ class NativeSession {
 
   static std::unique_ptr<NativeSession> open(const std::string &path, const Limits &limits = {});
 
-  // A caller's turn at the session. Throws RuntimeError while another one has it: another thread,
-  // or a run whose print function or signal handler this is called from.
+  // A caller's turn at the session. Throws RuntimeError while another thread has it, or a run whose
+  // print function or signal handler makes this call.
   class Turn {
    public:
     explicit Turn(NativeSession &of);
@@ -46,20 +46,20 @@ class NativeSession {
     NativeSession &of_;
   };
 
-  // Arguments that share a torch storage share memory in the runtime too. They are copied in; what
-  // the program writes into them is not copied back.
+  // Arguments that share a torch storage share memory in the runtime, too. They are copied in, and
+  // changes of them are not copied back.
   Const run(size_t method, const std::vector<Const> &args);
-  // What the program prints goes where TorchScript's goes; at first it goes nowhere.
+  // The program's prints go where TorchScript's go; without this call they are dropped.
   void print_as_torch() { rush_ctx_set_print(ctx(), rush::print_as_torch, nullptr); }
   // The attributes that the program writes, by name; tensors that share memory do so in the copy.
   std::vector<std::pair<std::string, Const>> state();
-  // Gives some of them other values. Throws RuntimeError for one of another type.
+  // Sets some of them. Throws RuntimeError for a value of another type.
   void set_state(const std::vector<std::pair<size_t, Const>> &values);
   size_t attribute(const std::string &name) const;  // throws std::invalid_argument
   void reset();
   void manual_seed(uint64_t seed) { rush_session_manual_seed(session_, seed); }
   size_t test_count() const;
-  // Throws RuntimeError where the answer differs; the report has the differences then, too.
+  // Throws RuntimeError if the answer differs. The report has the differences in any case.
   void verify(size_t test, rush_verify_report *report);
 
   // With the fields of named tuples.
@@ -73,7 +73,7 @@ class NativeSession {
 
  private:
   using Context = std::shared_ptr<rush_ctx>;
-  struct Loaded {  // a model, and what it was loaded with
+  struct Loaded {  // a model, and the context that loaded it
     ~Loaded() { rush_model_destroy(ctx.get(), model); }
     Context ctx;
     rush_model *model = nullptr;
@@ -85,15 +85,15 @@ class NativeSession {
   std::shared_ptr<Loaded> loaded_;
   rush_session *session_ = nullptr;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
-  // Of the methods that were asked for.
+  // For the methods that were asked for.
   std::map<size_t, std::vector<TypeRef>> input_types_;
   std::map<size_t, TypeRef> result_types_;
 };
 
-// Loads the program as it is. Throws RuntimeError.
+// Writes the program as it is and loads it. Throws RuntimeError.
 using Opener = std::function<std::unique_ptr<NativeSession>(const Program &program)>;
 
-// The head alone is enough; says also what the runtime lacks.
+// Needs only the head of the file. It also lists the operators that the runtime lacks.
 std::string describe_file(const std::string &path, rush_describe_form form);
 
 }  // namespace rush

@@ -43,7 +43,7 @@ bool compares(const std::string &op) {
   return ops.count(op);
 }
 
-// Whether the size of its result depends on values, of aten::index with a mask.
+// Whether the size of its result depends on values; for aten::index only with a mask.
 bool is_of_size(const std::string &op) {
   static const std::set<std::string> ops = {
       "aten::index",         "aten::nonzero",    "aten::nonzero_numpy",     "aten::argwhere",
@@ -56,8 +56,8 @@ bool is_mask(const at::Tensor &t) {
   return t.defined() && (t.scalar_type() == at::kBool || t.scalar_type() == at::kByte);
 }
 
-// A call with its tensors, of which those from `indices` on say which elements are taken: nullopt
-// where it is no filter after all.
+// A call with its tensors, of which those from `indices` on select elements; nullopt if it is no
+// filter.
 std::optional<Filter> filter_of(const std::string &op, const std::vector<at::Tensor> &tensors,
                                 size_t indices) {
   if (op == "aten::index" &&
@@ -85,7 +85,7 @@ void add(std::vector<Filter> *all, std::optional<Filter> more) {
     all->push_back(std::move(*more));
 }
 
-// Keeps what operators are called with that no other one calls.
+// Keeps the arguments of outermost operators.
 struct Recorder {
   std::vector<Filter> filters;
   size_t depth = 0;
@@ -136,7 +136,7 @@ struct Recording {
   at::CallbackHandle handle;
 };
 
-// The tensors that a filter of a program looks at, and where those begin that say which elements.
+// The tensor operands of a filter; those from *indices on select elements.
 std::vector<Value *> operands(const Node &node, size_t *indices) {
   std::vector<Value *> out;
   for (Value *v : node.inputs) {
@@ -152,7 +152,7 @@ bool is_filter(const std::string &op) {
   return compares(op) || is_of_size(op);
 }
 
-// Copies of values as they are before a node: it, or a later one, may write them.
+// Copies values before a node, as it or a later one may write them.
 class Copies {
  public:
   ~Copies() {
@@ -169,7 +169,7 @@ class Copies {
   std::vector<Node *> nodes_;
 };
 
-// One operator of a program, whose operands are observed from `first` on.
+// An operator whose operands are the observed values from `first` on.
 struct Place {
   const Node *node;
   size_t first, count, indices;

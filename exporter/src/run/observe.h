@@ -1,4 +1,4 @@
-// Looking at values inside of a program, and at what PyTorch has in the same places.
+// Values inside of a program, and PyTorch's values in the same places.
 #pragma once
 
 #include <set>
@@ -7,7 +7,7 @@
 
 namespace rush {
 
-// While it lives, a method returns these values as a list, and nothing else; the program has no test
+// While it lives, a method returns only a list of these values, and the program has no test
 // vectors.
 class Observing {
  public:
@@ -32,18 +32,18 @@ struct Filter {
   std::string where;                // of the program's: "aten::nonzero at net.py:12"
 };
 
-// Those that PyTorch calls during a run, in their order, each of a kind with the same values once.
+// The filters that PyTorch calls during a run, in their order and without duplicates.
 std::vector<Filter> filters_during(const std::function<void()> &run);
 
-// The filters of a program. Passes make operators of others: those that are looked at stood in the
-// program before them.
+// The filters of a program. It is made before the passes run, which replace operators by others, some
+// of which would be filters, too.
 class Filters {
  public:
   explicit Filters(const Program &program);
-  // Whether the result's size of one may depend on values.
+  // Whether one has a result whose size depends on values.
   bool any_of_size() const;
-  // As filters_during(), of a run of the first method, and the nodes whose results' sizes depended on
-  // values. Throws RuntimeError.
+  // Runs the first method and returns its filters, as filters_during() does, and the nodes whose
+  // results' sizes depended on values. Throws RuntimeError.
   std::vector<Filter> during(Program *program, const std::vector<Const> &args, const Opener &open,
                              std::set<const Node *> *of_size = nullptr) const;
 

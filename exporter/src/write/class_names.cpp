@@ -29,7 +29,7 @@ std::string ClassNames::in(const std::string &text) {
 
 std::string ClassNames::one(const std::string &name) {
   std::string plain, out,
-      number;  // the name so far without and with numbers; the next part's number
+      number;  // the name so far without and with numbers; the number of the next part
   for (size_t from = 0; from <= name.size();) {
     const size_t dot = std::min(name.find('.', from), name.size());
     const std::string part = name.substr(from, dot - from);

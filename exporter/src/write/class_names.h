@@ -1,4 +1,4 @@
-// Names of TorchScript classes that do not depend on what else the process has compiled.
+// Names of TorchScript classes that do not depend on other code of the process.
 #pragma once
 
 #include <map>
@@ -7,12 +7,12 @@
 
 namespace rush {
 
-// Classes of one name are told apart by a number that counts in the process,
-// "__torch__.net.___torch_mangle_7.Net". Here it counts in the file: the first one that the file
-// names has none, so that exporting twice gives the same bytes.
+// TorchScript gives classes of one name numbers that count in the process, as in
+// "__torch__.net.___torch_mangle_7.Net". Here they count in the file, and the first class has none, so
+// that two exports give the same bytes.
 class ClassNames {
  public:
-  // The text with all class names in it as the file has them.
+  // Replaces all class names in the text by those of the file.
   std::string in(const std::string &text);
 
  private:

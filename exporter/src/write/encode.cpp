@@ -45,7 +45,7 @@ class Encoder {
     record.name = tables_.string(m.name);
     record.inputs = ports(m.inputs);
     record.n_inputs = static_cast<uint32_t>(m.inputs.size());
-    // What always raises gives nothing, whatever its result was to be.
+    // A branch that always raises has no results.
     const bool none = m.graph->top.results.input(0)->type->kind == RUSH_TYPE_NONE;
     const std::vector<Port> outputs = none ? std::vector<Port>{} : m.outputs;
     record.outputs = ports(outputs);
@@ -70,12 +70,12 @@ class Encoder {
     return static_cast<uint32_t>(ports_.size() - ports.size());
   }
 
-  // Ports of the first method's inputs are the first ones.
+  // The ports of the first method's inputs come first.
   void constraints() {
     if (given_.size() > RUSH_MAX_CONSTRAINTS)
-      throw std::invalid_argument("there are constraints of " + std::to_string(given_.size()) +
-                                  " sizes of inputs; at most " +
-                                  std::to_string(RUSH_MAX_CONSTRAINTS) + " are possible");
+      throw std::invalid_argument("the sizes with constraints must be at most " +
+                                  std::to_string(RUSH_MAX_CONSTRAINTS) + ", got " +
+                                  std::to_string(given_.size()));
     for (const Constraint &p : given_)
       if (!p.inside)
         constraints_.push_back({static_cast<uint32_t>(p.input), static_cast<uint32_t>(p.dim),
@@ -94,7 +94,8 @@ class Encoder {
 
   static uint16_t count(size_t n) {
     if (n > UINT16_MAX)
-      throw std::invalid_argument("an instruction with " + std::to_string(n) + " values");
+      throw std::invalid_argument("an instruction must have at most " + std::to_string(UINT16_MAX) +
+                                  " values, got " + std::to_string(n));
     return static_cast<uint16_t>(n);
   }
 
@@ -115,7 +116,7 @@ class Encoder {
     return static_cast<uint32_t>(instrs_.size() - 1);
   }
 
-  // How many pointwise operators follow each other from `at` on, RUSH_MAX_CHAIN at most.
+  // The number of pointwise operators in a row from `at` on, at most RUSH_MAX_CHAIN.
   static int64_t chain_at(const Block &b, NodeList::const_iterator at) {
     int64_t n = 0;
     for (; at != b.nodes.end() && n < RUSH_MAX_CHAIN; ++at, n++)
@@ -246,9 +247,9 @@ class Encoder {
     }
     const uint64_t head_bytes = up(at, RUSH_ALIGN);
     if (head_bytes > RUSH_MAX_HEAD_BYTES)
-      throw std::invalid_argument("the program takes " + std::to_string(head_bytes) +
-                                  " bytes beside its weights; at most " +
-                                  std::to_string(RUSH_MAX_HEAD_BYTES) + " are possible");
+      throw std::invalid_argument("the program must take at most " +
+                                  std::to_string(RUSH_MAX_HEAD_BYTES) +
+                                  " bytes besides its weights, got " + std::to_string(head_bytes));
     std::vector<char> out(head_bytes, 0);
     rush_file_header header = {};
     std::memcpy(header.magic, RUSH_MAGIC, sizeof header.magic);

@@ -1,4 +1,4 @@
-// A program as a .rush file. format.h says what is where.
+// Writes a program as a .rush file, whose layout is in format.h.
 #pragma once
 
 #include <string>
@@ -13,20 +13,20 @@ struct Encoded {
   std::vector<char> head;
   std::vector<StorageBytes> storages;
   uint64_t weights_bytes = 0;
-  uint64_t test_bytes = 0;  // of these, what only test vectors need
+  uint64_t test_bytes = 0;  // those of them that only test vectors need
 
   uint64_t file_bytes() const { return head.size() + weights_bytes; }
 };
 
-// `constraints` rise by input, then dimension.
+// `constraints` are sorted by input, then dimension.
 Encoded encode(const Program &program, const std::vector<Constraint> &constraints);
 
-// Writes beside `path`, flushes to the disk, then renames: there is a whole file or none. Throws
-// std::runtime_error with the system's reason.
+// Writes beside `path`, flushes to the disk, then renames, so that there is a whole file or none.
+// Throws std::runtime_error with the system's reason.
 class PendingFile {
  public:
   PendingFile(const Encoded &encoded, std::string path);
-  ~PendingFile();  // removes what was not committed
+  ~PendingFile();  // removes a file that was not committed
   PendingFile(const PendingFile &) = delete;
 
   const std::string &temporary() const { return temporary_; }

@@ -26,7 +26,7 @@ namespace {
 
 class Descriptor {
  public:
-  // Makes `temporary`, which messages call by the name that it gets, `path`.
+  // Creates `temporary`. Messages name it `path`, which it becomes.
   Descriptor(const std::string &temporary, const std::string &path)
       : path_(path), fd_(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
     if (fd_ < 0) fail(path);
@@ -57,7 +57,7 @@ class Descriptor {
   int fd_;
 };
 
-// Beside the file, another one each time: one may be written while another is verified.
+// A new path beside the file each time: one may be written while another is verified.
 std::string temporary_of(const std::string &path) {
   static std::atomic<uint64_t> made{0};
   return path + ".part-" + std::to_string(getpid()) + "-" + std::to_string(made++);
@@ -67,7 +67,7 @@ std::string temporary_of(const std::string &path) {
 
 PendingFile::PendingFile(const Encoded &encoded, std::string path)
     : path_(std::move(path)), temporary_(temporary_of(path_)) {
-  unlink(temporary_.c_str());  // of an earlier process with this number
+  unlink(temporary_.c_str());  // it may be left from an earlier process with this number
   Descriptor file(temporary_, path_);
   try {
     file.put(encoded.head.data(), encoded.head.size());

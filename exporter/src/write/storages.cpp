@@ -28,7 +28,7 @@ uint64_t aligned(uint64_t n) {
   return (n + RUSH_ALIGN - 1) / RUSH_ALIGN * RUSH_ALIGN;
 }
 
-// FNV-1a over words: good enough to find candidates, which are then compared.
+// FNV-1a over words. It finds candidates, which are then compared.
 uint64_t hash_of(const uint8_t *data, uint64_t n) {
   uint64_t h = 14695981039346656037u ^ n;
   uint64_t i = 0;
@@ -51,66 +51,71 @@ std::string known_dtypes() {
   return out;
 }
 
-// `what` it is, where the tensor itself has no name.
+// Throws Unsupported unless it can be stored. `what` names a tensor without a name.
 void storable(const Const &c, const std::string &what) {
   const at::Tensor &t = c.tensor;
   const std::string name = c.s.empty() ? what : "'" + c.s + "'";
   if (t.layout() != at::kStrided)
-    throw Unsupported(
-        name + " is of a sparse layout, which Rushlight does not have: make it dense (to_dense())");
-  if (t.is_quantized()) throw Unsupported(name + " is a quantized tensor, which cannot be stored");
+    throw Unsupported(name + " must not be sparse: make it dense (to_dense())");
+  if (t.is_quantized())
+    throw Unsupported(name + " must not be a quantized tensor: store its integers");
   if (!t.device().is_cpu())
-    throw Unsupported(name + " is on " + t.device().str() + ": move the model to the cpu");
+    throw Unsupported(name + " must be on the CPU, got " + t.device().str() +
+                      ": move the model to the CPU");
   if (!rush_has_dtype(static_cast<int>(t.scalar_type())))
-    throw Unsupported(name + " is " + dtype_name(t.scalar_type()) +
-                      ", which the runtime does not have: it has " + known_dtypes());
+    throw Unsupported(name + " has dtype " + dtype_name(t.scalar_type()) +
+                      ", which is not supported; supported are " + known_dtypes());
   if (t.dim() > RUSH_MAX_RANK)
-    throw Unsupported(name + " has " + std::to_string(t.dim()) + " dimensions; at most " +
-                      std::to_string(RUSH_MAX_RANK) + " can be stored");
+    throw Unsupported(name + " must have at most " + std::to_string(RUSH_MAX_RANK) +
+                      " dimensions, got " + std::to_string(t.dim()));
 }
 
 }  // namespace
 
 Storages::Storages(const Program &program) {
-  for (const Method &m : program.methods) {
-    for (const Node *node : all_nodes(*m.graph)) {
-      std::vector<Const> used;
-      for (const Value *v : node->inputs)
-        if (v->is_constant()) each_tensor(*v->constant, [&](const Const &c) { used.push_back(c); });
-      std::stable_sort(used.begin(), used.end(), [](const Const &a, const Const &b) {
-        return a.tensor.nbytes() < b.tensor.nbytes();
-      });
-      for (const Const &c : used) add(c, false);
-      if (node->op == "rush::get_attr")
-        each_tensor(program.attributes[static_cast<size_t>(node->constant(0)->i)].initial,
-                    [&](const Const &c) { add(c, true); });
-    }
-    for (const Value *v : m.graph->top.results.inputs)
-      if (v->is_constant()) each_tensor(*v->constant, [&](const Const &c) { add(c, false); });
-    for (const Node *node : all_nodes(*m.graph))
-      for (const auto &block : node->blocks)
-        for (const Value *v : block->results.inputs)
-          if (v->is_constant()) each_tensor(*v->constant, [&](const Const &c) { add(c, false); });
-    for (const Port &port : m.inputs)
-      if (port.initial) each_tensor(*port.initial, [&](const Const &c) { add(c, false); });
-  }
+  for (const Method &m : program.methods) add(program, m);
   for (const Attribute &a : program.attributes)
     each_tensor(a.initial, [&](const Const &c) { add(c, true); });
   const size_t tests = ranges_.size();
-  for (const Test &test : program.tests) {
-    const Method &m = program.methods[test.method];
-    for (size_t i = 0; i < test.inputs.size(); i++)
-      each_tensor(test.inputs[i],
-                  [&](const Const &c) { add(c, true, "the input '" + m.inputs.at(i).name + "'"); });
-    each_tensor(test.output, [&](const Const &c) { add(c, true, "a result of " + m.name); });
-    for (const Measure &measure : test.measures)
-      if (measure.exact) each_tensor(*measure.exact, [&](const Const &c) { add(c, true); });
-    for (const Traced &node : test.traced)
-      for (const auto *values : {&node.results, &node.exact})
-        for (const Const &value : *values)
-          each_tensor(value, [&](const Const &c) { add(c, false); });
-  }
+  for (const Test &test : program.tests) add(program, test);
   lay_out(tests);
+}
+
+void Storages::add(const Program &program, const Method &m) {
+  const auto add_value = [&](const Value *v) {
+    if (v->is_constant()) each_tensor(*v->constant, [&](const Const &c) { add(c, false); });
+  };
+  for (const Node *node : all_nodes(*m.graph)) {
+    std::vector<Const> used;
+    for (const Value *v : node->inputs)
+      if (v->is_constant()) each_tensor(*v->constant, [&](const Const &c) { used.push_back(c); });
+    std::stable_sort(used.begin(), used.end(), [](const Const &a, const Const &b) {
+      return a.tensor.nbytes() < b.tensor.nbytes();
+    });
+    for (const Const &c : used) add(c, false);
+    if (node->op == "rush::get_attr")
+      each_tensor(program.attributes[static_cast<size_t>(node->constant(0)->i)].initial,
+                  [&](const Const &c) { add(c, true); });
+  }
+  for (const Value *v : m.graph->top.results.inputs) add_value(v);
+  for (const Node *node : all_nodes(*m.graph))
+    for (const auto &block : node->blocks)
+      for (const Value *v : block->results.inputs) add_value(v);
+  for (const Port &port : m.inputs)
+    if (port.initial) each_tensor(*port.initial, [&](const Const &c) { add(c, false); });
+}
+
+void Storages::add(const Program &program, const Test &test) {
+  const Method &m = program.methods[test.method];
+  for (size_t i = 0; i < test.inputs.size(); i++)
+    each_tensor(test.inputs[i],
+                [&](const Const &c) { add(c, true, "the input '" + m.inputs.at(i).name + "'"); });
+  each_tensor(test.output, [&](const Const &c) { add(c, true, "a result of " + m.name); });
+  for (const Measure &measure : test.measures)
+    if (measure.exact) each_tensor(*measure.exact, [&](const Const &c) { add(c, true); });
+  for (const Traced &node : test.traced)
+    for (const auto *values : {&node.results, &node.exact})
+      for (const Const &value : *values) each_tensor(value, [&](const Const &c) { add(c, false); });
 }
 
 void Storages::add(const Const &c, bool apart, const std::string &what) {

@@ -1,4 +1,4 @@
-// Which bytes the file holds and in which order.
+// The bytes of tensors in the file, and their order.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,12 +18,12 @@ struct StorageBytes {
   uint64_t offset = 0;  // in the weights
 };
 
-// Gathers the tensors of a program. Tensors on one torch storage share one of the file's; of each
-// only the part that some tensor reaches is kept. Constants with equal bytes are stored once.
+// Gathers the tensors of a program. Tensors on one torch storage share one storage of the file, which
+// has only the part that some tensor reaches. Constants with equal bytes are stored once.
 class Storages {
  public:
-  // In the order of first use by instructions, of one instruction the small ones first; then the
-  // tensors of attributes and tests.
+  // The order is that of first use by instructions, small tensors of an instruction first. Tensors
+  // of attributes and tests follow.
   explicit Storages(const Program &program);
 
   struct Place {
@@ -39,16 +39,18 @@ class Storages {
   struct Range {
     at::Tensor owner;
     uint64_t from = UINT64_MAX, to = 0;  // bytes in torch's storage
-    bool mutable_or_test = false;        // stays apart from others with equal bytes
+    bool mutable_or_test = false;        // it is not shared with others of equal bytes
     uint32_t index = 0;                  // in list_
   };
+  void add(const Program &program, const Method &method);
+  void add(const Program &program, const Test &test);
   void add(const Const &tensor, bool apart, const std::string &what = "a constant tensor");
-  void lay_out(size_t tests);  // the first range that only tests need
+  void lay_out(size_t tests);  // `tests`: the first range that only tests need
 
   std::map<const void *, size_t> by_storage_;
   std::vector<Range> ranges_;
   std::vector<StorageBytes> list_;
-  uint64_t total_ = 0, program_ = 0;  // program_: up to what only tests need
+  uint64_t total_ = 0, program_ = 0;  // program_: the bytes before those of tests
 };
 
 }  // namespace rush

@@ -21,7 +21,7 @@ std::string bytes_of(const T &record) {
   return std::string(reinterpret_cast<const char *>(&record), sizeof record);
 }
 
-// Adds a record unless an equal one is there.
+// Adds a record unless the table has an equal one.
 template <class T>
 uint32_t intern(std::vector<T> *table, std::map<std::string, uint32_t> *at, const T &record,
                 const char *what) {
@@ -92,6 +92,15 @@ uint32_t Tables::tensor(const Const &value, bool with_storage) {
   return intern(&tensors, &tensor_at_, record, "tensors");
 }
 
+namespace {
+
+const std::string &checked_utf8(const std::string &text) {
+  if (!is_utf8(text)) throw Unsupported("strings must be UTF-8, got " + json_text(text));
+  return text;
+}
+
+}  // namespace
+
 rush_file_constant Tables::record(const Const &value) {
   rush_file_constant c = {};
   c.kind = static_cast<uint32_t>(value.kind);
@@ -111,10 +120,7 @@ rush_file_constant Tables::record(const Const &value) {
       break;
     case RUSH_CONST_STR:
     case RUSH_CONST_DEVICE:
-      if (!is_utf8(value.s))
-        throw Unsupported("the string " + json_text(value.s) +
-                          " is not UTF-8, and files have no other");
-      c.a = string(value.s);
+      c.a = string(checked_utf8(value.s));
       break;
     case RUSH_CONST_TENSOR:
       c.a = tensor(value, true);
@@ -129,18 +135,21 @@ rush_file_constant Tables::record(const Const &value) {
     case RUSH_CONST_TUPLE:
     case RUSH_CONST_DICT:
     case RUSH_CONST_OBJECT:
-    case RUSH_CONST_ENUM: {
-      std::vector<uint32_t> items;
-      for (const Const &item : value.items) items.push_back(constant(item));
-      if (value.kind == RUSH_CONST_ENUM)
-        items[0] = constant(const_str(class_names.in(value.items[0].s)));
-      c.a = list(items);
-      c.p0 = items.size();
-      c.p1 = type(*value.type);
+    case RUSH_CONST_ENUM:
+      record_items(value, &c);
       break;
-    }
   }
   return c;
+}
+
+void Tables::record_items(const Const &value, rush_file_constant *out) {
+  std::vector<uint32_t> items;
+  for (const Const &item : value.items) items.push_back(constant(item));
+  if (value.kind == RUSH_CONST_ENUM)
+    items[0] = constant(const_str(class_names.in(value.items[0].s)));
+  out->a = list(items);
+  out->p0 = items.size();
+  out->p1 = type(*value.type);
 }
 
 uint32_t Tables::constant(const Const &value) {

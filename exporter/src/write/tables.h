@@ -21,7 +21,7 @@ class Tables {
   uint32_t constant(const Const &value);
   uint32_t op(const std::string &name);
   uint32_t source(const Source &source);
-  uint32_t hint(const Port &port);  // RUSH_NONE where nothing is known
+  uint32_t hint(const Port &port);  // RUSH_NONE if nothing is known
 
   ClassNames class_names;
   std::vector<char> string_bytes;
@@ -37,6 +37,7 @@ class Tables {
  private:
   uint32_t tensor(const Const &value, bool with_storage);
   rush_file_constant record(const Const &value);
+  void record_items(const Const &value, rush_file_constant *out);
 
   const Storages &storages_;
   std::map<std::string, uint32_t> string_at_, type_at_, op_at_, tensor_at_, constant_at_,

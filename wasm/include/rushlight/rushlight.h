@@ -484,7 +484,7 @@ typedef struct rush_verify_report {
   uint64_t measured; /* how many tensors and numbers have an answer in float64 */
   /* For the one of these that is furthest from float64: the distance of PyTorch's answer to
    * float64, of this answer to float64, and between the two. Zeros if there is none. */
-  rush_distance pytorch, own, between;
+  rush_distance pytorch, rushlight, difference;
 } rush_verify_report;
 /* Returns how many test vectors the file has. */
 size_t rush_model_test_count(const rush_model *model);

@@ -52,7 +52,7 @@ typedef struct rush_verdict {
   bool close, tight, broken;
   uint64_t n;
   double most, squares; /* of float64's elements, or of PyTorch's if those are not known */
-  rush_distance pytorch, own, between; /* not yet in units; l2 is still a sum of squares */
+  rush_distance pytorch, rushlight, difference; /* not yet in units; l2 is still a sum of squares */
 } rush_verdict;
 
 /* Begins a comparison with these tolerances. `most` is the greatest finite |b|. */
@@ -68,8 +68,8 @@ bool rush_verdict_is_right(const rush_verdict *v);
 bool rush_verdict_is_measure(const rush_verdict *v);
 /* Stores the distances of PyTorch's answer to float64's, of this answer to float64's, and
  * between the two. The first two are zeros if float64's answer is not known. */
-void rush_verdict_distances(const rush_verdict *v, rush_distance *pytorch, rush_distance *own,
-                            rush_distance *between);
+void rush_verdict_distances(const rush_verdict *v, rush_distance *pytorch, rush_distance *rushlight,
+                            rush_distance *difference);
 
 #ifdef __cplusplus
 }

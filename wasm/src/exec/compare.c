@@ -47,25 +47,25 @@ static void measure(comparison *c, double got, double want) {
 /* The report keeps the distances of the value that is furthest from the float64 result. */
 static void keep_distances(comparison *c, const rush_verdict *v) {
   rush_verify_report *r = c->report;
-  rush_distance pytorch, own, between;
+  rush_distance pytorch, rushlight, difference;
   if (!v->measured) return;
-  rush_verdict_distances(v, &pytorch, &own, &between);
-  if (r->measured++ > 0 && !(own.max > r->own.max)) return;
+  rush_verdict_distances(v, &pytorch, &rushlight, &difference);
+  if (r->measured++ > 0 && !(rushlight.max > r->rushlight.max)) return;
   r->pytorch = pytorch;
-  r->own = own;
-  r->between = between;
+  r->rushlight = rushlight;
+  r->difference = difference;
 }
 
 /* Size of the text ", in float64's eyes ...", which is added if the float64 result is known. */
 enum { EYES = 160 };
 static const char *distances_text(const rush_verdict *v, char *text) {
-  rush_distance pytorch, own, between;
-  rush_verdict_distances(v, &pytorch, &own, &between);
+  rush_distance pytorch, rushlight, difference;
+  rush_verdict_distances(v, &pytorch, &rushlight, &difference);
   text[0] = '\0';
   if (v->measured)
     snprintf(text, EYES,
              "; from float64's answer PyTorch is off by %.3g (L2 %.3g), this by %.3g (L2 %.3g)",
-             pytorch.max, pytorch.l2, own.max, own.l2);
+             pytorch.max, pytorch.l2, rushlight.max, rushlight.l2);
   return text;
 }
 

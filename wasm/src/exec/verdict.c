@@ -58,11 +58,11 @@ void rush_verdict_add(rush_verdict *v, double got, double pytorch, double exact)
   const double unit = known ? exact : finite && !v->measured ? pytorch : 0;
   v->squares += unit * unit;
   if (fabs(unit) > v->most) v->most = fabs(unit);
-  if (known && isfinite(got)) grow(&v->own, got - exact);
+  if (known && isfinite(got)) grow(&v->rushlight, got - exact);
   if (known && finite) grow(&v->pytorch, pytorch - exact);
   if (!finite || !isfinite(got) || got == pytorch) return;
   const double d = fabs(got - pytorch), relative = v->rtol * fabs(pytorch);
-  grow(&v->between, d);
+  grow(&v->difference, d);
   v->tight &= d <= v->tight_atol + relative;
   if (d <= v->atol + relative) return;
   v->close = false;
@@ -80,7 +80,7 @@ bool rush_verdict_is_right(const rush_verdict *v) {
   const bool tells = is_measure && !few && pytorch <= EXACT_ENOUGH * norm;
   if (v->close && (v->tight || !tells)) return true;
   /* Comparisons with overflowed sums would be meaningless. */
-  if (v->broken || !isfinite(norm) || !isfinite(v->own.l2) || !isfinite(v->between.l2))
+  if (v->broken || !isfinite(norm) || !isfinite(v->rushlight.l2) || !isfinite(v->difference.l2))
     return false;
   if (is_measure) {
     const bool far = pytorch > ASTRAY * norm;
@@ -89,12 +89,12 @@ bool rush_verdict_is_right(const rush_verdict *v) {
                                   : RUSH_VERDICT_MULTIPLE;
     /* Results in float64 get a stricter bound. */
     const double least = fmin(FLOOR, v->rtol), near = NEAR * v->rtol;
-    return v->own.max <= multiple * fmax(v->pytorch.max, least * v->most) + near * v->most &&
-           sqrt(v->own.l2) <= multiple * fmax(pytorch, least * norm) + near * norm &&
-           (!far || v->between.l2 <= v->pytorch.l2);
+    return v->rushlight.max <= multiple * fmax(v->pytorch.max, least * v->most) + near * v->most &&
+           sqrt(v->rushlight.l2) <= multiple * fmax(pytorch, least * norm) + near * norm &&
+           (!far || v->difference.l2 <= v->pytorch.l2);
   }
-  return v->by_norm && v->between.max <= GREATEST * v->rtol * v->most &&
-         sqrt(v->between.l2) <= v->rtol * norm;
+  return v->by_norm && v->difference.max <= GREATEST * v->rtol * v->most &&
+         sqrt(v->difference.l2) <= v->rtol * norm;
 }
 
 static rush_distance in_units(const rush_verdict *v, const rush_distance *d) {
@@ -102,9 +102,9 @@ static rush_distance in_units(const rush_verdict *v, const rush_distance *d) {
   return (rush_distance){d->max / (v->most > 0 ? v->most : 1), sqrt(d->l2) / (norm > 0 ? norm : 1)};
 }
 
-void rush_verdict_distances(const rush_verdict *v, rush_distance *pytorch, rush_distance *own,
-                            rush_distance *between) {
+void rush_verdict_distances(const rush_verdict *v, rush_distance *pytorch, rush_distance *rushlight,
+                            rush_distance *difference) {
   *pytorch = in_units(v, &v->pytorch);
-  *own = in_units(v, &v->own);
-  *between = in_units(v, &v->between);
+  *rushlight = in_units(v, &v->rushlight);
+  *difference = in_units(v, &v->difference);
 }

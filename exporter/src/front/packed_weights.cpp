@@ -1,4 +1,4 @@
-// The packed weights of quantized modules (objects of C++ classes) as what they were packed from.
+// Unpacks the packed weights of quantized modules, which are objects of C++ classes.
 #include <ATen/ATen.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/native/quantized/cpu/fbgemm_utils.h>
@@ -24,8 +24,8 @@ std::vector<c10::IValue> call(const std::string &op, const c10::IValue &argument
   return stack;
 }
 
-// What programs take of a weight: its integers, one scale and zero point for each of `channels`,
-// which are its first dimension, and the bias.
+// The parts of a weight that programs take: its integers, a scale and a zero point for each channel (its
+// first dimension), and the bias.
 struct Weight {
   at::Tensor integers, scales, zero_points, bias;
 };
@@ -34,8 +34,7 @@ Weight weight_of(const at::Tensor &weight, const c10::IValue &bias, int64_t axis
   Weight out;
   if (!weight.is_quantized())
     throw Unsupported(
-        "weights that quantization keeps in half precision (dtype=torch.float16): "
-        "quantize with torch.qint8");
+        "quantized weights must be int8, got float16: quantize with dtype=torch.qint8");
   const int64_t channels = weight.size(axis);
   const auto wide = at::TensorOptions().dtype(at::kDouble);
   out.integers = weight.int_repr().contiguous();
@@ -59,7 +58,7 @@ class Splice {
  public:
   Splice(jit::Node *node, std::vector<jit::Value *> *out) : node_(node), out_(out) {}
 
-  // Whether v was packed weights, and its parts stand in its place.
+  // Whether v was packed weights, which its parts now replace.
   bool operator()(jit::Value *v) {
     std::vector<c10::IValue> objects;
     const bool list = v->node()->kind() == c10::prim::ListConstruct;
@@ -79,7 +78,7 @@ class Splice {
   }
 
  private:
-  // Of a list that is made on the spot, and appended to before the node.
+  // Handles a list that is made here, and appended to before the node.
   std::vector<jit::Value *> items_of(jit::Value *list) {
     std::vector<jit::Value *> out = list->node()->inputs().vec();
     std::vector<jit::Node *> appends;
@@ -106,11 +105,11 @@ class Splice {
     put(c10::IValue(qnnpack));
   }
 
-  // Rows of integers, each with its scale and bias behind them, as they are packed.
+  // Rows of integers, each followed by its scale and bias, as they are packed.
   void table(const c10::IValue &packed) {
     const auto base = packed.toCustomClass<EmbeddingPackedParamsBase>();
     const auto *own = dynamic_cast<const PackedEmbeddingBagWeight *>(base.get());
-    if (!own) throw Unsupported("packed embeddings of a kind that this torch has not");
+    if (!own) throw Unsupported("this torch does not support packed embeddings of this kind");
     put(c10::IValue(own->packed_w));
   }
 
@@ -120,7 +119,7 @@ class Splice {
     const int64_t groups = call("quantized::" + name + "_groups", packed).at(0).toInt();
     Weight w = weight_of(parts.at(0).toTensor(), parts.at(1), transposed ? 1 : 0);
     if (transposed) w = turned(w, groups);
-    put(w, is_qnnpack() && name == "conv2d");  // others of qnnpack's cannot be taken apart
+    put(w, is_qnnpack() && name == "conv2d");  // other weights of qnnpack cannot be unpacked
     for (const char *list : {"_stride", "_padding", "_dilation", "_output_padding"})
       put(call("quantized::" + name + list, packed).at(0));
     put(c10::IValue(groups));
@@ -142,16 +141,16 @@ class Splice {
     return w;
   }
 
-  // Of recurrent layers: of each layer and direction what is the input's and what the state's, one behind the other.
+  // Recurrent layers: for each layer and direction the weights of the input, then those of the state.
   void cells(const std::vector<c10::IValue> &objects) {
     std::vector<at::Tensor> integers, scales, zero_points, biases;
     bool reduced = false;
     for (const c10::IValue &object : objects) {
       const auto state = object.toObject()->type()->getMethod("__getstate__")({object}).toTuple();
       if (state->elements().at(0).toStringRef() != "quantized_dynamic")
-        throw Unsupported("recurrent layers whose weights are " +
+        throw Unsupported("quantized recurrent layers must be quantized_dynamic, got " +
                           state->elements().at(0).toStringRef() +
-                          ": quantize them dynamically with torch.qint8");
+                          ": quantize them dynamically with dtype=torch.qint8");
       for (const int64_t flag : state->elements().at(3).toIntVector()) reduced |= flag != 0;
       for (const c10::IValue &packed : state->elements().at(4).toListRef()) {
         const Weight w = linear_weight(packed);

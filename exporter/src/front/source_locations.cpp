@@ -12,8 +12,8 @@ struct Frame {
   uint32_t line = 0;
 };
 
-// A traced node's source is a stack as text: "net.py(12): forward", innermost first. What called
-// the tracer is not the model's.
+// The source of a traced node is a stack as text: "net.py(12): forward", innermost first. Frames
+// outside of the tracer's call are dropped.
 std::vector<Frame> traced_frames(const std::string &text) {
   std::vector<Frame> out;
   size_t from = 0;
@@ -49,8 +49,8 @@ void add_frames(torch::jit::SourceRange range, const std::string &function,
   }
 }
 
-// Outermost call first. Freezing may have freed the functions themselves: only their names are
-// safe.
+// The outermost call is first. Freezing may have freed the functions, so that only their names may be
+// used.
 std::vector<torch::jit::InlinedCallStackPtr> calls_of(torch::jit::Node &node) {
   std::vector<torch::jit::InlinedCallStackPtr> out;
   for (auto at = node.callstack(); at; at = (*at)->callee()) out.push_back(*at);

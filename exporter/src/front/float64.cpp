@@ -1,5 +1,5 @@
-// A graph that computes in float64 what another computes in float32: the same operators on wider
-// tensors. What it gives is as good as exact, and says how far rounding takes PyTorch's own answer.
+// Makes a graph compute in float64: the same operators on wider tensors. Its result is almost exact,
+// and shows how far rounding takes PyTorch's own answer.
 #include <c10/core/DefaultDtype.h>
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/passes/shape_analysis.h>
@@ -69,7 +69,7 @@ void widen_constant(jit::Node *node) {
   const c10::IValue wider = in_double(*value);
   jit::WithInsertPoint before(node);
   const auto constant = jit::tryInsertConstant(*node->owningGraph(), wider);
-  if (!constant) throw std::invalid_argument("it holds a constant that has no float64 form");
+  if (!constant) throw std::invalid_argument("it has a constant without a float64 form");
   (*constant)->setType(value->isTensor() ? c10::TensorType::get() : node->output()->type());
   node->output()->replaceAllUsesWith(*constant);
 }
@@ -89,7 +89,7 @@ void widen_node(jit::Node *node) {
   const c10::FunctionSchema *schema = node->maybeSchema();
   if (!schema) return;
   if (node->kind() == aten::view && schema->overload_name() == "dtype")
-    throw std::invalid_argument("it looks at the bits of numbers (view)");
+    throw std::invalid_argument("the program reads the bits of numbers (view)");
   for (size_t i = 0; i < schema->arguments().size() && i < node->inputs().size(); i++)
     if (is_dtype(schema->arguments()[i])) widen_input(node, i);
 }
@@ -105,7 +105,7 @@ void widen_block(jit::Block *block) {
 }  // namespace
 
 void widen(jit::Graph &graph) {
-  in_one_piece(graph);
+  inline_calls_and_forks(graph);
   jit::EraseShapeInformation(graph.shared_from_this());
   widen_block(graph.block());
 }

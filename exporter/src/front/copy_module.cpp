@@ -1,6 +1,6 @@
-// A copy of a module whose tensors share memory where the module's do. Module::deepcopy() gives
-// each tensor a storage of its own, so that an attribute that is a view of another stops being one;
-// Module::clone() gives each attribute a module of its own, also where two are one.
+// Copies a module so that its tensors share memory as before. Module::deepcopy() gives each tensor a
+// storage of its own, so that an attribute is no view of another one any more. Module::clone() gives
+// each attribute a module of its own, even if two are one.
 #include <ATen/ops/empty.h>
 
 #include <map>
@@ -16,20 +16,20 @@ bool is_plain(const at::Tensor &t) {
   return t.defined() && t.layout() == at::kStrided && t.has_storage() && !t.is_quantized();
 }
 
-// The whole storage of these tensors, as they are or in float64.
+// Copies the whole storage of these tensors, in float64 if asked for.
 at::Storage copy_of_storage(const std::vector<at::Tensor> &tensors, bool in_double) {
   const at::Tensor &first = tensors[0];
   const at::ScalarType dtype = in_double ? first.scalar_type() : at::kByte;
   for (const at::Tensor &t : tensors)
     if (in_double && t.scalar_type() != dtype)
-      throw std::invalid_argument("it looks at the same memory as numbers of several dtypes");
+      throw std::invalid_argument("tensors of several dtypes share memory in it");
   const int64_t n = static_cast<int64_t>(first.storage().nbytes() / at::elementSize(dtype));
   const at::Tensor all = at::empty({0}, first.options().dtype(dtype).requires_grad(false))
                              .set_(first.storage(), 0, {n}, {1});
   return all.to(in_double ? wide(dtype) : dtype, /*non_blocking=*/false, /*copy=*/true).storage();
 }
 
-// For deepcopy: what the tensors inside a value become.
+// The memo of deepcopy: maps the tensors inside a value to their copies.
 c10::IValue::HashIdentityIValueMap copies_of(const c10::IValue &value, bool in_double) {
   std::map<const void *, std::vector<at::Tensor>> storages;
   c10::IValue::HashAliasedIValues seen;
@@ -57,7 +57,7 @@ c10::IValue::HashIdentityIValueMap copies_of(const c10::IValue &value, bool in_d
 
 using Object = c10::intrusive_ptr<c10::ivalue::Object>;
 
-// Has attributes of `to` be one module where those of `from` are.
+// Makes attributes of `to` share a module if those of `from` do.
 void share_modules(const Object &from, const Object &to, std::map<const void *, Object> *made) {
   for (size_t i = 0; i < from->type()->numAttributes(); i++) {
     const c10::IValue &module = from->getSlot(i);

@@ -1,6 +1,6 @@
-// Debug handles: names of the nodes of PyTorch's unfrozen graph. A node carries its own as a source
-// range, the one thing that inlining, freezing and unrolling hand on with every node and its
-// copies.
+// Debug handles number the nodes of PyTorch's unfrozen graph. A node carries its handle as a source
+// range, which is the only thing that inlining, freezing and unrolling copy with every
+// node.
 #include "front/torchscript_parts.h"
 
 namespace rush {
@@ -10,10 +10,10 @@ namespace prim = c10::prim;
 
 namespace {
 
-// Of a node that gives what a node of another kind gave, in whose place it is.
+// Marks a node that replaces a node of another kind.
 const c10::Symbol kResult = c10::Symbol::attr("rush_result");
 
-// Saving and loading a module may add or share these; they must not change the others' numbers.
+// Saving and loading a module may add or share these nodes, which therefore get no number.
 bool is_numbered(const jit::Node &node) {
   switch (node.kind()) {
     case prim::Constant:
@@ -46,12 +46,12 @@ uint32_t fingerprint(const std::vector<jit::Node *> &nodes) {
 Handles::Handles() : mark_(std::make_shared<jit::Source>("")) {}
 
 std::vector<jit::Node *> Handles::number(jit::Graph &graph) {
-  in_one_piece(graph);
+  inline_calls_and_forks(graph);
   std::vector<jit::Node *> nodes;
   collect(graph.block(), &nodes);
   const uint64_t high = static_cast<uint64_t>(fingerprint(nodes)) << 32;
   for (size_t i = 0; i < nodes.size(); i++) {
-    Numbered numbered = {source(*nodes[i]), nodes[i]->kind()};  // it may be of another method
+    Numbered numbered = {source(*nodes[i]), nodes[i]->kind()};  // it may be in another method
     numbered.source.handle = high | (i + 1);
     nodes[i]->setSourceRange(jit::SourceRange(mark_, numbered_.size(), numbered_.size()));
     numbered_.push_back(std::move(numbered));
@@ -65,11 +65,11 @@ Source Handles::source(const jit::Node &node) const {
   const Numbered &numbered = numbered_.at(range.start());
   Source out = numbered.source;
   if (node.kind() != numbered.kind && !node.hasAttribute(kResult))
-    out.handle = 0;  // a pass put another node in its place
+    out.handle = 0;  // a pass has replaced the node
   return out;
 }
 
-void stand_for(jit::Node *node, const jit::Node &other) {
+void keep_handle(jit::Node *node, const jit::Node &other) {
   if (node->outputs().size() == 1 && node->sourceRange() == other.sourceRange())
     node->i_(kResult, 1);
 }

@@ -1,7 +1,7 @@
-// `x + 0.5` was traced with a 0-d tensor: a constant 0-d second operand of functional add, sub, mul
-// and div becomes a number. PyTorch's executor does the same to each graph that it runs
-// (torch/csrc/jit/passes/canonicalize_graph_fuser_ops.cpp, CanonicalizeOps), to constants that stand
-// there already: what freezing makes constant, an attribute or torch.tensor(2.5), stays a tensor,
+// A trace of `x + 0.5` has a 0-d tensor. A constant 0-d second operand of functional add, sub, mul and
+// div becomes a number, as in each graph that PyTorch's executor runs
+// (torch/csrc/jit/passes/canonicalize_graph_fuser_ops.cpp, CanonicalizeOps). This applies to constants
+// of the trace only. Constants that freezing makes, of an attribute or torch.tensor(2.5), stay tensors,
 // whose dtype counts.
 #include <torch/csrc/jit/ir/constants.h>
 

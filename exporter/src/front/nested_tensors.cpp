@@ -1,6 +1,6 @@
-// Nested tensors, as nn.TransformerEncoder makes and unmakes them where some items are padding: in
-// place of one stand a padded tensor and which of its items there are, a Tensor?, None where the
-// program took its way without.
+// Nested tensors, which nn.TransformerEncoder makes and converts back if some items are padding. Each is
+// replaced by a padded tensor and a mask of its items, a Tensor?, which is None if the program did not
+// make it nested.
 #include <unordered_map>
 
 #include "front/torchscript_parts.h"
@@ -26,7 +26,7 @@ bool makes_nested(jit::Block *block) {
   return false;
 }
 
-// Whether an operator asks of a tensor only what the padded one answers, too.
+// Whether an operator only reads properties that the padded tensor has, too.
 bool asks_only(const jit::Node &node) {
   for (const char *name : {"aten::dim", "prim::dtype", "prim::device", "prim::requires_grad",
                            "aten::is_floating_point", "aten::__is__", "aten::__isnot__"})
@@ -46,7 +46,7 @@ class Nested {
   }
 
  private:
-  // Of a value that may be nested; else nullptr.
+  // The mask of a value that may be nested; else nullptr.
   jit::Value *items(jit::Value *v) const {
     const auto found = items_.find(v);
     return found == items_.end() ? nullptr : found->second;
@@ -86,14 +86,14 @@ class Nested {
     }
   }
 
-  // The program of an operator whose first argument is nested, given its items before that.
+  // Inserts the program of an operator whose first argument is nested; its mask comes first.
   jit::Value *program(const char *name, jit::Node *n) {
     std::vector<jit::Value *> inputs = {items(n->inputs()[0])};
     inputs.insert(inputs.end(), n->inputs().begin(), n->inputs().end());
     return insert_program(graph_, name, inputs, n->sourceRange()).at(0);
   }
 
-  // `result` in place of what the node gives, as nested as its first argument.
+  // Replaces the node's result by `result`, which is nested if the first argument is.
   void give(jit::Node *n, jit::Value *result) {
     if (n->output()->type()->kind() == c10::TypeKind::TensorType)
       items_[result] = items(n->inputs()[0]);
@@ -131,7 +131,7 @@ class Nested {
     }
   }
 
-  // Where a nested tensor may come to what takes none, the program stops if one does.
+  // The program raises if a nested tensor reaches an operator that takes none.
   void never(const jit::Node &node, jit::Value *nested, const std::string &where) {
     const Source at = handles_.source(node);
     const std::string place = at.file.empty() ? "" : at.file + ":" + std::to_string(at.line) + ": ";
@@ -155,7 +155,7 @@ class Nested {
 
 }  // namespace
 
-void nested_as_padded(jit::Graph &graph, const Handles &handles) {
+void pad_nested_tensors(jit::Graph &graph, const Handles &handles) {
   if (makes_nested(graph.block())) Nested(graph, handles).run();
 }
 

@@ -1,4 +1,4 @@
-// `with`: what entering and leaving do is in methods of the object's class.
+// `with` calls __enter__ and __exit__ of the object's class.
 #include "front/torchscript_parts.h"
 #include "ir/from_c10.h"
 
@@ -30,7 +30,7 @@ bool call(jit::Graph &graph, jit::Block *block) {
       continue;
     jit::WithInsertPoint before(node);
     std::vector<jit::Value *> args = {node->input(0)};
-    // The exception, its value and its traceback: where there is one, nothing runs after it.
+    // The exception, its value and its traceback are None: after an exception nothing runs.
     if (!enter) args.insert(args.end(), 3, graph.insertConstant(c10::IValue()));
     jit::Value *result = call_method(graph, enter ? "__enter__" : "__exit__", args);
     result->node()->setSourceRange(node->sourceRange());

@@ -1,6 +1,6 @@
-// Questions that types decide: isinstance, `is None`, and a tensor's layout, of which there is one. A function that takes a union or an optional
-// asks what came; inlined where that is known, the branches for the others are dead, and would not
-// fit.
+// Folds checks that types decide: isinstance, `is None`, and the layout of a tensor, which is always strided.
+// A function with a union or an optional checks its argument. After inlining the type is known, and the
+// branches for other types are dead.
 #include "front/torchscript_parts.h"
 #include "ir/from_c10.h"
 
@@ -11,7 +11,7 @@ namespace attr = c10::attr;
 
 namespace {
 
-// Whether values of this type may be of several.
+// Whether values of this type may have several types.
 bool is_open(const c10::Type &type) {
   using Kind = c10::TypeKind;
   switch (type.kind()) {
@@ -46,7 +46,7 @@ std::optional<bool> answer(const c10::Type &type, const std::vector<c10::TypePtr
   return false;
 }
 
-// Whether two values are the same None.
+// Whether both values are None, if the types tell.
 std::optional<bool> are_none(const c10::Type &a, const c10::Type &b) {
   const bool a_is = a.kind() == c10::TypeKind::NoneType, b_is = b.kind() == c10::TypeKind::NoneType;
   if (a_is && b_is) return true;
@@ -78,7 +78,7 @@ bool fold(jit::Graph &graph, jit::Block *block) {
     for (jit::Block *inner : node->blocks()) changed |= fold(graph, inner);
     if (node->kind() == c10::prim::unchecked_cast && node->output()->hasUses() &&
         node->input()->type()->isSubtypeOf(*node->output()->type())) {
-      node->output()->replaceAllUsesWith(node->input());  // it says less than is known
+      node->output()->replaceAllUsesWith(node->input());  // the cast is to a wider type
       changed = true;
     }
     const auto known = constant(*node);
@@ -92,24 +92,7 @@ bool fold(jit::Graph &graph, jit::Block *block) {
 
 }  // namespace
 
-c10::TypePtr from_outside(const c10::TypePtr &type) {
-  if (const auto optional = type->cast<c10::OptionalType>())
-    return is_program_class(optional->getElementType()) ? c10::NoneType::get() : type;
-  if (type->kind() != c10::TypeKind::UnionType) return type;
-  std::vector<c10::TypePtr> kept;
-  bool none = false;
-  for (const c10::TypePtr &t : type->containedTypes()) {
-    if (is_program_class(t)) continue;
-    none = none || t->kind() == c10::TypeKind::NoneType;
-    kept.push_back(t);
-  }
-  if (kept.empty()) return type;
-  if (kept.size() == 1) return kept[0];
-  if (kept.size() > 2 || !none) return c10::UnionType::create(kept);
-  return c10::OptionalType::create(kept[kept[0]->kind() == c10::TypeKind::NoneType]);
-}
-
-bool fold_questions(jit::Graph &graph) {
+bool fold_type_checks(jit::Graph &graph) {
   return fold(graph, graph.block());
 }
 

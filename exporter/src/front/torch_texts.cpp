@@ -6,7 +6,7 @@ namespace rush {
 
 namespace {
 
-// As torch.nn.Module.__repr__ prints a loaded module.
+// Prints a loaded module as torch.nn.Module.__repr__ does.
 std::string tree(const torch::jit::Module &module) {
   const std::string own = "original_name=" + module.type()->name()->name();
   std::string children;
