@@ -6,10 +6,7 @@ cd "$(dirname "$0")/../.."
 first=$(git log --diff-filter=A --format=%H -- tests/lint/commits.sh 2>/dev/null | tail -n 1)
 [ -n "$first" ] && [ "$(git rev-parse --is-shallow-repository)" = false ] || exit 0
 status=0
-# Was pushed with a subject of 74 characters; published history is not rewritten.
-known=c2b6e337f11a1a584dfa097c688f699cf91bc98c
 for commit in $(git rev-list --no-merges "$first..HEAD"); do
-  [ "$commit" != "$known" ] || continue
   subject=$(git log -1 --format=%s "$commit") body=$(git log -1 --format=%b "$commit")
   fault=
   [[ $subject =~ ^[a-z][a-z0-9\ ,._/-]*:\ [^\ ] ]] || fault="the subject must have the form 'area: what changes'"
