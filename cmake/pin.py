@@ -18,7 +18,7 @@ GLIBC = ("2014", "_2_17", "_2_24", "_2_26", "_2_27", "_2_28", "_2_31", "_2_34", 
 
 
 def wheels(processor, wanted):
-    """{(name, version): sha256} of what pip would install."""
+    """Returns {(name, version): sha256} of the wheels that pip would install."""
     with tempfile.TemporaryDirectory() as folder:
         platforms = [word for glibc in GLIBC for word in ("--platform", f"manylinux{glibc}_{processor}")]
         subprocess.run([sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed", "--only-binary=:all:",

@@ -67,7 +67,7 @@ class LlamaBlock(nn.Module):
 
 
 class Llama(nn.Module):
-    """RMSNorm, rotary positions, grouped queries, SwiGLU; the head is the embedding."""
+    """A Llama with RMSNorm, rotary positions, grouped queries and SwiGLU. The head is the embedding."""
 
     def __init__(self, words=97, width=48, layers=2, heads=6, kv_heads=2, inner=96, length=64, base=10000.0, eps=1e-5):
         super().__init__()
@@ -104,7 +104,7 @@ class Gpt2Block(nn.Module):
 
 
 class Gpt2(nn.Module):
-    """LayerNorm, learned positions, GELU by tanh; the head is the embedding."""
+    """A GPT-2 with LayerNorm, learned positions and GELU by tanh. The head is the embedding."""
 
     def __init__(self, words=97, width=48, layers=2, heads=4, length=64):
         super().__init__()

@@ -81,7 +81,7 @@ static void short_lengths(void **state) {
   for (size_t n = 1; n <= 260; n++) check_length(n);
 }
 
-/* Longer than the work between two polls of the host; a prime; and unusual factors. */
+/* Tests lengths beyond the work between two polls of the host, a prime and unusual factors. */
 static void long_lengths(void **state) {
   (void)state;
   check_length(2048);

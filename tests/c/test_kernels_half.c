@@ -229,7 +229,7 @@ static void products_of_all_sizes(void **unused) {
   rush_ctx_destroy(ctx);
 }
 
-/* One token, and texts of several tokens. */
+/* Tests one token, and texts of several tokens. */
 static void products_of_layers(void **unused) {
   (void)unused;
   static const size_t m[] = {1, 16, 128};

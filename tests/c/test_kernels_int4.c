@@ -156,7 +156,7 @@ static void test_sizes(void **state) {
       }
 }
 
-/* One token, and a text. */
+/* Tests one token, and a text. */
 static void test_layers(void **state) {
   (void)state;
   for (int kind = 0; kind < KINDS; kind++)

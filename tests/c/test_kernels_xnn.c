@@ -490,7 +490,8 @@ static void convolutions(void **unused) {
   }
 }
 
-/* Random small kernels, strides, dilations, paddings and sizes, with channels around the tiles. */
+/* Tests random small kernels, strides, dilations, paddings and sizes, with channels around
+ * tiles. */
 static void convolutions_at_random(void **unused) {
   (void)unused;
   for (int i = 0; i < 3000; i++) {
@@ -553,7 +554,7 @@ static void packed_weights_serve_any_shape_and_are_not_written(void **unused) {
 
 /* ---- Rows of depthwise convolutions ---------------------------------------------------------- */
 
-/* The row functions that this machine supports. The first one runs on all machines. */
+/* Stores the row functions, and returns how many of them this machine supports. */
 static size_t row_widths(rush_dw_row_fn *fns[3]) {
   fns[0] = rush_dw_row_4;
 #if defined(__x86_64__)

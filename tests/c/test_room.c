@@ -126,7 +126,7 @@ static void each_goes_by_itself(void **state) {
   }
 }
 
-/* A program that needed PyTorch's order once will probably need it again. */
+/* A program that needed PyTorch's order once will need it again, so room is not reserved twice. */
 static void what_was_laid_again_gets_no_room(void **state) {
   (void)state;
   bench bench_, *r = &bench_;

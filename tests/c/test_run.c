@@ -19,7 +19,7 @@ static void types(builder *b) {
   build_type_n(b, RUSH_TYPE_TUPLE, 3, U32(INT, INT, INT));
 }
 
-/* The program of `torch.set_grad_enabled(False)`: no register is ever dropped. */
+/* `torch.set_grad_enabled(False)` gives this program, which has no registers to drop. */
 static void a_program_may_have_no_values(void **state) {
   (void)state;
   rig rig_, *r = &rig_;

@@ -1,6 +1,6 @@
 // Measures how memory grows: the median of the slopes between any two samples, which single peaks do not affect.
 
-/** Memory must be flat after this many hours. A smaller growth in an hour than the limits counts as flat. */
+/** Memory must be flat after SETTLED hours. A growth of less than MOST bytes in an hour counts as flat. */
 const SETTLED = 10 / 60,
   MOST = 1e6;
 

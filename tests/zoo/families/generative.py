@@ -22,7 +22,7 @@ class Generator(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """With spectral norm."""
+    """A discriminator with spectral norm."""
 
     def __init__(self):
         super().__init__()

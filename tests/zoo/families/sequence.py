@@ -135,7 +135,7 @@ class Rwkv(nn.Module):
 
 
 class Retention(nn.Module):
-    """Attention with a decay in place of softmax, in its recurrent form: state in, state out."""
+    """Attention with a decay instead of softmax, in its recurrent form, which takes a state and returns it."""
 
     def __init__(self, width=12):
         super().__init__()
