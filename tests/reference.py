@@ -1,11 +1,11 @@
-"""The one PyTorch whose answers the tests want, whatever processor they run on. Importing this sets it up.
+"""Sets up the reference PyTorch on import, which gives the same answers on every processor.
 
-libtorch picks kernels by processor, and these differ in the last digits and at the edges: gelu of the greatest
-float is inf in one and 3.4e38 in another. So: ATen's plain kernels, no oneDNN, OpenBLAS's oldest kernels, one
-thread, no fuser (its code generation does not always end).
+libtorch selects kernels by processor, and these differ in the last digits and for extreme numbers: gelu of the
+greatest float is inf in one and 3.4e38 in another. The reference uses ATen's plain kernels, no oneDNN, OpenBLAS's
+oldest kernels, one thread, and no fuser (its code generation does not always end).
 
-RUSH_REFERENCE=avx2,onednn asks for other kernels, to see that the tests do not depend on the choice: one of
-default, avx2 and avx512, and onednn or not. `./dev test --reference avx2,onednn` sets it.
+RUSH_REFERENCE=avx2,onednn selects other kernels, to check that the tests do not depend on the choice. It is one of
+default, avx2 and avx512, with or without onednn. `./dev test --reference avx2,onednn` sets it.
 """
 import os
 import platform
@@ -15,7 +15,7 @@ KERNELS = {"default": "DEFAULT", "avx2": "AVX2", "avx512": "AVX512"}
 
 
 def parse(text):
-    """("avx2", True) of "avx2,onednn"."""
+    """Parses "avx2,onednn" to ("avx2", True)."""
     words = [w for w in text.split(",") if w]
     kernels = [w for w in words if w in KERNELS]
     if len(kernels) > 1 or set(words) - set(KERNELS) - {"onednn"}:
@@ -24,10 +24,10 @@ def parse(text):
 
 
 ATEN, ONEDNN = parse(os.environ.get("RUSH_REFERENCE", ""))
-#: Answers made under one name are not those of another.
+#: Names the kernels. Answers of one reference must not be used for another.
 NAME = ATEN + (",onednn" if ONEDNN else "")
 
-# Read when the libraries are loaded, and by programs that a test starts.
+# The libraries read these when they are loaded, and so do programs that a test starts.
 assert "torch" not in sys.modules, "reference comes before torch"
 os.environ["ATEN_CPU_CAPABILITY"] = ATEN
 if ATEN == "default" and platform.machine() == "x86_64":
@@ -41,9 +41,9 @@ torch.backends.mkldnn.set_flags(ONEDNN)
 torch.set_num_threads(1)
 torch._C._jit_set_texpr_fuser_enabled(False)
 
-# torch.jit knows a builtin function by id(), also of one that is gone: torch.ao's quantized_decomposed defines
-# overloads one by one and drops the packet of the last. A list of a model that comes to lie there "is" that builtin,
-# and does not script. So nothing that was ever registered goes.
+# torch.jit identifies a builtin function by id(), even after the function is deleted. torch.ao's quantized_decomposed
+# defines overloads one by one and drops the previous packet. A list of a model at the same address is then taken for
+# that builtin, and does not script. Therefore all registered functions are kept alive.
 _registered = []
 _register_builtin = torch.jit._builtins._register_builtin
 

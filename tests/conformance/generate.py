@@ -50,7 +50,7 @@ from torch import Tensor
 
 
 class Wrong(Exception):
-    """A row that says something impossible: reported with its name."""
+    """An impossible row, which is reported with its name."""
 
 
 def load_rows():
@@ -66,7 +66,7 @@ def load_rows():
 # ---- From a row to a scripted module -------------------------------------------------------------
 
 def source_of(row):
-    """Python text with a function `f`, and a class M whose forward calls it; or the call of an operator by its own name."""
+    """Returns Python text with a function `f` and a class M whose forward calls it, or a call of an operator by its own name."""
     if one_operator.is_call(row.body):
         return row.body
     arguments = [k for k, v in row.inputs.items() if not getattr(v, "is_weight", False)]
@@ -96,7 +96,7 @@ def source_of(row):
 
 
 def inputs_of(row, case, k):
-    """Values of the inputs (arguments, weights) for the row's own (k = 0) or a further case."""
+    """Returns the values of the inputs (arguments, weights) for the row's first case (k = 0) or a further one."""
     g = torch.Generator().manual_seed(row.seed() + k)
     unknown = case.keys() - row.inputs.keys()
     if unknown:
@@ -128,7 +128,7 @@ def compile_row(row):
     module.__file__ = filename
     try:
         exec(compile(text, filename, "exec"), module.__dict__)
-        torch.manual_seed(row.seed())  # a module may make weights
+        torch.manual_seed(row.seed())  # a module may draw weights
         net = module.M()
         arguments, weights = inputs_of(row, {}, 0)
         for key, value in weights.items():
@@ -142,7 +142,7 @@ def compile_row(row):
         del sys.modules[module.__name__]
 
 
-# Of halves, a unit in the last place.
+# The tolerance for 16-bit floats is a unit in the last place.
 TOLERANCES = {torch.bfloat16: (1.6e-2, 1e-5), torch.float16: (1e-3, 1e-5), torch.float32: (1e-5, 1e-6),
               torch.complex64: (1e-5, 1e-6)}
 
@@ -164,12 +164,12 @@ def tolerance(row, values):
 
 
 def fresh(net):
-    """A module whose state is as it was; a function has none."""
+    """Copies a module, so that it has its initial state. A function has no state."""
     return copy.deepcopy(net) if isinstance(net, torch.nn.Module) else net
 
 
 def vectors_of(row, net):
-    """[(args, expected, rtol, atol)], expected None for a row that raises."""
+    """Returns [(args, expected, rtol, atol)]. `expected` is None for a row that raises."""
     vectors = []
     buffers = list(net.buffers()) if isinstance(net, torch.nn.Module) else []
     for k, case in enumerate([{}, *row.also]):
@@ -177,7 +177,7 @@ def vectors_of(row, net):
         args = tuple(arguments.values())
         given = copy.deepcopy(args)  # keeps strides and aliases
         caught = None
-        torch.manual_seed(1)  # RUSH_TEST_SEED: so is every replay's
+        torch.manual_seed(1)  # the seed of every replay (RUSH_TEST_SEED)
         with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
             try:
                 expected = fresh(net)(*given)
@@ -197,13 +197,13 @@ def vectors_of(row, net):
 # ---- Making files --------------------------------------------------------------------------------
 
 def exporter_key():
-    """Changes whenever the exporter does."""
+    """Returns a key that changes whenever the exporter changes."""
     digest = hashlib.sha256()
     import rushlight
     folder = Path(rushlight.__file__).parent
     libraries = sorted({*folder.glob("*.py"), *folder.glob("*.so*"), *(TOP / "build/native").glob("python/**/*.so"),
                         *(TOP / "build/native").glob("lib/librush*.so")})
-    for path in filter(Path.exists, libraries):  # a build may have links to files that are gone
+    for path in filter(Path.exists, libraries):  # a build may have links to missing files
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -213,7 +213,7 @@ def code_key():
 
 
 def some_value(kind):
-    """Any value of a TorchScript type."""
+    """Returns any value of a TorchScript type."""
     name = kind.kind()
     simple = {"TensorType": torch.zeros(0), "IntType": 0, "FloatType": 0.0, "BoolType": False, "StringType": "",
               "NumberType": 0, "ListType": [], "DictType": {}}
@@ -224,8 +224,8 @@ def some_value(kind):
 
 def export_row(row, net, vectors):
     import rushlight
-    # Not verified here: that is what the replays are for, and a row that fails keeps its file.
-    # A row that must raise has no answer: some value of its type stands for it.
+    # The replays verify the file, and not the export, so that a row that fails keeps its file.
+    # A row that must raise has no answer, so its vector has any value of the type.
     schema = net.schema if isinstance(net, torch.jit.ScriptFunction) else net.forward.schema
     nothing = some_value(schema.returns[0].type) if row.raises is not None else None
     tests = [(args, nothing if row.raises is not None else expected, rtol, atol)
@@ -253,8 +253,8 @@ def read_manifest():
 
 
 def write_manifest(made):
-    """Puts in what was made (None: what could not be), and takes out what is no row any more. Under a lock:
-    another generate.py may be at work on other rows."""
+    """Adds the rows that were made, and removes those that failed (None) or no longer exist. It holds a lock, because
+    another generate.py may make other rows."""
     with open(OUT / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         entries = {**read_manifest(), **made}
@@ -267,7 +267,7 @@ def write_manifest(made):
 
 
 def work(todo, owner, check_only, pipe):
-    """In a process of its own: says what it begins and what came of it, a line of JSON each."""
+    """Makes rows in its own process. It reports each start and each outcome as a line of JSON."""
     def say(*what):
         os.write(pipe, (json.dumps(what) + "\n").encode())
     for r, key in todo:
@@ -280,7 +280,7 @@ def work(todo, owner, check_only, pipe):
 
 
 def make_all(todo, owner, check_only):
-    """{name: entry, or None where it failed}. Two processes at a time; one that crashes loses one row."""
+    """Returns {name: entry, or None if it failed}. Two processes run at a time, and a crash loses only one row."""
     made, queues, running = {}, [todo[k::JOBS] for k in range(JOBS)], {}
 
     def failed(name, why):

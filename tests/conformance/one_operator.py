@@ -1,10 +1,10 @@
-"""Programs of one operator, called by its own name: an alias, which TorchScript writes as what it is an alias of, or an
-overload that it would not pick.
+"""Makes programs with one operator, called by its own name. This can be an alias, which TorchScript replaces by the aliased
+operator, or an overload that it would not select.
 
     row("absolute", "aten::absolute(x)", x=f32(5))
     row("get_or", "aten::get.default_str(d, 'k', 1)", d={"a": 2})
 
-Arguments are names of inputs, or constants; keywords are the schema's, and what is left out has its default.
+Arguments are names of inputs or constants. Keywords are those of the schema, and omitted arguments have their defaults.
 """
 import ast
 import re
@@ -20,7 +20,7 @@ def is_call(body):
 
 
 def schema_of(name):
-    """PyTorch's, of "aten::add.Tensor"."""
+    """Returns PyTorch's schema of "aten::add.Tensor"."""
     operator, _, overload = name.partition(".")
     return torch._C._get_schema(operator, overload)
 
@@ -33,11 +33,11 @@ def has_schema(name):
 
 
 class Name(str):
-    """Of an input, in place of a constant."""
+    """The name of an input, which replaces a constant."""
 
 
 def parse(body):
-    """("aten::add.Tensor", arguments, {keyword: argument}) of a row's body."""
+    """Parses a row's body to ("aten::add.Tensor", arguments, {keyword: argument})."""
     name, text = CALL.match(body.strip()).groups()
     call = ast.parse(f"f({text})", mode="eval").body
 
@@ -52,12 +52,12 @@ def parse(body):
 # ---- Types ---------------------------------------------------------------------------------------
 
 def type_from(text):
-    """The JIT's type of "List[int]"."""
+    """Returns the JIT's type for text such as "List[int]"."""
     return torch.jit.annotations.ann_to_type(eval(text, {**vars(typing), "Tensor": torch.Tensor}), None)  # noqa: S307
 
 
 def bind(type_, value, type_of, found):
-    """Notes in `found` what the variables of a schema's type (t, tVal) are for this value."""
+    """Records in `found` the types that the variables of a schema's type (t, tVal) have for this value."""
     kind = type_.kind()
     if kind == "VarType":
         found.setdefault(str(type_), type_from(type_of(value)))
@@ -74,7 +74,7 @@ def bind(type_, value, type_of, found):
 
 
 def concrete(type_, found):
-    """The same type without variables."""
+    """Returns the type with its variables replaced."""
     kind = type_.kind()
     if kind == "VarType":
         return found[str(type_)]
@@ -100,7 +100,7 @@ def constant(graph, type_, value):
 
 
 def arguments_of(schema, given, keywords):
-    """[(argument of the schema, Name or constant)], in its order."""
+    """Returns [(argument of the schema, Name or constant)] in the order of the schema."""
     known = {a.name for a in schema.arguments}
     assert len(given) <= len(schema.arguments) and keywords.keys() <= known, f"{schema} has no such arguments"
     values = {a.name: v for a, v in zip(schema.arguments, given)} | keywords
@@ -108,7 +108,7 @@ def arguments_of(schema, given, keywords):
 
 
 def results_of(graph, node, also, shapes_only):
-    """One value: the results, and what else is to be returned."""
+    """Returns one value with the results and the values in `also`."""
     outputs = [shape_of(graph, v) if shapes_only and str(v.type()) == "Tensor" else v for v in [*node.outputs(), *also]]
     if not outputs:
         return graph.insertConstant(None)
@@ -121,16 +121,16 @@ def results_of(graph, node, also, shapes_only):
 
 
 def shape_of(graph, value):
-    """Zeros in its place."""
+    """Returns zeros with the shape of the value."""
     node = graph.create("aten::zeros_like", [value, *(graph.insertConstant(None) for _ in range(5))], 1)
     graph.appendNode(node)
     return node.output()
 
 
 def function_of(name, arguments, types, variables, mutates=False, shapes_only=False):
-    """A ScriptFunction that calls the operator and nothing else. Raises where PyTorch takes these types for another overload.
+    """Returns a ScriptFunction that only calls the operator. Raises if PyTorch selects another overload for these types.
 
-    arguments: [(argument of the schema, Name of an input or constant)]; types: {input: type}; mutates: the inputs are results, too."""
+    arguments: [(argument of the schema, Name of an input or constant)]; types: {input: type}; mutates: the inputs are also results."""
     schema = schema_of(name)
     graph, values = torch._C.Graph(), {}
     for key, type_ in types.items():
@@ -148,7 +148,7 @@ def function_of(name, arguments, types, variables, mutates=False, shapes_only=Fa
 
 
 def function_of_row(body, inputs, type_of, mutates):
-    """The same of a row's body and the values of its inputs."""
+    """Returns the function for a row's body and the values of its inputs."""
     name, given, keywords = parse(body)
     arguments, variables = arguments_of(schema_of(name), given, keywords), {}
     for argument, value in arguments:
