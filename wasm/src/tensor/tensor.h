@@ -76,7 +76,7 @@ void rush_strides_channels_last(int rank, const int64_t *sizes, int64_t *strides
 void rush_strides_like(int rank, const int64_t *sizes, int n, const rush_tensor *const *like,
                        int64_t *strides);
 /* Those of a dense copy that keeps the order of dimensions: empty_like. */
-void rush_strides_of_copy(const rush_tensor *t, int64_t *strides);
+void rush_strides_of_copy(const rush_tensor *like, int64_t *strides);
 /* Those that TensorIterator gives a new result of the operands (NULL stands for a number). */
 void rush_strides_of_result(int rank, const int64_t *sizes, int n,
                             const rush_tensor *const *operands, int64_t *strides);

@@ -72,7 +72,10 @@ static rush_status read_operands(rush_call *c, rush_rois *r, rush_tensor **rois,
 /* Writes the input channel that each bin reads. */
 static void put_channels(const rush_rois *r, rush_tensor *to) {
   int32_t *at = rush_data(to);
-  for (int64_t i = 0; i < to->numel; i++) at[i] = (int32_t)(i % r->channels);
+  const int64_t channels = r->channels;
+  for (int64_t i = 0; i < to->numel; i++) {
+    at[i] = (int32_t)(i % channels);  // NOLINT(clang-analyzer-core.DivideZero): to is not empty
+  }
 }
 
 /* input, rois, spatial_scale, pooled_height, pooled_width, sampling_ratio; and aligned, except for
