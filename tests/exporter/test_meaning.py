@@ -165,7 +165,7 @@ def test_weights_set_through_data_are_those_of_the_trace(out):
     net, x = Shared(), torch.rand(2, 3)
     before = {name: t.detach().clone() for name, t in net.named_parameters()}
     held = net.b.weight, net.b.weight.data_ptr()
-    with pytest.warns(torch.jit.TracerWarning, match="sets the data of 'b.weight'"):
+    with pytest.warns(torch.jit.TracerWarning, match="replaces the data of 'b.weight'"):
         report = rushlight.export(net, x, out)
     assert report.verified == 1 and any("b.weight" in text for text in report.warnings)
     for name, t in net.named_parameters():  # the model is as it was
@@ -190,6 +190,6 @@ def test_a_weight_of_another_shape_set_through_data(out):
             return x * self.w
 
     net = Grown()
-    with pytest.warns(torch.jit.TracerWarning, match="sets the data of 'w'"):
+    with pytest.warns(torch.jit.TracerWarning, match="replaces the data of 'w'"):
         assert rushlight.export(net, torch.rand(4), out).verified == 1
     assert net.w.shape == (3,)

@@ -434,7 +434,7 @@ def test_other_containers_are_refused(out):
         def forward(self, x):
             return {1: x, "a": x}
 
-    with pytest.raises(rushlight.RushlightError, match="keys are not of one plain type"):
+    with pytest.raises(rushlight.RushlightError, match="the keys of a dict must be all strings, ints"):
         rushlight.export(exported(Net(), (torch.randn(3),)), None, out)
 
 

@@ -606,7 +606,7 @@ def test_a_cache_comes_out_as_a_tuple_of_its_layers(out):
     came = rushlight.load(out)(x)
     assert_close(came["cache"], ((x, came["y"]), (came["y"], came["y"])))
     assert_close(came["y"], net(x)["y"])
-    with pytest.raises(rushlight.RushlightError, match="a trace takes tensors, .* not Cache"):
+    with pytest.raises(rushlight.RushlightError, match="inputs of a trace must be tensors, .* got Cache"):
         rushlight.export(lambda cache: cache.layers[0], (Cache(X),), out)
 
 
