@@ -94,7 +94,7 @@ NOT_RUN = {"outcome": "skipped", **dataclasses.asdict(Seen())}
 def of_js(known):
     """Returns (topic, name) for each call of shown(). A computed name stands for those of `known` that match."""
     for file in sorted(TOP.glob("tests/*/*.test.*js")):
-        for topic, name in re.findall(r"\bshown\('([^']+)', ('[^']*'|`[^`]*`)", file.read_text()):
+        for topic, name in re.findall(r"\bshown\(\s*'([^']+)',\s*('[^']*'|`[^`]*`)", file.read_text()):
             parts = re.split(r"\$\{[^}]*\}", name[1:-1])
             pattern = ".+".join(map(re.escape, parts))
             for fits in [n for t, n in known if t == topic and re.fullmatch(pattern, n)] or ["...".join(parts)]:

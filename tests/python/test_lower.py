@@ -175,7 +175,7 @@ def test_an_interpreter_by_itself(tmp_path):
         torch.classes.rushlight.Interpreter(str(tmp_path / "nowhere.rush"))
     with pytest.raises(RuntimeError, match="is a folder, not a file"):
         torch.classes.rushlight.Interpreter(str(tmp_path))
-    with pytest.raises(RuntimeError, match="a path or from a flat uint8 tensor"):
+    with pytest.raises(RuntimeError, match="must be a path, or a flat uint8 tensor"):
         torch.classes.rushlight.Interpreter(torch.rand(3))
     data[300] ^= 255
     with pytest.raises(RuntimeError, match="rushlight: "):

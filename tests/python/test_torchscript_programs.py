@@ -521,7 +521,7 @@ def test_numbers_given_for_other_types():
         args = (*plain[:i], value, *plain[i + 1:])
         with pytest.raises(RuntimeError):
             wanted(*args)
-        with pytest.raises(rushlight.RushlightError, match="wants"):
+        with pytest.raises(rushlight.RushlightError, match="must be"):
             got(*args)
 
 
