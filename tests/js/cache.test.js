@@ -514,7 +514,10 @@ test('a file that changes while it comes is not put together of two', async () =
       return false;
     };
     server.asked = [];
-    await assert.rejects(kept(), { code: 'network', message: /do not show that the server still has the same file.*load it again/ });
+    await assert.rejects(kept(), {
+      code: 'network',
+      message: /do not show that the server still has the same file.*load it again/,
+    });
     server.answer = undefined;
     assert.equal(await kept(), 2);
     await clear({ cache });

@@ -213,7 +213,7 @@ test('values that do not fit a type are refused in words, and the model stays us
     ['t', { data: ownItem(), dtype: 'float32' }, /element 0 is an array of 1, which float32 cannot hold/],
     ['u', 1.5, /must be one of int, str/],
     ['n', 5, /must be null/],
-    ['tl', [new Float32Array(1), 5n], /input "v"\[1\]: numbers need a dtype/],
+    ['tl', [new Float32Array(1), 5n], /input "v"\[1\]: an array of numbers must have a dtype/],
   ]);
   for (const [method, value, message, fields] of rows)
     await refused(model.call(method, value), message, { input: 'v', ...fields });

@@ -122,7 +122,7 @@ test('vite7: the page that it serves, and what that says without the script of t
     );
     assert.match(
       said,
-      /^bad-file: the worker did not start: got HTML from \S+\/node_modules\/rushlight\/src\/worker\.js where a script was expected/,
+      /^bad-file: the worker did not start: got HTML from \S+\/node_modules\/rushlight\/src\/worker\/worker\.js where a script was expected/,
     );
     await close();
   });

@@ -43,7 +43,7 @@ export const esbuild = () => ({
               (file, i) => `import file${i + 1} from ${JSON.stringify(`rushlight-file:${join(dirname(path), file)}`)};`,
             )
             .join('') + code,
-        resolveDir: here,
+        resolveDir: dirname(path),
       };
     });
     onResolve({ filter: /^rushlight-file:/ }, (/** @type {{ path: string }} */ { path }) => ({

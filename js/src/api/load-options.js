@@ -6,7 +6,6 @@ import { cachedSource } from '../source/cached-source.js';
 import { loadInWorker } from '../worker/worker-client.js';
 import * as threads from '../worker/threads.js';
 import * as diagnostics from '../engine/diagnostics.js';
-import * as ops from '../engine/ops.js';
 
 /**
  * @param {import('../source/source.js').Source} source @param {import('./load.js').LoadOptions} options
@@ -18,7 +17,6 @@ export async function loadWithOptions(source, options) {
   if (worker) return loadInWorker(source, options);
   return loadLocal(await cachedSource(source, { cache, integrity, request, signal }), options, {
     diagnostics: async () => diagnostics,
-    ops: async () => ops,
     threads: async () => threads,
   });
 }

@@ -58,7 +58,6 @@ function cannot(cause) {
  * @typedef {object} LazyModules
  * @property {() => Promise<typeof import('./steps.js')>} steps
  * @property {() => Promise<typeof import('../engine/diagnostics.js')>} diagnostics
- * @property {() => Promise<typeof import('../engine/ops.js')>} ops
  * @property {() => Promise<typeof import('../worker/threads.js')>} threads
  * @property {() => Promise<Pick<typeof import('../engine/error-hints.js'), 'addHint' | 'cloneError'>>} hints
  */
@@ -67,7 +66,6 @@ function cannot(cause) {
 const lazy = {
   steps: () => import('./steps.js').catch(cannot),
   diagnostics: () => import('../engine/diagnostics.js').catch(cannot),
-  ops: () => import('../engine/ops.js').catch(cannot),
   threads: () => import('../worker/threads.js').catch(cannot),
   hints: () =>
     import('../engine/error-hints.js').catch(() => ({

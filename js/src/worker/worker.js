@@ -11,7 +11,6 @@ import { buffersIn } from './transferables.js';
 import { builtin } from '../base/platform.js';
 import * as threads from './threads.js';
 import * as diagnostics from '../engine/diagnostics.js';
-import * as ops from '../engine/ops.js';
 
 /** @type {any} */
 const port = builtin('node:worker_threads')?.parentPort ?? globalThis;
@@ -99,7 +98,7 @@ async function load(source, options, schemas, progress, flag) {
         ops: Object.fromEntries(schemas.map(([name, schema]) => [name, { schema, run: ask(name) }])),
         onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,
       },
-      { diagnostics: async () => diagnostics, ops: async () => ops, threads: async () => threads },
+      { diagnostics: async () => diagnostics, threads: async () => threads },
     );
   } catch (e) {
     throw addHint(e, options.wasm);
