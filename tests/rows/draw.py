@@ -213,6 +213,12 @@ class Draw:
             return self.of_a_sequence(float, lambda: self.rng.gauss(0, 1))
         return self.pick((self.rng.gauss(0, 2), float(self.int(-3, 4)), self.rng.uniform(0, 1), self.pick(SPECIAL)), (5, 3, 2, 1))
 
+    def complex_number(self, name):
+        def drawn():
+            return complex(self.rng.gauss(0, 1), self.rng.gauss(0, 1))
+
+        return self.of_a_sequence(complex, drawn) if name in ("el", "item", "key") and self.maybe(0.7) else drawn()
+
     def text(self, name):
         if name in WORDS:
             return self.pick(WORDS[name])
@@ -240,7 +246,7 @@ class Draw:
             return tuple(self.value(t, name) for t in type_.elements())
         simple = {"TensorType": lambda: self.named_tensor(name), "IntType": lambda: self.integer(name), "FloatType": lambda: self.real(name),
                   "BoolType": self.maybe, "NumberType": self.number, "StringType": lambda: self.text(name), "NoneType": lambda: None,
-                  "ComplexType": lambda: complex(self.rng.gauss(0, 1), self.rng.gauss(0, 1)), "DeviceObjType": lambda: torch.device("cpu")}
+                  "ComplexType": lambda: self.complex_number(name), "DeviceObjType": lambda: torch.device("cpu")}
         return simple[kind]()
 
     def list_of(self, type_, name):
