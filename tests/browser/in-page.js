@@ -243,7 +243,11 @@ export const tests = {
         const stop = new AbortController();
         setTimeout(() => stop.abort());
         await refused(model.run({ x }, { signal: stop.signal }), 'aborted', /^the run was aborted$/);
-        equal((await model.run({ x: { dtype: 'float32', shape: [1, 1], data: new Float32Array([2]) } })).y, { dtype: 'float32', shape: [1, 1], data: [4] });
+        equal((await model.run({ x: { dtype: 'float32', shape: [1, 1], data: new Float32Array([2]) } })).y, {
+          dtype: 'float32',
+          shape: [1, 1],
+          data: [4],
+        });
         setTimeout(() => model.dispose());
         await refused(model.run({ x }), 'disposed', /^the model was disposed/);
       }
@@ -265,7 +269,11 @@ export const tests = {
       const model = await load(begun.bytes(), { worker: true, ops: { 'my::begin': abort } });
       await refused(model.run({ x }, { signal: stop.signal }), 'aborted', /^the run was aborted$/);
       // The worker is still there
-      equal((await model.run({ x: { dtype: 'float32', shape: [1, 1], data: new Float32Array([2]) } })).y, { dtype: 'float32', shape: [1, 1], data: [4] });
+      equal((await model.run({ x: { dtype: 'float32', shape: [1, 1], data: new Float32Array([2]) } })).y, {
+        dtype: 'float32',
+        shape: [1, 1],
+        data: [4],
+      });
       model.dispose();
     },
 

@@ -254,6 +254,6 @@ test('a service worker with an operator of its own', async () => {
       worker,
     });
   assert.deepEqual(await ask(false), [3, 6, 9]);
-  assert.match(await ask(true), /^unsupported: .* A service worker imports nothing later/);
+  assert.match(await ask(true), /^unsupported: .* A service worker cannot import modules at run time/);
   await close();
 });
