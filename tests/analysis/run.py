@@ -61,7 +61,8 @@ def analyze(source, resources):
 def chosen(entries, arguments):
     if arguments.files:
         unknown = [f for f in arguments.files if f not in entries]
-        sys.exit(f"build/native does not compile {', '.join(unknown)}") if unknown else None
+        if unknown:
+            sys.exit(f"build/native does not compile {', '.join(unknown)}")
         return arguments.files
     trees = ("wasm/src/", "exporter/") if arguments.all else ("wasm/src/",)
     return sorted(f for f in entries if f.startswith(trees))

@@ -98,12 +98,12 @@ def edges(files):
                 yield path, line, to
 
 
-def back_arrows(files, floors, exceptions):
+def back_arrows(files, imports, floors, exceptions):
     """Returns a message for each import that the table does not allow, and for each folder that it does not contain."""
     for folder in sorted({path.rpartition("/")[0] for path in files}):
         if not floor_of(floors, folder):
             yield f"{folder or '.'}: floors.txt has no row for this folder"
-    for path, line, to in edges(files):
+    for path, line, to in imports:
         own = floor_of(floors, path.rpartition("/")[0])
         wanted = to[:-1] if to.endswith("/") else floor_of(floors, to.rpartition("/")[0])
         allowed = [own, *floors.get(own, ())]
@@ -136,9 +136,9 @@ def circles(graph):
     return [component for component in found if len(component) > 1]
 
 
-def file_circles(files):
+def file_circles(files, imports):
     graph = {path.rpartition(".")[0]: set() for path in files}
-    for path, _, to in edges(files):
+    for path, _, to in imports:
         if not to.endswith("/") and to != path.rpartition(".")[0]:
             graph[path.rpartition(".")[0]].add(to)
     return [f"{c[0]} and others import each other in a circle: {', '.join(c)}" for c in circles(graph)]
@@ -147,8 +147,9 @@ def file_circles(files):
 def faults(files, floors, exceptions):
     graph = {folder: [to for to in allowed if to in floors] for folder, allowed in floors.items()}
     yield from (f"floors.txt has a circle: {', '.join(c)}" for c in circles(graph))
-    yield from back_arrows(files, floors, exceptions)
-    yield from file_circles(files)
+    imports = list(edges(files))
+    yield from back_arrows(files, imports, floors, exceptions)
+    yield from file_circles(files, imports)
 
 
 # Each of these trees has a fault. They show that the check works if it finds no other fault.

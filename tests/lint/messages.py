@@ -9,9 +9,8 @@ import re
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-C_CALLS = r"RUSH_CHECK\w*|RUSH_CHECK_ARG|BAD\w*|rush_fail\w*|rush_fail_record\w*|rush_text_f|R_NEED"
-CPP_CALLS = C_CALLS + (r"|throw [\w:]+|refuse\w*|refused|not_understood|bad|fail|failure|warn|TORCH_CHECK\w*|warnings(?:\.|->)(?:push|emplace)_back"
-                       r"|say_once|note")
+C_CALLS = r"RUSH_CHECK\w*|BAD\w*|rush_fail\w*"
+CPP_CALLS = C_CALLS + (r"|throw [\w:]+|refuse\w*|not_understood|bad|fail|failure|warn|TORCH_CHECK\w*|warnings(?:\.|->)push_back")
 PYTHON_CALLS = r"raise [\w.]+|warnings\.warn|unsupported|refused?\w*|no_type|not_understood|add_note|fail\w*"
 JS_CALLS = r"new \w*Error|badArgument|\w+Error|fail\w*|reject\w*|refuse\w*|unreadable|invalid\w*|disposed|says"
 TREES = [
@@ -67,7 +66,7 @@ def text_of(arguments):
 
 def messages_of(path, calls):
     code = without_comments(path.read_text(), path.suffix)
-    for m in re.finditer(rf"(?<![\w.>]){calls}\s*\(" if path.suffix != ".js" else rf"(?<![\w])(?:{calls})\s*\(", code):
+    for m in re.finditer(rf"(?<!\w){calls}\s*\(", code):
         text = text_of(code[m.end() - 1:closing(code, m.end() - 1)])
         if re.search(r"[a-z]{2,} [a-z]", text):
             yield code.count("\n", 0, m.start()) + 1, text

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "base/joined.h"
+
 namespace rush {
 
 namespace {
@@ -12,8 +14,7 @@ namespace {
 size_t input_of(const Method &m, const std::string &name) {
   for (size_t i = 0; i < m.inputs.size(); i++)
     if (m.inputs[i].name == name) return i;
-  std::string known;
-  for (const Port &port : m.inputs) known += (known.empty() ? "" : ", ") + port.name;
+  const std::string known = joined(m.inputs, [](const Port &port) { return port.name; });
   throw std::invalid_argument("dynamic_shapes: there is no input '" + name +
                               "'; the model's inputs are " + (known.empty() ? "none" : known));
 }

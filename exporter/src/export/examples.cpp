@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/joined.h"
 #include "export/constraints.h"
 #include "export/synthetic_inputs.h"
 #include "front/torchscript.h"
@@ -74,8 +75,7 @@ std::vector<const InputSpec *> in_order(const Method &m, const std::vector<Input
       for (at = 0; at < m.inputs.size() && m.inputs[at].name != spec.name;) at++;
     }
     if (at >= m.inputs.size()) {
-      std::string known;
-      for (const Port &p : m.inputs) known += (known.empty() ? "" : ", ") + p.name;
+      const std::string known = joined(m.inputs, [](const Port &p) { return p.name; });
       throw std::invalid_argument("there is no input '" +
                                   (spec.name.empty() ? std::to_string(at + 1) : spec.name) +
                                   "'; the model's inputs are " + (known.empty() ? "none" : known));

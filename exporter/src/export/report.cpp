@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/counted.h"
+#include "base/joined.h"
 #include "base/json.h"
 
 namespace rush {
@@ -76,9 +77,8 @@ std::string size_text(const Report &r) {
 }
 
 std::string ops_text(const Report &r) {
-  std::string ops;
-  for (const OpCount &row : r.ops)
-    ops += (ops.empty() ? "" : ", ") + row.op + " " + std::to_string(row.count);
+  const std::string ops =
+      joined(r.ops, [](const OpCount &row) { return row.op + " " + std::to_string(row.count); });
   return "  operators " + (ops.empty() ? "none" : ops) + "\n";
 }
 
@@ -96,8 +96,7 @@ std::string verified_text(const Report &r) {
 }
 
 std::string tried_text(const Report &r) {
-  std::string tried;
-  for (const std::string &sizes : r.tried) tried += (tried.empty() ? "" : "; ") + sizes;
+  const std::string tried = joined(r.tried, [](const std::string &sizes) { return sizes; }, "; ");
   return tried.empty() ? std::string() : "  also at   " + tried + "\n";
 }
 
@@ -119,16 +118,16 @@ std::string warnings_text(const Report &r) {
 // ---- Values as JSON
 
 std::string json_texts(const std::vector<std::string> &texts) {
-  std::string out;
-  for (const std::string &text : texts) out += (out.empty() ? "" : ", ") + json_text(text);
-  return "[" + out + "]";
+  return "[" + joined(texts, json_text) + "]";
 }
 
 std::string json_ops(const std::vector<OpCount> &rows) {
-  std::string out;
-  for (const OpCount &row : rows)
-    out += (out.empty() ? "" : ", ") + json_text(row.op) + ": " + std::to_string(row.count);
-  return "{" + out + "}";
+  return "{" +
+         joined(rows,
+                [](const OpCount &row) {
+                  return json_text(row.op) + ": " + std::to_string(row.count);
+                }) +
+         "}";
 }
 
 std::string json_bool(bool value) {

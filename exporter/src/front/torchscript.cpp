@@ -17,6 +17,7 @@
 #include <stdexcept>
 
 #include "base/files.h"
+#include "base/joined.h"
 #include "front/torchscript_parts.h"
 #include "ir/from_c10.h"
 #include "ir/unsupported.h"
@@ -110,8 +111,8 @@ namespace {
 // Throws std::invalid_argument if the model has no such method.
 void require_method(const jit::Module &module, const std::string &name) {
   if (module.find_method(name)) return;
-  std::string known;
-  for (const auto &m : module.get_methods()) known += (known.empty() ? "" : ", ") + m.name();
+  const std::string known =
+      joined(module.get_methods(), [](const jit::Method &m) { return m.name(); });
   const bool overloaded = module.find_method(name + "__0").has_value();
   throw std::invalid_argument(
       "the model has no method '" + name + "'; it has " + (known.empty() ? "none" : known) +

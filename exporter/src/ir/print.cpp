@@ -2,6 +2,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/joined.h"
 #include "ir/graph.h"
 
 namespace rush {
@@ -29,15 +30,11 @@ class Printer {
     return value->is_constant() ? to_string(*value->constant) : "%" + name(value);
   }
   std::string operands(const Node &node) {
-    std::string out;
-    for (const Value *v : node.inputs) out += (out.empty() ? "" : ", ") + operand(v);
-    return out;
+    return joined(node.inputs, [&](const Value *v) { return operand(v); });
   }
   std::string declare(const std::vector<Value *> &values) {
-    std::string out;
-    for (const Value *v : values)
-      out += (out.empty() ? "%" : ", %") + name(v) + " : " + to_string(*v->type);
-    return out;
+    return joined(values,
+                  [&](const Value *v) { return "%" + name(v) + " : " + to_string(*v->type); });
   }
   std::string params(const Block &block) { return declare(block.params); }
 

@@ -1,5 +1,7 @@
 """The front for modules and functions in Python: torch.jit.trace, or make_fx for a model that computes gradients."""
 
+import torch
+
 from ..base.errors import RushlightError, unsupported
 from . import gradients, refusals
 from .captured import Captured
@@ -37,8 +39,6 @@ def _is_of_gradients(error):
 
 
 def _advice_on_weights(model):
-    import torch
-
     has_tensors = isinstance(model, dict) and any(isinstance(value, torch.Tensor) for value in model.values())
     return ": it holds weights, which a model takes with load_state_dict()" if has_tensors else ""
 

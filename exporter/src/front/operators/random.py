@@ -64,17 +64,21 @@ def log_of(x: float) -> float:
     return float(torch.log(torch.full([], x, dtype=torch.float64)))
 
 
+def rounded_to(x: float, single: bool) -> float:
+    """x, rounded to float32 if `single`."""
+    return float(torch.full([], x, dtype=torch.float32)) if single else x
+
+
 def standard_gamma(alpha: float, single: bool) -> float:
     """Draws one number by Marsaglia and Tsang's rejection method. `single` rounds numbers to float32 where PyTorch does."""
     scale = 1.0
     if alpha < 1.0:
         if alpha == 0.0:
             return 0.0
-        inverse = float(torch.full([], 1.0 / alpha, dtype=torch.float32)) if single else 1.0 / alpha
-        scale = (1 - float(torch.rand([], dtype=torch.float64))) ** inverse
-        alpha = float(torch.full([], alpha + 1.0, dtype=torch.float32)) if single else alpha + 1.0
+        scale = (1 - float(torch.rand([], dtype=torch.float64))) ** rounded_to(1.0 / alpha, single)
+        alpha = rounded_to(alpha + 1.0, single)
     third = 0.3333333432674408  # 1 / 3 in float32
-    d = float(torch.full([], alpha - third, dtype=torch.float32)) if single else alpha - third
+    d = rounded_to(alpha - third, single)
     c = 1.0 / (9.0 * d) ** 0.5
     v, rejected = 0.0, True
     while rejected:
