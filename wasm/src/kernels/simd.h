@@ -37,7 +37,7 @@ typedef float f4_anywhere __attribute__((vector_size(4 * RUSH_LANES), aligned(4)
 #define RUSH_ALL(x) x, x, x, x
 #endif
 
-/* Marks functions that few models use, and optimizes them for size. */
+/* Marks functions that few models use or that run once, and optimizes them for size. */
 #ifdef __clang__
 #define RUSH_RARE __attribute__((minsize))
 #else

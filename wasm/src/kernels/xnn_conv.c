@@ -42,7 +42,7 @@ static size_t phases(const rush_conv *s, int d) {
 }
 
 /* Everything of an axis that packing needs; the rest is 0. */
-static axis axis_taps(const rush_conv *s, int d, size_t phase) {
+RUSH_RARE static axis axis_taps(const rush_conv *s, int d, size_t phase) {
   const size_t kernel = s->kernel[d], dilation = s->dilation[d], stride = s->stride[d];
   if (!s->transposed) {
     return (axis){.taps = kernel,
@@ -91,7 +91,7 @@ static bool depth_of(const rush_conv *s, const axis *a, size_t *k) {
          !__builtin_mul_overflow(*k, a[2].taps, k) && !__builtin_mul_overflow(*k, s->in_c, k);
 }
 
-bool rush_conv_packed(const rush_conv *s, size_t *floats) {
+RUSH_RARE bool rush_conv_packed(const rush_conv *s, size_t *floats) {
   if (rush_conv_is_depthwise(s)) {
     size_t rows, channels;
     if (!rush_add(s->groups, 3, &channels)) return false;
@@ -184,8 +184,8 @@ RUSH_RARE static bool pack_phase(const rush_conv *s, const axis *a, const float 
   return true;
 }
 
-void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[5],
-                    const float *bias, float *packed) {
+RUSH_RARE void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[5],
+                              const float *bias, float *packed) {
   if (rush_conv_is_depthwise(s)) {
     rush_dwconv_pack(s, w, strides, bias, packed);
     return;
@@ -358,7 +358,7 @@ void rush_conv_run_pixels(const rush_conv_job *j, size_t image, size_t h, size_t
 }
 
 /* A phase that no kernel position belongs to, or no input channels: the biases. */
-static void run_empty(const job *j, float min, float max) {
+RUSH_RARE static void run_empty(const job *j, float min, float max) {
   const rush_conv *s = j->s;
   for (size_t b = 0; b < s->batch; b++)
     for (size_t d = 0; d < j->a[0].count; d++)
