@@ -2,7 +2,7 @@
 // in random order. Each answer must have the same bits as the first answer of its kind.
 
 import { RushlightError, load } from '../../js/src/index.js';
-import { alive } from '../../js/src/api/model.js';
+import { liveModels } from '../../js/src/api/model.js';
 
 /**
  * @typedef {import('../../js/src/index.js').Model} Model
@@ -121,7 +121,7 @@ function watch() {
   }
   return () => {
     instances = instances.filter((ref) => ref.deref());
-    return { models: alive, workers: counts.workers, instances: instances.length };
+    return { models: liveModels, workers: counts.workers, instances: instances.length };
   };
 }
 
