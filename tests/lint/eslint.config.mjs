@@ -1,16 +1,19 @@
 // The rules of `./dev test lint` for JavaScript. TypeScript finds undefined names and wrong types (tests/types).
 import js from '@eslint/js';
 import jsdoc from 'eslint-plugin-jsdoc';
+import imports from './exported-names.mjs';
 
 export default [
   { ignores: ['build', 'js/cjs', 'js/types', '**/node_modules'] },
   { languageOptions: { parserOptions: { ecmaFeatures: { jsx: true } } } },
   {
     ...js.configs.recommended,
+    plugins: { imports },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       ...js.configs.recommended.rules,
       'no-undef': 'off',
+      'imports/exported-names': 'error',
       'no-control-regex': 'off', // terminals and file formats have control characters
       'no-empty': ['error', { allowEmptyCatch: true }],
       'no-unused-vars': [
@@ -30,5 +33,9 @@ export default [
     plugins: { jsdoc },
     // Refuses `any` in JSDoc comments. eslint-suppressions.json has the allowed number for each file, which only falls.
     rules: { 'jsdoc/reject-any-type': 'error' },
+  },
+  {
+    files: ['tests/package/projects/**'], // each is copied to a folder with the package and check.js
+    rules: { 'imports/exported-names': 'off' },
   },
 ];
