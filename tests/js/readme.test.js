@@ -19,8 +19,8 @@ parts('js/README.md', /(?<=```js\n)[^]*?(?=```)/g).forEach((code, i) => {
 test('README.md: the Python example writes the file that the JavaScript example runs', () => {
   const [python = ''] = parts('README.md', /(?<=```python\n)[^]*?(?=```)/g);
   const [code = ''] = parts('README.md', /(?<=```js\n)[^]*?(?=```)/g);
-  assert.match(here.runPython(python), /gate\.rush/);
-  here.runJs(code, 'gate.mjs');
+  assert.match(here.runPython(python), /model\.rush/);
+  here.runJs(code, 'model.mjs');
 });
 
 /** A model of a picture, saved, and a picture. */
