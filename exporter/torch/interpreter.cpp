@@ -162,7 +162,7 @@ void refuse_gradients(const c10::IValue &value) {
 void flatten(const c10::IValue &value, c10::List<at::Tensor> *out) {
   if (value.isTensor()) return out->push_back(value.toTensor());
   TORCH_CHECK(value.isTuple() || value.isTensorList(),
-              "rushlight: forward gives tensors, and this model returns ",
+              "rushlight: the results of forward must be tensors, got ",
               value.type()->annotation_str(), ": use call('forward', ...)");
   if (value.isTensorList())
     out->append(value.toTensorList());

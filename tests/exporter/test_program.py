@@ -115,10 +115,10 @@ def test_sizes_outside_of_the_program_are_refused(out):
     rushlight.export(program, None, out)
     run = rushlight.load(out)
     assert run(torch.ones(8, 6), torch.ones(8)).shape == (8, 6)
-    for x, y, message in [((9, 6), (9,), 'size 0 of input "x" is 9; it must be at most 8'),
-                          ((2, 6), (2,), "it must be at least 3"), ((4, 5), (4,), 'size 1 of input "x" is 5; it was exported as 6'),
+    for x, y, message in [((9, 6), (9,), 'size 0 of input "x" must be at most 8, got 9'),
+                          ((2, 6), (2,), "must be at least 3"), ((4, 5), (4,), 'size 1 of input "x" must be 6, as at export, got 5'),
                           ((4, 6), (5,), 'size 0 of input "y" is 5 and size 0 of input "x" is 4: they must be equal'),
-                          ((4, 6, 1), (4,), "the input x has 3 dimensions; it was exported with 2")]:
+                          ((4, 6, 1), (4,), "the input x must have 2 dimensions, as at export, got 3")]:
         with pytest.raises(rushlight.RushlightError, match=message):
             run(torch.ones(x), torch.ones(y))
         with pytest.raises(Exception):

@@ -534,7 +534,7 @@ def test_a_constraint_can_ask_for_a_multiple(out):
     assert report.tried == ["x [1, 3, 18, 16]", "x [1, 3, 32, 16]", "x [1, 3, 4, 16]"]
     run = rushlight.load(out)
     assert run(torch.randn(1, 3, 128, 16)).shape[2] == 128
-    for size, says in ((17, 'size 2 of input "x" is 17; it must be a multiple of 2'), (130, "it must be at most 128"), (2, "at least 4")):
+    for size, says in ((17, 'size 2 of input "x" must be a multiple of 2, got 17'), (130, "must be at most 128"), (2, "at least 4")):
         with pytest.raises(rushlight.RushlightError, match=says):
             run(torch.randn(1, 3, size, 16))
 

@@ -52,9 +52,9 @@ for (const [file, what] of [
       assert.deepEqual([.../** @type {any} */ (y).data], new Array(6 * rows).fill(4));
     }
     for (const [x, y, message] of /** @type {[any, any, RegExp][]} */ ([
-      [t(9, 6), t(9), /size 0 of input "x" is 9; it must be at most 8/],
-      [t(2, 6), t(2), /size 0 of input "x" is 2; it must be at least 3/],
-      [t(4, 5), t(4), /size 1 of input "x" is 5; it was exported as 6/],
+      [t(9, 6), t(9), /size 0 of input "x" must be at most 8, got 9/],
+      [t(2, 6), t(2), /size 0 of input "x" must be at least 3, got 2/],
+      [t(4, 5), t(4), /size 1 of input "x" must be 6, as at export, got 5/],
       [t(4, 6), t(5), /size 0 of input "y" is 5 and size 0 of input "x" is 4: they must be equal/],
     ]))
       await assert.rejects(model.run({ x, y }), { code: 'bad-argument', message });

@@ -430,11 +430,11 @@ test('constraints on sizes are enforced, and told apart from hints', async () =>
     ])
       assert.deepEqual((await model.run({ a, b })).y.shape, a?.shape);
     for (const [a, b, message] of /** @type {[any, any, RegExp][]} */ ([
-      [t(1, 3), t(1), /size 0 of input "a" is 1; it must be at least 2/],
-      [t(5, 3), t(5), /is 5; it must be at most 4/],
-      [t(2, 4), t(2), /size 1 of input "a" is 4; it was exported as 3/],
+      [t(1, 3), t(1), /size 0 of input "a" must be at least 2, got 1/],
+      [t(5, 3), t(5), /must be at most 4, got 5/],
+      [t(2, 4), t(2), /size 1 of input "a" must be 3, as at export, got 4/],
       [t(2, 3), t(3), /size 0 of input "b" is 3 and size 0 of input "a" is 2: they must be equal/],
-      [t(3), t(3), /input "a" has rank 1; it was exported with 2 dimensions/],
+      [t(3), t(3), /input "a" must have 2 dimensions, as at export, got 1/],
     ]))
       await refused(model.run({ a, b }), message);
     model.dispose();

@@ -447,7 +447,7 @@ def test_an_fx_graph_around_a_lowered_part():
     assert [n.target for n in again.graph.nodes if n.op == "call_module"] == ["body"]
     assert_close(again(x), want)
     assert_close(torch.jit.script(again)(x), want)
-    with pytest.raises(torch.fx.proxy.TraceError, match="from a model around it"):
+    with pytest.raises(torch.fx.proxy.TraceError, match="must trace a model that contains the lowered module"):
         torch.fx.symbolic_trace(graph.body)
-    with pytest.raises(torch.fx.proxy.TraceError, match="do not see into a lowered module"):
+    with pytest.raises(torch.fx.proxy.TraceError, match="cannot trace a lowered module"):
         make_fx(graph)(x)

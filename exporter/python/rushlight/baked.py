@@ -6,7 +6,7 @@ from .front.captured import grouped
 _CONSTRAINT = ("if such sizes never occur, give a range: Dim(name, min=..., max=...). A size that dynamic_shapes leaves out stays as "
                "dynamic as the program leaves it, and is neither verified nor checked")
 
-_INT = ("int(...) of a size gives a number, which stays the example's: compute sizes with integer operators alone, "
+_INT = ("int(...) of a size gives a constant, the example's size: compute sizes with integer operators alone, "
         "h // 14 * 14 in place of int(h / 14) * 14, and without int() around them")
 
 
@@ -16,7 +16,7 @@ def explained(error, captured):
         return error
     text = str(error)
     if captured.route == "traced":
-        fixed = grouped(captured.warnings) or ["(the tracer gave no warning: they are in the model's own Python numbers)"]
+        fixed = grouped(captured.warnings) or ["(the tracer gave no warning: look for numbers that the model computes in Python)"]
         text += "\n".join([f"\ntracing fixed these {error.baked} of the example:", *(f"  {line}" for line in fixed)])
         if error.baked == "sizes" and any(warning.of_int for warning in captured.warnings):
             text += f"\n{_INT}"

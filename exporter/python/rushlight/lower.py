@@ -115,10 +115,10 @@ class Lowered(torch.nn.Module):
         for a in args:
             if isinstance(a, torch.fx.Proxy):
                 return self._leaf(method, args, a.tracer)
-        if proxy_tensor.get_proxy_mode() is not None:  # it sees no call here: the result would be a constant of the graph
+        if proxy_tensor.get_proxy_mode() is not None:  # such a trace records no call: the result would be a constant of the graph
             raise torch.fx.proxy.TraceError(
-                "make_fx and torch.export do not see into a lowered module: trace it with torch.fx.symbolic_trace, where it is "
-                "one call, or lower after tracing")
+                "make_fx and torch.export cannot trace a lowered module: use torch.fx.symbolic_trace, which records it as one call, "
+                "or lower the model after tracing")
         try:
             return self._compiled(method)(self.interpreter, *args)
         except RuntimeError:
@@ -126,11 +126,12 @@ class Lowered(torch.nn.Module):
             raise
 
     def _leaf(self, method, args, tracer):
-        """What torch.fx sees: one call, as of the modules of torch.nn."""
+        """Records one call, as torch.fx does for the modules of torch.nn."""
         path = tracer.path_of_module(self)
         if method != "forward" or not path:
             raise torch.fx.proxy.TraceError(
-                "torch.fx sees a lowered module as one call of its forward, from a model around it")
+                "torch.fx must trace a model that contains the lowered module and calls its forward, got the lowered module or "
+                "another method")
         return tracer.create_proxy("call_module", path, args, {})
 
     @classmethod

@@ -131,7 +131,8 @@ InputSpec parse_input(const std::string &all) {
     if (!at::isFloatingType(spec.dtype)) spec.lo = 0, spec.hi = 2;
   }
   if (parts.size() > 2) parse_range(parts[2], all, &spec);
-  if (parts.size() > 3) throw UsageError("--input " + all + " must have at most SIZES:DTYPE:RANGE");
+  if (parts.size() > 3)
+    throw UsageError("--input must be SIZES:DTYPE:RANGE at most, got '" + all + "'");
   return spec;
 }
 

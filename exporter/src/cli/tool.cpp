@@ -186,7 +186,9 @@ Divergence diff_with(const CommandLine &line, NativeSession &session) {
   for (const std::string &library : line.libraries) load_library(library);
   prepare_torchscript();
   const torch::jit::Module module = load(line.torch);
-  if (line.methods.size() > 1) throw UsageError("diff takes one --method");
+  if (line.methods.size() > 1)
+    throw UsageError("diff must have at most one --method, got " +
+                     std::to_string(line.methods.size()));
   const std::string method = line.methods.empty() ? "forward" : line.methods[0];
   const std::vector<Const> args = inputs_for(module, method, line.options);
   const Tracer tracer = tracer_of(module, line.train);

@@ -59,9 +59,9 @@ void add(std::vector<Constraint> *all, const Constraint &more, const std::string
   at->least = std::max(at->least, more.least);
   at->most = std::min(at->most, more.most);
   if (at->least > at->most)
-    throw std::invalid_argument("dynamic_shapes: size " + std::to_string(more.dim) + " of '" +
-                                input + "' must be at least " + std::to_string(at->least) +
-                                " and at most " + std::to_string(at->most) + ", which no size is");
+    throw std::invalid_argument("dynamic_shapes: the range of size " + std::to_string(more.dim) +
+                                " of '" + input + "' must not be empty, got " +
+                                std::to_string(at->least) + " to " + std::to_string(at->most));
   if (!more.name.empty()) rename(all, &*at, more.name);
   if (more.factor == 1) return;
   at->root = more.root;
@@ -111,7 +111,7 @@ void refuse_others(Graph &graph, Node *where, const Constraint &p, const std::st
   Block *otherwise = branch->add_block();
   Node *format = otherwise->append("aten::format");
   const std::string says = "size " + std::to_string(p.dim) + " of input \"" + input +
-                           "\" is {}; it must be a multiple of " + std::to_string(p.factor);
+                           "\" must be a multiple of " + std::to_string(p.factor) + ", got {}";
   format->add_input(graph.constant(const_str(says)));
   format->add_input(size);
   Node *raise = otherwise->append("prim::RaiseException");

@@ -20,8 +20,8 @@ class Verifier {
     for (const auto &n : block.nodes) {
       node(*n);
       for (const Value *v : n->outputs) {
-        check(v->def == n.get(), *n, "an output belongs to another node");
-        check(v->type != nullptr, *n, "an output has no type");
+        check(v->def == n.get(), *n, "output %" + v->name + " must belong to this node");
+        check(v->type != nullptr, *n, "output %" + v->name + " must have a type");
         seen_.insert(v);
         mine.push_back(v);
       }
@@ -39,47 +39,65 @@ class Verifier {
     throw std::logic_error("the graph is damaged at " + node.op + where + ": " + what);
   }
 
+  void count(size_t got, size_t wanted, const Node &node, const std::string &things) {
+    check(got == wanted, node,
+          "it must have " + std::to_string(wanted) + " " + things + ", got " + std::to_string(got));
+  }
+
   void inputs(const Node &node) {
     for (size_t i = 0; i < node.inputs.size(); i++) {
       const Value *v = node.inputs[i];
-      check(v->is_constant() || seen_.count(v), node,
-            "argument " + std::to_string(i) + " (%" + v->name + ") is not defined before it");
+      const std::string argument = "argument " + std::to_string(i) + " (%" + v->name + ")";
+      check(v->is_constant() || seen_.count(v), node, argument + " must be defined before it");
       check(std::any_of(v->uses.begin(), v->uses.end(),
                         [&](const Use &u) { return u.node == &node && u.index == i; }),
-            node, "argument " + std::to_string(i) + " does not know that it is used");
+            node, argument + " must list this use");
     }
   }
 
   void node(const Node &node) {
-    check(!gone_.count(node.op), node, "it should be gone by now");
+    check(!gone_.count(node.op), node, "an earlier pass must remove this operator");
     inputs(node);
     if (node.op == "prim::If") {
-      check(node.inputs.size() == 1 && node.blocks.size() == 2, node, "an if has two blocks");
-      for (const auto &b : node.blocks)
-        check(b->params.empty() && b->results.inputs.size() == node.outputs.size(), node,
-              "a branch has another number of results");
+      branches(node);
     } else if (node.op == "prim::Loop") {
-      check(node.inputs.size() >= 2 && node.blocks.size() == 1, node, "a loop has one block");
-      size_t carried = node.inputs.size() - 2;
-      check(node.outputs.size() == carried && node.blocks[0]->params.size() == carried + 1 &&
-                node.blocks[0]->results.inputs.size() == carried + 1,
-            node, "a loop carries another number of values");
+      loop(node);
     } else {
-      check(node.blocks.empty(), node, "it has blocks");
+      count(node.blocks.size(), 0, node, "blocks");
       signature(node);
     }
     for (const auto &b : node.blocks) block(*b);
   }
 
+  void branches(const Node &node) {
+    count(node.inputs.size(), 1, node, "arguments");
+    count(node.blocks.size(), 2, node, "blocks");
+    for (const auto &b : node.blocks) {
+      count(b->params.size(), 0, node, "parameters in each branch");
+      count(b->results.inputs.size(), node.outputs.size(), node, "results in each branch");
+    }
+  }
+
+  // The arguments of a loop are its trip count, its first condition, and the carried values.
+  void loop(const Node &node) {
+    check(node.inputs.size() >= 2, node, "it must have a trip count and a condition");
+    count(node.blocks.size(), 1, node, "blocks");
+    const size_t carried = node.inputs.size() - 2;
+    count(node.outputs.size(), carried, node, "results");
+    count(node.blocks[0]->params.size(), carried + 1, node, "parameters of its block");
+    count(node.blocks[0]->results.inputs.size(), carried + 1, node, "results of its block");
+  }
+
   void signature(const Node &node) {
     const Schema *schema = schema_of(node.op);
     if (!schema || schema->variadic) return;
-    check(node.inputs.size() <= schema->args.size(), node, "it has too many arguments");
+    check(node.inputs.size() <= schema->args.size(), node,
+          "it must have at most " + std::to_string(schema->args.size()) + " arguments, got " +
+              std::to_string(node.inputs.size()));
     for (size_t i = node.inputs.size(); i < schema->args.size(); i++)
       check(schema->args[i].initial.has_value(), node,
             "argument '" + schema->args[i].name + "' is missing");
-    check(node.outputs.size() == schema->returns.size(), node,
-          "it has another number of results than its schema");
+    count(node.outputs.size(), schema->returns.size(), node, "results");
   }
 
   const std::set<std::string> &gone_;

@@ -42,9 +42,9 @@ NativeSession::~NativeSession() {
 NativeSession::Turn::Turn(NativeSession &of) : of_(of) {
   if (of.busy_.test_and_set())
     throw RuntimeError(RUSH_ERR_BAD_STATE,
-                       "the session is already running: it must be used by one thread at a time, "
-                       "and not by what its run calls; session.clone() makes another one on the "
-                       "same model");
+                       "the session is already running: one thread at a time may use it, and "
+                       "functions that its run calls must not use it. session.clone() makes "
+                       "another session of the same model");
 }
 
 std::unique_ptr<NativeSession> NativeSession::open(const std::string &path, const Limits &limits) {

@@ -105,17 +105,17 @@ static rush_status enforce_constraint(rush_session *s, const rush_file_method *f
   const int64_t size = constrained_size(s, f, p);
   if (v->kind != RUSH_KIND_TENSOR) return RUSH_OK;
   RUSH_CHECK(s->ctx, size >= 0, RUSH_ERR_BAD_ARGUMENT,
-             "input \"%s\" has rank %d; it was exported with %d dimensions", input,
-             rush_as_tensor(v)->rank, rank_of(m, p));
+             "input \"%s\" must have %d dimensions, as at export, got %d", input, rank_of(m, p),
+             rush_as_tensor(v)->rank);
   RUSH_CHECK(s->ctx, p->least != p->most || size == p->least, RUSH_ERR_BAD_ARGUMENT,
-             "size %u of input \"%s\" is %lld; it was exported as %lld", p->dim, input,
-             (long long)size, (long long)p->least);
+             "size %u of input \"%s\" must be %lld, as at export, got %lld", p->dim, input,
+             (long long)p->least, (long long)size);
   RUSH_CHECK(s->ctx, size >= p->least, RUSH_ERR_BAD_ARGUMENT,
-             "size %u of input \"%s\" is %lld; it must be at least %lld", p->dim, input,
-             (long long)size, (long long)p->least);
+             "size %u of input \"%s\" must be at least %lld, got %lld", p->dim, input,
+             (long long)p->least, (long long)size);
   RUSH_CHECK(s->ctx, size <= p->most, RUSH_ERR_BAD_ARGUMENT,
-             "size %u of input \"%s\" is %lld; it must be at most %lld", p->dim, input,
-             (long long)size, (long long)p->most);
+             "size %u of input \"%s\" must be at most %lld, got %lld", p->dim, input,
+             (long long)p->most, (long long)size);
   const rush_file_constraint *first = first_of_name(m, f, p);
   const int64_t other = first ? constrained_size(s, f, first) : -1;
   RUSH_CHECK(s->ctx, other < 0 || size == other, RUSH_ERR_BAD_ARGUMENT,

@@ -81,7 +81,7 @@ class Description:
         keys = kind.keys(spec)
         if kind.checked:
             guards.refuse_other_number(self.b, kind.count(self.b, value), len(keys),
-                                       f"{what} has {{}} items; it was exported with {len(keys)}")
+                                       f"{what} must have {len(keys)} items, as at export, got {{}}")
         for i, (key, child) in enumerate(zip(keys, children_of(spec))):
             mine, leaves = leaves[:child.num_leaves], leaves[child.num_leaves:]
             type_ = tree_type(child, iter([self.leaf_type(s) for s in mine]), what)

@@ -33,7 +33,7 @@ def check_constant(builder, name, value, constant):
     op = {int: "aten::eq.int", float: "aten::eq.float", str: "aten::eq.str"}.get(type(wanted))
     if op is not None:
         ok = builder.node(op, [compared, wanted])
-        refuse_unless(builder, ok, f"the input {name} is {{}}; it was exported as {constant}", value)
+        refuse_unless(builder, ok, f"the input {name} must be {constant}, as at export, got {{}}", value)
 
 
 class Sizes:
@@ -58,7 +58,7 @@ class Sizes:
         `example` is the input at the export, with sizes that may be symbolic.
         """
         refuse_other_number(self.b, self.emit("aten::dim", value), example.dim(),
-                            f"the input {name} has {{}} dimensions; it was exported with {example.dim()}")
+                            f"the input {name} must have {example.dim()} dimensions, as at export, got {{}}")
         out = []
         for d, n in enumerate(example.shape):
             fixed = fixed_size(n)
@@ -77,7 +77,7 @@ class Sizes:
         """Adds checks of a tensor inside an input. They come after all constraints."""
         sizes = [fixed_size(n) for n in example.shape]
         wanted = ", ".join("?" if n is None else str(n) for n in sizes)
-        message = f"the input {name} has sizes {{}}; it was exported with [{wanted}]"
+        message = f"the input {name} must have sizes [{wanted}], as at export, got {{}}"
         shape = self.emit("aten::size", value)
         if None not in sizes:
             self.refuse_unless("aten::eq.int_list", shape, sizes, message, shape)
@@ -86,7 +86,7 @@ class Sizes:
         for d, n in enumerate(example.shape):
             size, what = self.emit("aten::size.int", value, d), f'size {d} of input "{name}"'
             if sizes[d] is not None:
-                refuse_other_number(self.b, size, sizes[d], f"{what} is {{}}; it was exported as {sizes[d]}")
+                refuse_other_number(self.b, size, sizes[d], f"{what} must be {sizes[d]}, as at export, got {{}}")
             elif n.node.expr in self.seen:
                 other, first = self.value_of(n.node.expr)
                 self.refuse_unless("aten::eq.int", size, first, f"{what} is {{}} and {other} is {{}}: they must be equal", size, first)
@@ -108,9 +108,9 @@ class Sizes:
     def check_range(self, symbol, size, what):
         low, high = self.range_of(symbol)
         if low is not None:
-            self.refuse_unless("aten::ge.int", size, low, f"{what} is {{}}; it must be at least {low}", size)
+            self.refuse_unless("aten::ge.int", size, low, f"{what} must be at least {low}, got {{}}", size)
         if high is not None:
-            self.refuse_unless("aten::le.int", size, high, f"{what} is {{}}; it must be at most {high}", size)
+            self.refuse_unless("aten::le.int", size, high, f"{what} must be at most {high}, got {{}}", size)
 
     def check_derived(self):
         """Adds checks of sizes that are a multiple of others plus a number. They come after all inputs."""
@@ -124,8 +124,8 @@ class Sizes:
             elif len(terms) == 1:  # PyTorch solves for it
                 (factor,) = terms.values()
                 rest = self.emit("aten::remainder.int", self.emit("aten::sub.int", size, added), factor)
-                self.refuse_unless("aten::eq.int", rest, 0, f"{what} is {{}}; it must be a multiple of {factor}"
-                                   + (f" and {added} more" if added else ""), size)
+                self.refuse_unless("aten::eq.int", rest, 0, f"{what} must be a multiple of {factor}"
+                                   + (f" plus {added}" if added else "") + ", got {}", size)
 
     def check_sum(self, terms, added, what, size):
         wanted, told = added, []
@@ -134,7 +134,7 @@ class Sizes:
             wanted = self.emit("aten::add.int", wanted, self.emit("aten::mul.int", of, factor))
             told.append(f"{factor} times {other}" if factor != 1 else other)
         told += [str(added)] * (added != 0)
-        self.refuse_unless("aten::eq.int", size, wanted, f"{what} is {{}}; it must be {{}}: {' plus '.join(told)}", size, wanted)
+        self.refuse_unless("aten::eq.int", size, wanted, f"{what} must be {{}} ({' plus '.join(told)}), got {{}}", wanted, size)
 
 
 def linear(expr):
