@@ -12,6 +12,7 @@ export default {
     'media/image',
     'media/audio',
     'api/cache',
+    'api/pool',
     'api/fx',
     'api/bundler',
     'media/npy',

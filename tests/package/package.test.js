@@ -252,6 +252,7 @@ test('the subpaths are there', () => {
       'sub.mjs',
       `
     import { cached } from 'rushlight/cache';
+    import { loadPool } from 'rushlight/pool';
     import { readNpy, writeNpy } from 'rushlight/npy';
     import { readSafetensors } from 'rushlight/safetensors';
     import { Interpreter } from 'rushlight/fx';
@@ -261,9 +262,9 @@ test('the subpaths are there', () => {
     import { createRequire } from 'node:module';
     import { fileURLToPath } from 'node:url';
     for (const name of ['simd.wasm', 'relaxed.wasm', 'package.json']) fileURLToPath(import.meta.resolve('rushlight/' + name));
-    console.log(readNpy(writeNpy({ dtype: 'float32', shape: [1], data: Float32Array.of(5) })).data[0], typeof readSafetensors, typeof Interpreter, typeof cached, typeof imageToTensor, typeof audioToTensor, typeof esbuild, typeof rollup);`,
+    console.log(readNpy(writeNpy({ dtype: 'float32', shape: [1], data: Float32Array.of(5) })).data[0], typeof readSafetensors, typeof Interpreter, typeof cached, typeof imageToTensor, typeof audioToTensor, typeof esbuild, typeof rollup, typeof loadPool);`,
     ),
-    '5 function function function function function function function\n',
+    '5 function function function function function function function function\n',
   );
 });
 

@@ -1,7 +1,7 @@
 // The types are an interface, so they are tested: each @ts-expect-error must be one.
 
 import { load, plan, RushlightError } from 'rushlight';
-import type { Backend, Description, ErrorCode, LoadOptions, Model, Port, ProfileRow, Tensor, VerifyReport } from 'rushlight';
+import type { Backend, Description, ErrorCode, LoadOptions, Model, Port, ProfileRow, Tensor, TensorLike, VerifyReport } from 'rushlight';
 import { cached, clear, list, remove, size } from 'rushlight/cache';
 import type { CachedModel } from 'rushlight/cache';
 import { Interpreter, Profiler, ShapeProp, printTabular } from 'rushlight/fx';
@@ -10,6 +10,8 @@ import { audioToTensor, tensorToAudio } from 'rushlight/audio';
 import { imageToTensor, tensorToImage } from 'rushlight/image';
 import type { ImageSource } from 'rushlight/image';
 import { readNpy, writeNpy } from 'rushlight/npy';
+import { loadPool } from 'rushlight/pool';
+import type { Pool, PoolMemory } from 'rushlight/pool';
 import { readSafetensors } from 'rushlight/safetensors';
 
 const ok: Tensor<'float32'> = { dtype: 'float32', shape: [2], data: new Float32Array(2) };
@@ -181,3 +183,20 @@ async function keep(signal: AbortSignal) {
   return left;
 }
 void keep;
+
+async function serve(signal: AbortSignal) {
+  const pool: Pool<{ forward: { inputs: { x: TensorLike<'float32'> }; outputs: { y: Tensor<'float32'> }; args: [TensorLike<'float32'>]; result: Tensor<'float32'> } }> =
+    await loadPool('/m.rush', { size: 4, threads: 2, cache: 'auto', signal });
+  const { y } = await pool.run({ x: [1, 2] }, { signal, outputs: ['y'] });
+  const data: Float32Array = y.data;
+  const result: Tensor<'float32'> = await pool.call('forward', data);
+  const shape: readonly number[] = await pool.use(async (model) => (await model.run({ x: result })).y.shape, { signal });
+  // @ts-expect-error there is no such input
+  await pool.run({ z: 1 });
+  // @ts-expect-error each model has a worker
+  await loadPool('/m.rush', { worker: true });
+  const { file, heap, workers }: PoolMemory = await pool.memory();
+  pool.dispose();
+  return [shape, file + heap, workers[0]?.live, pool.size + pool.busy + pool.waiting + pool.restarts];
+}
+void serve;

@@ -84,6 +84,9 @@ import { isPlainObject, isTensorObject, throwMismatch } from '../engine/values.j
  * @property {VerifyTest[]} tests one result for each vector
  */
 
+/** The options of run(). */
+export const RUN_OPTIONS = ['method', 'outputs', 'signal', 'transfer', 'yield'];
+
 /** The number of models that were not disposed. */
 export let liveModels = 0;
 
@@ -112,6 +115,10 @@ export class Model {
     this.backend = host.backend;
   }
 
+  /** Whether the model can no longer run: dispose() was called, or its worker has ended. */
+  get disposed() {
+    return !this.#host?.alive;
+  }
   /** The methods by name. @returns {Record<string, Method>} */
   get methods() {
     return Object.fromEntries(this.#description.methods.map((m) => [m.name, m]));
@@ -264,7 +271,7 @@ export class Model {
   run(inputs, options = {}) {
     return withCallerStack(() => {
       this.#alive();
-      checkOptions('run', options, ['method', 'outputs', 'signal', 'transfer', 'yield']);
+      checkOptions('run', options, RUN_OPTIONS);
       const { method, index } = this.#method(options.method),
         { signal, transfer } = options;
       const outputs = /** @type {readonly string[] | undefined} */ (options.outputs);

@@ -70,8 +70,17 @@ export function headersOf(request) {
 
 const FIRST_WAIT_MS = 500;
 const MAGIC = '137,82,85,83,72,13,10,26',
-  HEADER = 48,
   FILE_BYTES = 40;
+
+/** The number of bytes of a file in which fileSize() looks. */
+export const HEADER = 48;
+
+/**
+ * The size of a .rush file as its own header gives it; undefined for another kind of file.
+ * @param {Uint8Array} head its first HEADER bytes, in a buffer of their own
+ */
+export const fileSize = (head) =>
+  String(head.subarray(0, 8)) === MAGIC ? Number(new DataView(head.buffer).getBigUint64(FILE_BYTES, true)) : undefined;
 
 export class Download {
   /** How many bytes have come. */
@@ -220,8 +229,6 @@ export class Download {
   #look(chunk) {
     if (this.at >= HEADER) return;
     this.#head.set(chunk.subarray(0, HEADER - this.at), this.at);
-    if (this.at + chunk.length >= HEADER && String(this.#head.subarray(0, 8)) === MAGIC) {
-      this.size = Number(new DataView(this.#head.buffer).getBigUint64(FILE_BYTES, true));
-    }
+    if (this.at + chunk.length >= HEADER) this.size = fileSize(this.#head);
   }
 }

@@ -12,6 +12,7 @@ const pages = {
   'In a page': [
     ['Pictures and sound', '/media'],
     ['Worker', '/worker'],
+    ['Pool', '/pool'],
     ['Threads', '/threads'],
     ['Download once', '/cache'],
     ['Bundlers', '/bundlers'],
