@@ -66,8 +66,7 @@ function checkedSize(size, threads) {
     return size;
   }
   if (threads === 'auto') return 1;
-  const processors =
-    builtin('node:os')?.availableParallelism?.() ?? globalThis.navigator?.hardwareConcurrency ?? 1;
+  const processors = builtin('node:os')?.availableParallelism?.() ?? globalThis.navigator?.hardwareConcurrency ?? 1;
   return Math.max(1, Math.floor(processors / (threads ?? 1)));
 }
 
@@ -124,8 +123,7 @@ export function loadPool(source, options = {}) {
     const { cache, integrity, request, signal, ...each } = others;
     const bytes = await readOnce(source, options);
     /** @param {Source} from @param {AbortSignal} [stop] */
-    const start = (from, stop) =>
-      /** @type {typeof load<M>} */ (load)(from, { ...each, worker: true, signal: stop });
+    const start = (from, stop) => /** @type {typeof load<M>} */ (load)(from, { ...each, worker: true, signal: stop });
     // A source that is no address gives its bytes only once, so that a restart needs them.
     const again = isAddress(source)
       ? async () => start(await readOnce(source, { cache, integrity, request }))
