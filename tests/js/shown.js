@@ -1,4 +1,4 @@
-// What a test shows a user of PyTorch, for the table of FEATURES.md: `test(title, shown(topic, name, body))`. See
+// Records the features that a test shows, for the table of FEATURES.md: `test(title, shown(topic, name, body))`. See
 // ../features.py.
 
 import { createHash } from 'node:crypto';
@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 const { RUSH_FEATURES } = process.env;
 const runs = RUSH_FEATURES ? pathToFileURL(`${RUSH_FEATURES}/`) : new URL('../../build/features/', import.meta.url);
 
-/** Of which one test has failed, whatever others of that name do. @type {Set<string>} */
+/** The features of which a test has failed. They stay failed if other tests of that name pass. @type {Set<string>} */
 const failed = new Set();
 
 /** @param {string} test @param {'passed' | 'failed'} outcome @param {number} [maxAbs] */
@@ -30,25 +30,28 @@ function record(test, outcome, maxAbs) {
 }
 
 /**
- * The body of a test, which leaves what came of it when it has ended; nothing where it skips itself.
+ * Returns the body of a test that records the outcome when it has ended. A test that skips itself records nothing.
  * @param {string} topic @param {string} name
- * @param {(t: import('node:test').TestContext) => Promise<{ maxAbs?: number } | void>} body may give the largest
- *   difference to PyTorch
+ * @param {(t: import('node:test').TestContext) => Promise<{ maxAbs?: number } | void>} body may return the
+ *   largest difference from PyTorch
  * @returns {(t: import('node:test').TestContext) => Promise<void>}
  */
-export const shown = (topic, name, body) => async (t) => {
-  const test = `js: ${topic}: ${name}`,
-    skip = t.skip.bind(t);
-  let skipped = false;
-  t.skip = (message) => {
-    skipped = true;
-    skip(message);
+export function shown(topic, name, body) {
+  if (typeof body !== 'function') throw new TypeError(`shown: the body of '${name}' must be a function, got ${body}`);
+  return async (t) => {
+    const test = `js: ${topic}: ${name}`,
+      skip = t.skip.bind(t);
+    let skipped = false;
+    t.skip = (message) => {
+      skipped = true;
+      skip(message);
+    };
+    try {
+      const seen = await body(t);
+      if (!skipped) record(test, 'passed', seen?.maxAbs);
+    } catch (e) {
+      record(test, 'failed');
+      throw e;
+    }
   };
-  try {
-    const seen = await body(t);
-    if (!skipped) record(test, 'passed', seen?.maxAbs);
-  } catch (e) {
-    record(test, 'failed');
-    throw e;
-  }
-};
+}

@@ -1,4 +1,4 @@
-// FEATURES.md says of a test that it passes where it has, to its end, and in all its variants.
+// FEATURES.md says that a test passes if it has passed to its end, in all its variants.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
@@ -37,5 +37,6 @@ test('what a test shows is recorded when it has ended', async () => {
   assert.equal(outcomes()[0]?.[1], 'failed', 'what passed before does not stay');
   await passes();
   assert.equal(outcomes()[0]?.[1], 'failed', 'nor does another variant that passes hide it');
+  assert.throws(() => recorded('FX', 'one', { maxAbs: 0.5 }), /the body of 'one' must be a function, got/);
   rmSync(dir, { recursive: true });
 });

@@ -1,4 +1,4 @@
-// Files, and the paths of them that a model may show.
+// Opens files, and shortens the paths that a model stores.
 #pragma once
 
 #include <fstream>
@@ -6,15 +6,15 @@
 
 namespace rush {
 
-// These throw RuntimeError if the path is not that of a file.
+// These functions throw RuntimeError if there is no file at the path.
 std::ifstream open_file(const std::string &path);
 std::string read_file(const std::string &path);
 
-// A source's path as it may be stored and shown: relative to the working directory, from the
-// package's name on, or the file's name alone.
+// Returns the form of a source's path that a file stores: relative to the working directory, from
+// the package's name on, or the file's name alone.
 std::string stored_path(const std::string &file);
-// Whether a source is torch's own, or replaces some of it (rushlight/front), so that the line that called it
-// is the model's.
+// Returns whether a source belongs to torch or to Rushlight's replacements of it (rushlight/front).
+// The line that called it is then the model's.
 bool is_torchs_own(const std::string &file);
 
 }  // namespace rush

@@ -5,7 +5,7 @@
 
 namespace rush {
 
-// "a, b, c": `text_of` of each item, with `separator` between them.
+// Returns a text such as "a, b, c": `text_of` of each item, with `separator` between them.
 template <class Items, class TextOf>
 std::string joined(const Items &items, TextOf text_of, const std::string &separator = ", ") {
   std::string out;

@@ -8,7 +8,7 @@ namespace rush {
 
 namespace {
 
-// The bytes of the UTF-8 character at `at`; 0 if there is none.
+// Returns the number of bytes of the UTF-8 character at `at`; 0 if there is none.
 size_t character(std::string_view text, size_t at) {
   constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };

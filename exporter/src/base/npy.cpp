@@ -103,7 +103,8 @@ class Literal {
   size_t at_ = 0;
 };
 
-// The bytes of a dense array. Zeros count as ones in what must be addressable, as in NumPy.
+// Returns the number of bytes of a dense array. As in NumPy, a size of 0 counts as 1 for the limit
+// of addressable memory.
 size_t bytes_of(const std::vector<int64_t> &sizes, size_t item) {
   size_t bytes = item;
   bool empty = false;
@@ -117,7 +118,7 @@ size_t bytes_of(const std::vector<int64_t> &sizes, size_t item) {
   return empty ? 0 : bytes;
 }
 
-// The bytes of the text between the magic and the elements.
+// Returns the text between the magic and the elements.
 std::string_view header_text(std::string_view file) {
   if (file.size() < 12 || file.substr(0, 6) != "\x93NUMPY") throw bad("it is not a .npy file");
   if (file[6] < 1 || file[6] > 3)

@@ -1,4 +1,5 @@
-// The header of a NumPy file: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+// The header of a NumPy file:
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
 #include <cstddef>

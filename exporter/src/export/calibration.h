@@ -1,11 +1,11 @@
-// The runs that find the ranges of activations.
+// Chooses the runs that find the ranges of activations.
 #pragma once
 
 #include "export/options.h"
 
 namespace rush {
 
-// The arguments that calibrate the first method, with their names in messages. Throws
+// Returns the arguments that calibrate the first method, with their names in messages. Throws
 // std::invalid_argument if there are none, or if some are not finite.
 std::vector<Batch> calibration_of(const Program &program, const ExportOptions &options,
                                   const std::vector<Example> &examples);

@@ -5,13 +5,14 @@
 
 namespace rush {
 
-// All constraints of the options, by rising input and dimension. Throws std::invalid_argument for
-// an input or dimension that the examples do not have, and if no size fulfils them.
+// Returns all constraints of the options, sorted by input and dimension. Throws
+// std::invalid_argument for an input or dimension that the examples do not have, and if no size
+// fulfils them.
 std::vector<Constraint> constraints_of(const Program &program, const ExportOptions &options,
                                        const std::vector<Example> &examples);
 
-// Makes the program refuse sizes that are not the multiples that the constraints ask for. Sizes of tensors
-// inside of lists and dicts are tried, and not checked.
+// Makes the program refuse sizes that are not multiples as the constraints require. Sizes of
+// tensors inside of lists and dicts are tried, but not checked.
 bool check_multiples(Program &program, const std::vector<Constraint> &constraints);
 
 // Another size of one of the tensors in an argument.
@@ -38,9 +39,9 @@ void each_given(const Const &value, F f) {
   for (const Const &item : value.items) each_given(item, f);
 }
 
-// Other sizes that the constraints allow, for each argument. All sizes change at once: larger by one, doubled,
-// odd ones if these two are even, 1 and 2, or the smallest that is allowed. Then each name alone is 1.
-// Returns none if no size varies.
+// Returns other sizes that the constraints allow, for each argument. All sizes change at once:
+// larger by one, doubled, odd ones if these two are even, 1 and 2, or the smallest that is allowed.
+// Then each name alone is 1. Returns none if no size varies.
 std::vector<Trial> trials(const std::vector<Constraint> &constraints,
                           const std::vector<Const> &args);
 

@@ -19,8 +19,8 @@ void add_other_sizes(const Program &program, const std::vector<Constraint> &cons
                      const Reference &reference, std::vector<Example> *examples,
                      std::vector<std::string> *warnings);
 
-// Adds an example with other integers for each example: their maximum and their number of distinct values
-// differ, so that a trace that fixed them answers wrongly. Adds none if PyTorch refuses it.
+// Adds an example with other integers for each example: their maximum and their number of distinct
+// values differ, so that a trace that fixed them answers wrongly. Adds none if PyTorch refuses it.
 void add_other_integers(const Reference &reference, std::vector<Example> *examples);
 
 // Writes the dtypes and sizes on which all examples agree into the ports.
@@ -32,9 +32,9 @@ void run_reference(std::vector<Example> *examples, const Reference &reference);
 // Fills in the tolerances. Throws Unsupported for quantized tensors.
 void set_tolerances(std::vector<Example> *examples, bool single_numbers);
 
-// Stores examples as test vectors: as they are if they ask for it, else with synthetic inputs of the
-// same kind. Leaves out large outputs, and examples that PyTorch answers differently twice or in
-// float64.
+// Stores examples as test vectors: as they are if they ask for it, else with synthetic inputs of
+// the same kind. Leaves out large outputs, and examples that PyTorch answers differently twice or
+// in float64.
 void add_tests(Program &program, const std::vector<Example> &examples, const ExportOptions &options,
                const Reference &reference, const Measurer &measurer,
                std::vector<std::string> *warnings);

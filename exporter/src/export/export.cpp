@@ -23,7 +23,7 @@ Reference seeded(const Reference &reference) {
   };
 }
 
-// Whether a node computes with integers, as in models that torch.ao quantized.
+// Returns whether a node computes with integers, as in models that torch.ao quantized.
 bool is_of_integers(const Node &node) {
   return node.op.rfind("rush::quantized_", 0) == 0;
 }

@@ -16,16 +16,16 @@ class Measurer {
   Measurer(const Program &program, const ExportOptions &options);
   // Runs the example, which is answered, in float64.
   Measured operator()(const Example &example) const;
-  // How the answer of PyTorch's graph differs from the model's by more than rounding, as after a
-  // trace that fixed what the model decides at run time; "" if it does not.
+  // Says how the answer of PyTorch's graph differs from the model's by more than rounding; "" if it
+  // does not. A trace that fixed a decision of the model causes such a difference.
   std::string graph_differs(const Example &example) const;
-  // The largest distance of PyTorch from float64 on several inputs like the example's, for each value: a
-  // single input may be a lucky one. Empty if it is not known.
+  // Returns the largest distance of PyTorch from float64 for each value, over several inputs like
+  // the example's, because a single input may be lucky. The result is empty if it is not known.
   std::vector<rush_distance> several(const Example &example) const;
-  // Whether Python's floats are only as exact as float32: the program takes some out of tensors that
-  // are not all float64.
+  // Returns whether Python's floats are only as exact as float32, because the program reads some
+  // from tensors that are not float64.
   bool single_numbers() const { return single_numbers_; }
-  // The operator that draws random numbers; "" if none does.
+  // Returns the operator that draws random numbers; "" if none does.
   const std::string &random() const { return draws_; }
 
  private:

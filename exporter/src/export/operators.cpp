@@ -32,7 +32,7 @@ std::vector<OpCount> count_ops(const Program &program, bool only_missing) {
   return out;
 }
 
-// Whether an operator takes or makes quantized tensors or packed quantized weights.
+// Returns whether an operator takes or makes quantized tensors or packed quantized weights.
 bool is_quantized(const std::string &op) {
   for (const char *start :
        {"quantized::", "aten::quantize_", "aten::quantized_", "aten::dequantize"})
@@ -40,13 +40,13 @@ bool is_quantized(const std::string &op) {
   return false;
 }
 
-// Whether an operator makes sparse tensors, or takes only these.
+// Returns whether an operator makes sparse tensors, or takes only sparse tensors.
 bool is_sparse(const std::string &op) {
   return op.find("sparse") != std::string::npos || op == "aten::to_dense" ||
          op == "aten::_to_dense";
 }
 
-// The way out for sparse tensors, quantized models and custom operators; else "".
+// Returns the remedy for sparse tensors, quantized models and custom operators; else "".
 std::string supply_text(const std::vector<OpCount> &missing) {
   for (const OpCount &row : missing)
     if (is_sparse(row.op))

@@ -1,4 +1,4 @@
-// The operators of a program, and which of them the runtime lacks.
+// Counts the operators of a program, and finds those that the runtime lacks.
 #pragma once
 
 #include "export/report.h"
@@ -6,11 +6,11 @@
 
 namespace rush {
 
-// By falling count.
+// Returns the operators sorted by falling count.
 std::vector<OpCount> operators_of(const Program &program);
 std::vector<OpCount> missing_operators(const Program &program);
 
-// Throws Unsupported, which lists them all and says what to do.
+// Throws Unsupported with a message that lists all missing operators and the remedies.
 [[noreturn]] void refuse_missing(const std::vector<OpCount> &missing);
 
 }  // namespace rush

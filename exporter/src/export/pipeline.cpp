@@ -123,7 +123,8 @@ std::string all_rows() {
                               "), got '" + name + "'");
 }
 
-// The rows after which a name asks for the text: all rows of a pass, or the last row of a stage.
+// Returns the rows after which `name` requests the text: all rows of a pass, or the last row of a
+// stage.
 std::set<const Pass *> dumped_rows(const std::string &name) {
   std::set<const Pass *> out;
   const Pass *last = nullptr;

@@ -35,15 +35,15 @@ struct Pass {
 
 const std::vector<Pass> &pipeline();
 
-// The first row of that name. Throws std::invalid_argument with all names if there is none.
+// Returns the first row of that name. Throws std::invalid_argument with all names if there is none.
 const Pass &find_pass(const std::string &name);
 
 // Runs a pass once; returns whether it changed anything.
 bool run_pass(const Pass &pass, Program &program, const PassContext &context);
 
-// Runs all passes and verifies the program after each. Calls options.dump with the text of each method
-// after each run of the pass options.dump_after, or at the end of the stage of that name. Throws
-// std::invalid_argument if no pass or stage has that name.
+// Runs all passes and verifies the program after each. Calls options.dump with the text of each
+// method after each run of the pass options.dump_after, or at the end of the stage of that name.
+// Throws std::invalid_argument if no pass or stage has that name.
 void run_pipeline(Program &program, const PassContext &context);
 
 }  // namespace rush

@@ -5,14 +5,15 @@
 
 namespace rush {
 
-// Makes names unique, as a trace may give two inputs one name: the later ones get a number, as in
+// Makes names unique, because a trace may give two inputs the same name. Later ones get a number:
 // x, x_1, x_2.
 std::vector<std::string> unique_names(std::vector<std::string> names);
 
-// Gives ports unique names, and the names of the options. Throws std::invalid_argument.
+// Gives ports the names of the options, and makes all names unique. Throws std::invalid_argument if
+// there are too many names or a name twice.
 void name_ports(Program &program, const ExportOptions &options);
 
-// "x: float32[1, ?]".
+// Returns a text such as "x: float32[1, ?]".
 std::string to_string(const Port &port);
 
 }  // namespace rush

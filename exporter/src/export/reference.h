@@ -6,11 +6,12 @@
 
 namespace rush {
 
-// Each call runs on a copy of the module, so that it starts from the module's state.
+// Returns a function that runs the module. Each call runs on a copy, so that it starts from the
+// module's state.
 Reference reference_of(const torch::jit::Module &module, const TorchScriptOptions &options);
 Reference reference_of(torch::jit::Function &function);
 
-// The same graph, also in float64.
+// Returns a function that runs the same graph, also in float64.
 GraphAnswer graph_of(const torch::jit::Module &module, const TorchScriptOptions &options);
 GraphAnswer graph_of(torch::jit::Function &function);
 

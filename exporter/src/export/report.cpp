@@ -31,10 +31,10 @@ std::string pattern_of(const std::string &text) {
   return out + text.substr(end);
 }
 
-// More texts than this that differ only in numbers of their names become one.
+// If more than this many texts differ only in the numbers of their names, they become one text.
 constexpr size_t kMostAlike = 3;
 
-// "a, b, key_0 ... key_29 (30)".
+// Returns a text such as "a, b, key_0 ... key_29 (30)".
 std::string join(const std::vector<std::string> &texts) {
   std::vector<std::vector<std::string>> groups;
   std::map<std::string, size_t> places;

@@ -37,7 +37,7 @@ struct Report {
   Quantized quantized;
 };
 
-// A line for each operator that the runtime lacks.
+// Returns a line for each operator that the runtime lacks.
 std::string missing_text(const std::vector<OpCount> &missing);
 std::string to_string(const Report &report);
 std::string to_json(const Report &report);

@@ -32,7 +32,7 @@ Trace trace_both(const Tracer &tracer, const std::string &method, const std::vec
   try {
     add_exact(&out, tracer(method, args, true));
   } catch (const std::exception &) {
-    // It has no float64 form: the norm of each value decides.
+    // The program has no float64 form, so the norm of each value decides.
   }
   return out;
 }

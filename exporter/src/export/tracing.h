@@ -1,11 +1,11 @@
-// Runs of PyTorch's own graph that keep the values of its nodes.
+// Runs PyTorch's own graph and keeps the values of its nodes.
 #pragma once
 
 #include "export/options.h"
 
 namespace rush {
 
-// A trace that also has the values in float64, if the graph has a float64 form.
+// Returns a trace that also has the values in float64, if the graph has a float64 form.
 Trace trace_both(const Tracer &tracer, const std::string &method, const std::vector<Const> &args);
 
 // Stores the values of PyTorch's nodes in the first test vector, for nodes with instructions.

@@ -1,4 +1,4 @@
-// Loops that tracing has unrolled, and that reroll_loops does not roll up.
+// Finds loops that tracing has unrolled and that reroll_loops does not roll up.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace rush {
 
-// A warning that a graph has at least a hundred iterations of the same nodes, and at which line; ""
-// where it has fewer, as a deep network has of its layers.
+// Returns a warning with the line if a graph has at least a hundred iterations of the same nodes.
+// Returns "" if it has fewer, because a deep network also repeats its layers.
 std::string unrolled_note(const Graph &graph);
 
 }  // namespace rush

@@ -16,7 +16,7 @@ bool any_node(const Program &program, Test test) {
   return false;
 }
 
-// What the steps of an export share.
+// The data that the steps of an export share.
 struct ExportContext {
   Program &program;
   const ExportOptions &options;
@@ -26,14 +26,16 @@ struct ExportContext {
   Opener open;
 };
 
-// Runs the file on the examples, compares, or measures what fewer bits cost, and replays its test
-// vectors. Throws RuntimeError if an answer differs. True where PyTorch's distances on several
-// inputs decided about a test vector, which the program has now: the file has to be written again.
+// Runs the file on the examples, compares the answers (or measures the error of quantizing), and
+// replays the test vectors. Throws RuntimeError if an answer differs. Returns true if PyTorch's
+// distances on several inputs decided about a test vector. The program then has these distances,
+// and the file must be written again.
 bool verify_file(NativeSession *session, const ExportContext &subject,
                  const std::vector<Example> &examples, Report *report);
 
-// Has test vectors expect what the file answers, but for those that are the user's own: all of a file
-// of fewer bits, else those that are not close, as where PyTorch's engine rounds to another step.
+// Makes test vectors expect the file's own answers, except for the user's vectors. It changes all
+// vectors of a quantized file, and otherwise only those whose answers are not close, because
+// PyTorch's engine rounds to another step.
 void expect_file_answers(NativeSession *session, Program &program, bool all,
                          std::vector<std::string> *warnings);
 

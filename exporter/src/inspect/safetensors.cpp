@@ -30,7 +30,7 @@ const DtypeText &text_of(rush_dtype dtype) {
   throw std::invalid_argument("a dtype that .safetensors does not have");
 }
 
-// The number of elements. Throws if they take more than `most` bytes.
+// Returns the number of elements. Throws if they take more than `most` bytes.
 int64_t elements(const rush_weight_info &w, size_t most, size_t item) {
   size_t numel = 1;
   for (int d = 0; d < w.rank; d++) {
@@ -44,7 +44,7 @@ int64_t elements(const rush_weight_info &w, size_t most, size_t item) {
   return static_cast<int64_t>(numel);
 }
 
-// The elements in row-major order.
+// Returns the elements in row-major order.
 std::string gather(std::string_view file, const rush_weight_info &w, size_t most, size_t item) {
   const int64_t numel = elements(w, most, item);
   std::string out(static_cast<size_t>(numel) * item, '\0');
@@ -74,8 +74,8 @@ Tensors tensors_of(rush_ctx *ctx, const rush_model *model, std::string_view file
   std::map<std::string_view, int> views;  // with the same name
   for (size_t i = 0; i < rush_model_weight_count(model); i++) {
     rush_weight_info w;
-    // A tensor without storage only describes a random input; one without a name is of a test
-    // vector.
+    // A tensor without storage only describes a random input. A tensor without a name belongs to a
+    // test vector.
     if (rush_model_weight(ctx, model, i, &w) != RUSH_OK) continue;
     if (!w.name || !*w.name) continue;
     const DtypeText &dtype = text_of(w.dtype);

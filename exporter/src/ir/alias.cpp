@@ -8,7 +8,8 @@
 
 namespace rush {
 
-// The one list of them. What libtorch gives was tried: its schemas do not tell of COPY.
+// This is the only list of these operators. libtorch's schemas do not suffice: they do not mention
+// COPY.
 Passing passing(const std::string &op) {
   static const std::unordered_map<std::string, Passing> ops = {
       {"prim::ListConstruct", Passing::CONTENTS},
@@ -106,8 +107,7 @@ class Walk {
     }
     if (!alias) return;
     if (alias->write) fate.written = true;
-    // It is stored in a written argument, as by append, or else in a list that is a result, as by
-    // chunk.
+    // The value is stored in a written argument (append), or in a list that is a result (chunk).
     if (alias->wildcard && writes(*schema)) return give_up();
     const std::vector<std::string> &sets = alias->wildcard ? alias->before : alias->after;
     for (size_t r = 0; r < schema->returns.size() && r < node.outputs.size(); r++) {

@@ -14,7 +14,7 @@ struct Fate {
   std::set<int64_t> slots;  // the attributes that it is stored in
 };
 
-// This is conservative: an unknown operator may do both.
+// The analysis is conservative: an unknown operator may write its arguments and return them.
 Fate fate_of(const Value *value);
 
 // How an operator's results alias its arguments, if its schema does not say it.
@@ -27,11 +27,12 @@ enum class Passing {
 };
 Passing passing(const std::string &op);
 
-// Whether the value is a new tensor of its node, so that nothing else refers to its elements.
+// Returns whether the value is a new tensor of its node, so that nothing else refers to its
+// elements.
 bool is_fresh(const Value *value);
 
-// Whether the node, or one in its blocks, has a side effect: it writes an argument, raises, prints,
-// draws random numbers, sets an attribute, or is unknown.
+// Returns whether the node, or one in its blocks, has a side effect: it writes an argument, raises,
+// prints, draws random numbers, sets an attribute, or is unknown.
 bool has_side_effects(const Node &node);
 
 }  // namespace rush

@@ -1,8 +1,8 @@
 // The exporter's own graph. Every front builds it, every pass works on it, the writer reads it.
 //
 // A Graph is one method: a tree of Blocks, each an ordered list of Nodes. A Node applies an
-// operator (its full name, "aten::add.Tensor") to Values and defines new ones. Control flow is nodes
-// with blocks, as in TorchScript:
+// operator (its full name, "aten::add.Tensor") to Values and defines new ones. Control flow is
+// nodes with blocks, as in TorchScript:
 //   prim::If(cond)                      two blocks without parameters
 //   prim::Loop(max_count, cond, c...)   one block: parameters (i, c...), results (cond, c...)
 // A block's results are the inputs of its `results` node, which is not in the list. Constants are
@@ -61,7 +61,7 @@ struct Node {
 
   Value *input(size_t i) const { return inputs.at(i); }
   Value *output(size_t i = 0) const { return outputs.at(i); }
-  // The constant of input i; nullptr if it is no constant or there is no such input.
+  // Returns the constant of input i; nullptr if it is no constant or there is no such input.
   const Const *constant(size_t i) const {
     return i < inputs.size() ? inputs[i]->constant.get() : nullptr;
   }
@@ -75,8 +75,8 @@ struct Node {
 
   // Removes and frees the node; its outputs must have no uses.
   void destroy();
-  // The same, and `successor` replaces this node: its outputs take over the uses and names of this
-  // node's outputs, and it takes over the debug handle.
+  // Does the same, and lets `successor` replace this node: its outputs take over the uses and names
+  // of this node's outputs, and it takes over the debug handle.
   void give_way_to(Node *successor);
 };
 
@@ -109,13 +109,13 @@ struct Graph {
   Node *insert_before(Node *where, std::string op);
 };
 
-// Every node in the order of the program, an outer node before those in its blocks. A pass may
-// destroy the node it is at. The list does not have nodes that the pass inserts.
+// Returns every node in the order of the program, an outer node before those in its blocks. A pass
+// may destroy the node that it visits. The list does not contain nodes that the pass inserts.
 std::vector<Node *> all_nodes(const Graph &graph);
 
 std::string to_string(const Graph &graph);
-// Parses the text of to_string. Weights are invented: <float32[2, 3]> repeats 0, 0.25, 0.5, ... up to
-// 1; <float32[2] = 7> holds sevens. Throws std::invalid_argument.
+// Parses the text of to_string. Weights are invented: <float32[2, 3]> repeats 0, 0.25, 0.5, ... up
+// to 1; <float32[2] = 7> holds sevens. Throws std::invalid_argument.
 std::unique_ptr<Graph> parse_graph(const std::string &text);
 
 // Inserts a node with one result before `where`, and returns the result.

@@ -6,8 +6,9 @@ namespace rush {
 
 namespace {
 
-// The number of items of one iteration; 0 if there is no repetition. An item that an iteration has
-// once tells it: the rarest of those that are frequent enough.
+// Returns the number of items of one iteration; 0 if there is no repetition. It measures the
+// distance between two occurrences of an item that each iteration has once: the rarest item that is
+// frequent enough.
 size_t period_of(const std::vector<std::string> &items, size_t least) {
   std::map<std::string, std::vector<size_t>> places;
   for (size_t i = 0; i < items.size(); i++) places[items[i]].push_back(i);
@@ -25,7 +26,7 @@ Repetition longest_repetition(const std::vector<std::string> &items, size_t leas
   Repetition out;
   out.period = period_of(items, least);
   if (out.period == 0) return out;
-  // The longest run of items that equal those one period later.
+  // Returns the longest run of items that equal those one period later.
   size_t longest = 0, run = 0;
   for (size_t i = 0; i + out.period < items.size(); i++) {
     run = items[i] == items[i + out.period] ? run + 1 : 0;

@@ -1,4 +1,4 @@
-// Repetitions in a list of texts.
+// Finds repetitions in a list of texts.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ struct Repetition {
   size_t begin = 0, period = 0, count = 0;
 };
 
-// The longest repetition; its count is 0 if it has fewer iterations than `least`.
+// Returns the longest repetition; its count is 0 if it has fewer iterations than `least`.
 Repetition longest_repetition(const std::vector<std::string> &items, size_t least);
 
 }  // namespace rush

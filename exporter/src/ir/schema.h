@@ -37,18 +37,18 @@ struct Schema {
   bool random = false;  // it draws random numbers
 };
 
-// The schema of an operator of torch, of a loaded library or of the runtime ("rush::conv"), by its full
-// name ("aten::add.Tensor"). nullptr if there is none. The result is never freed.
+// Returns the schema of an operator of torch, of a loaded library or of the runtime ("rush::conv"),
+// by its full name ("aten::add.Tensor"); nullptr if there is none. The result is never freed.
 const Schema *schema_of(const std::string &op);
 
-// All of torch's overloads of "aten::add".
+// Returns all of torch's overloads of an operator such as "aten::add".
 std::vector<std::string> overloads_of(const std::string &name);
 
-// "aten::add" and "Tensor" of "aten::add.Tensor".
+// These return "aten::add" and "Tensor" for "aten::add.Tensor".
 std::string base_name(const std::string &op);
 std::string overload_name(const std::string &op);
 
-// Whether the operator writes one of its arguments.
+// Returns whether the operator writes one of its arguments.
 bool writes(const Schema &schema);
 
 }  // namespace rush

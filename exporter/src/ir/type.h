@@ -26,7 +26,7 @@ TypeRef list_of(TypeRef item);
 
 bool equal(const Type &a, const Type &b);
 
-// Whether values of this type, or values inside of them, can be written in place.
+// Returns whether values of this type, or values inside of them, can be written in place.
 bool is_mutable(const Type &type);
 
 // `Tensor`, `int[]`, `Tensor?`, `(int, Tensor)`, `Dict(str, int)`, `Union(int, str)`,

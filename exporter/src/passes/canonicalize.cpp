@@ -24,7 +24,7 @@ const char *plain_name(const std::string &op) {
   return found == names.end() ? nullptr : found->second;
 }
 
-// These inform only a compiler or a profiler.
+// Returns whether the operator only informs a compiler or a profiler.
 bool is_note(const std::string &op) {
   static const std::unordered_set<std::string> ops = {
       "aten::_assert_tensor_metadata",      "aten::sym_constrain_range",
@@ -45,7 +45,7 @@ bool drop_notes(Graph &graph) {
   return changed;
 }
 
-// "aten::expand" of "aten::expand_copy", if that is an operator that returns a view.
+// Returns "aten::expand" for "aten::expand_copy", if that is an operator that returns a view.
 std::string view_of_copy(const std::string &op) {
   const std::string base = base_name(op), overload = overload_name(op), end = "_copy";
   if (base.size() <= end.size() || base.compare(base.size() - end.size(), end.size(), end) != 0)
@@ -79,7 +79,7 @@ void copy_apart(Node *node, const std::string &view) {
   node->give_way_to(copy);
 }
 
-// An argument by its name in the schema; its default if it is omitted.
+// Returns an argument by its name in the schema; its default if it is omitted.
 Value *argument(const Node &node, const std::string &name) {
   const Schema &schema = *schema_of(node.op);
   for (size_t i = 0; i < schema.args.size(); i++) {
@@ -137,8 +137,8 @@ bool is_number(const Value &value) {
   }
 }
 
-// "aten::mul.Scalar" for "aten::mul.Tensor", which takes a number as second argument; "" if there is
-// no such operator.
+// Returns "aten::mul.Scalar" for "aten::mul.Tensor": the overload whose second argument is a
+// number. Returns "" if there is no such operator.
 std::string with_scalar(const std::string &op) {
   std::string overload = overload_name(op);
   if (op == "aten::pow.Tensor_Tensor") return "aten::pow.Tensor_Scalar";

@@ -48,7 +48,7 @@ class Copy {
   std::map<const Value *, Value *> values_;
 };
 
-// Whether a parameter of type `to` takes a value of the schema's type `from`.
+// Returns whether a parameter of type `to` takes a value of the schema's type `from`.
 bool fits(const Type &to, const Type &from) {
   if (equal(to, from) || to.kind == RUSH_TYPE_ANY) return true;
   if (to.kind == RUSH_TYPE_UNION)
@@ -67,7 +67,7 @@ bool fits(const Type &to, const Type &from) {
   return true;
 }
 
-// Throws if the function's types are not the operator's, as the result would be invalid.
+// Throws if the function's types are not the operator's, because the result would be invalid.
 void check_types(const Node &node, const Schema &schema, const Graph &by) {
   const auto &params = by.top.params;
   for (size_t i = 0; i < params.size(); i++) {

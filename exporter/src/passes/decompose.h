@@ -14,7 +14,7 @@ namespace rush {
 using Decompositions = std::map<std::string, std::shared_ptr<const Graph>>;
 
 // Replaces each such operator by a copy of its graph, also inside of these copies. Throws
-// std::invalid_argument if arguments or results do not match, or if one uses itself.
+// std::invalid_argument if arguments or results do not match, or if a decomposition uses itself.
 bool decompose(Graph &graph, const Decompositions &known);
 
 }  // namespace rush

@@ -1,5 +1,5 @@
-// Squeeze-and-excitation: fuses the product of an input and a number for each channel, which comes from
-// the input's mean, into the 1x1 convolution that alone reads the product.
+// Squeeze-and-excitation: fuses the product of an input and a number for each channel, which comes
+// from the input's mean, into the 1x1 convolution that alone reads the product.
 //
 // rush::scaled_conv scales the weight instead of the input if there are more pixels than outputs.
 #include <set>
@@ -28,7 +28,7 @@ bool is_product(const Node &conv) {
          all_are(conv.constant(STRIDE), 1) && all_are(conv.constant(PADDING), 0);
 }
 
-// Whether layers and functions of one tensor derive the value from a mean over the image.
+// Returns whether layers and functions of one tensor derive the value from a mean over the image.
 bool is_excitation(const Value *value) {
   static const std::set<std::string> means = {"aten::adaptive_avg_pool1d",
                                               "aten::adaptive_avg_pool2d", "aten::mean.dim"};
@@ -45,7 +45,7 @@ bool is_excitation(const Value *value) {
                                            "aten::view",        "aten::reshape",
                                            "aten::unsqueeze",   "aten::squeeze",
                                            "aten::squeeze.dim", "aten::flatten.using_ints"};
-  // The other argument of these is a constant.
+  // The other argument of these operators is a constant.
   static const std::set<std::string> by = {
       "aten::add.Scalar", "aten::add.Tensor", "aten::add_.Scalar", "aten::add_.Tensor",
       "aten::mul.Scalar", "aten::mul.Tensor", "aten::div.Scalar",  "aten::div.Tensor"};

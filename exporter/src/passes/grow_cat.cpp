@@ -9,7 +9,8 @@ namespace rush {
 
 namespace {
 
-// Whether all of it becomes the attribute. A part of it, such as a sliding window, needs no room.
+// Returns whether the whole value becomes the attribute. A part of it, such as a sliding window,
+// needs no room.
 bool is_set(const Value *value, int64_t slot) {
   for (const Use &use : value->uses) {
     if (use.node->op == "rush::set_attr" && use.node->constant(0)->i == slot) return true;

@@ -14,21 +14,22 @@ namespace of_conv {
 enum { INPUT, WEIGHT, BIAS, STRIDE, PADDING, DILATION, GROUPS, MIN, MAX, FORMAT };
 }
 
-// The only node that uses the value, if it uses it once and in the value's block; else nullptr.
+// Returns the only node that uses the value, if it uses it once and in the value's block; else
+// nullptr.
 Node *only_user(const Value *value);
 
-// Whether the node bounds its first argument by constants min < max (relu, relu6, hardtanh, clamp,
-// in place or not). NaN stays NaN in all of them.
+// Returns whether the node bounds its first argument by constants min < max (relu, relu6, hardtanh,
+// clamp, in place or not). NaN stays NaN in all of them.
 bool is_clamp(const Node &node, double *min, double *max);
 
 // Moves a following clamp into the arguments min and max of a fused node without a clamp; min is
 // argument `at_min`.
 bool take_in_clamp(Node *fused, size_t at_min);
 
-// Whether a node between two nodes of a block may write a tensor.
+// Returns whether a node between two nodes of a block may write a tensor.
 bool writes_between(const Node *from, const Node *to);
 
-// A constant float32 tensor of that rank with memory; else nullptr.
+// Returns a constant float32 tensor of that rank with memory; else nullptr.
 const Const *float_constant(const Node &node, size_t input, int64_t rank);
 
 }  // namespace rush

@@ -6,15 +6,16 @@
 
 namespace rush {
 
-// Replaces the operators that only torch.export and make_fx use: `view_copy` becomes a view and a copy,
-// a number in place of a tensor becomes a Scalar operator or a tensor, `sym_size` becomes a size, and
-// attention of a certain kernel becomes attention. Notes for compilers are dropped.
+// Replaces the operators that only torch.export and make_fx use: `view_copy` becomes a view and a
+// copy, a number in place of a tensor becomes a Scalar operator or a tensor, `sym_size` becomes a
+// size, and attention of a certain kernel becomes attention. Notes for compilers are dropped.
 bool canonicalize(Graph &graph);
 
 // Drops casts that only inform the type checker. A value that is never read becomes None.
 bool drop_casts(Graph &graph);
 
-// Drops operators that return their first argument at inference: dropout, detach, `to` without effect.
+// Drops operators that return their first argument at inference: dropout, detach, `to` without
+// effect.
 bool drop_identities(Graph &graph);
 
 // f(x, out=y) becomes rush::copy_out(y, f(x)).
@@ -26,38 +27,41 @@ bool split_in_place(Graph &graph);
 // Lists and tuples of constants that nobody writes become constants.
 bool fold_containers(Graph &graph);
 
-// A batch norm in evaluation behind a convolution, all of constant parameters, goes into its weight
-// and bias.
+// Folds a batch norm in evaluation mode into the weight and bias of the convolution before it, if
+// all parameters are constant.
 bool fold_batch_norm(Graph &graph);
 
 // Convolutions of float32 with constant parameters become rush::conv, which includes a preceding
 // zero padding and a following clamp. Weights become channels-last, as kernels need them.
 bool fuse_conv(Graph &graph);
 
-// The same for linear, addmm, matmul and mm with a constant matrix, and a following bias and clamp.
+// Does the same for linear, addmm, matmul and mm with a constant matrix, and a following bias and
+// clamp.
 bool fuse_linear(Graph &graph);
 
-// Squeeze-and-excitation: rush::conv of an input times the scale of its channels becomes
+// Fuses squeeze-and-excitation: rush::conv of an input times the scale of its channels becomes
 // rush::scaled_conv. It runs after quantizing, which matches the two separately.
 bool fuse_scale(Graph &graph);
 
-// Concatenation to an attribute that the result replaces becomes rush::grow, which leaves room for the next.
+// A concatenation to an attribute whose value the result replaces becomes rush::grow, which leaves
+// room for the next one.
 bool grow_cat(Graph &graph);
 
-// Drops trailing arguments that equal their default. An operator that the runtime lacks keeps them, as
-// libtorch prints some defaults incorrectly in a schema (`int[] x=[0, 0]` as 0).
+// Drops trailing arguments that equal their default. An operator that the runtime lacks keeps them,
+// as libtorch prints some defaults incorrectly in a schema (`int[] x=[0, 0]` as 0).
 bool trim_defaults(Graph &graph);
 
 // Drops unused nodes without a side effect.
 bool drop_dead(Graph &graph);
 
-// Iterations of the same nodes become a loop again, which tracing had unrolled.
+// Rolls up a loop that tracing has unrolled: iterations of the same nodes become a loop again.
 bool reroll_loops(Graph &graph);
 
 // An attribute that no method writes becomes a constant.
 bool freeze_attributes(Program &program);
 
-// A constant tensor that the program writes in place becomes an attribute, as PyTorch keeps its state.
+// A constant tensor that the program writes in place becomes an attribute, as PyTorch keeps its
+// state.
 bool keep_written_constants(Program &program);
 
 // Tensors without a name are named "constant.0", ..., so that tools can return them.

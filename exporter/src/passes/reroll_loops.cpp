@@ -37,7 +37,7 @@ struct Origin {
 
 using Result = std::pair<size_t, size_t>;  // of an iteration: node, output
 
-// Values that an iteration hands to the next: [k] is what a result was k + 1 iterations before.
+// Values that an iteration hands to the next: item k is a result of k + 1 iterations before.
 struct Chain {
   std::array<Value *, kMostLag> initial = {};
   size_t length = 0;
@@ -56,7 +56,7 @@ class Rerolling {
     for (size_t i = 0; i < nodes.size(); i++) places_[nodes[i]] = i;
   }
 
-  // Whether the iterations are a loop.
+  // Returns whether the iterations form a loop.
   bool plan() {
     for (size_t j = 0; j < at_.period; j++)
       for (size_t i = 0; i < node(0, j)->inputs.size(); i++) {
@@ -110,7 +110,7 @@ class Rerolling {
     return out;
   }
 
-  // f(r) = f(0) + r * step for all iterations?
+  // Returns whether f(r) = f(0) + r * step holds for all iterations.
   template <class F>
   bool counts(F f, Origin *out) const {
     out->first = f(0);
@@ -165,7 +165,7 @@ class Rerolling {
     return true;
   }
 
-  // The argument is an item of a list that nothing else uses.
+  // Returns whether the argument is an item of a list that nothing else uses.
   bool find_item(const std::vector<Value *> &given, Origin *out) {
     out->unpacked = given[0]->def;
     for (const Value *v : given)
@@ -214,7 +214,7 @@ class Rerolling {
   void carry(const Result &result, const Chain &chain) {
     const Value *like = node(0, result.first)->output(result.second);
     for (size_t k = 0; k < chain.length; k++) {
-      // A value that only the last iterations use is never read before.
+      // If only the last iterations use a value, nothing reads it earlier.
       loop_->add_input(chain.initial[k] ? chain.initial[k] : graph_.constant(const_none()));
       carried_[result].push_back(body_->add_param(like->type));
       after_[result].push_back(loop_->add_output(like->type, like->name));

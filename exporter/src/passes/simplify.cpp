@@ -16,8 +16,8 @@ void replace_by_input(Node *node, size_t input = 0) {
   node->destroy();
 }
 
-// An in-place operator on sizes or strides (x.t_()) changes x but not an earlier alias of it. If there
-// is such an operator, x and its alias must stay two tensors.
+// An in-place operator on sizes or strides (x.t_()) changes x but not an earlier alias of it. If
+// there is such an operator, x and its alias must stay two tensors.
 bool changes_metadata(const Graph &graph) {
   static const std::unordered_set<std::string> ops = {
       "aten::resize_",           "aten::resize_as_", "aten::squeeze_",
@@ -42,7 +42,7 @@ bool argument_named(const Schema &schema, const std::string &name) {
                      [&](const Argument &a) { return a.name == name; });
 }
 
-// In-place forms count, too.
+// Returns whether the operator is a dropout, in place or not.
 bool is_dropout(const std::string &op) {
   if (op.empty() ||
       passing(op.back() == '_' ? op.substr(0, op.size() - 1) : op) != Passing::PERHAPS)
@@ -51,7 +51,7 @@ bool is_dropout(const std::string &op) {
   return schema && argument_named(*schema, "train");
 }
 
-// Whether f accepts the argument `name`, or its default if it is omitted.
+// Returns whether f accepts the argument `name`, or its default if it is omitted.
 template <class F>
 bool argument_is(const Node &node, const Schema &schema, const std::string &name, F f) {
   for (size_t i = 0; i < schema.args.size(); i++) {
@@ -62,7 +62,8 @@ bool argument_is(const Node &node, const Schema &schema, const std::string &name
   return true;  // no such argument
 }
 
-// `to` that changes neither dtype nor memory format. There is only one device.
+// Returns whether the node is a `to` that changes neither dtype nor memory format. There is only
+// one device.
 bool is_empty_to(const Node &node) {
   if (base_name(node.op) != "aten::to") return false;
   const Schema *schema = schema_of(node.op);
@@ -78,7 +79,7 @@ bool is_empty_to(const Node &node) {
          });
 }
 
-// Whether it returns its argument itself, not an alias of it.
+// Returns whether the node returns its argument itself, not an alias of it.
 bool is_same_tensor(const Node &node) {
   if (is_dropout(node.op))
     return argument_is(node, *schema_of(node.op), "train",
@@ -166,7 +167,7 @@ bool trim_defaults(Graph &graph) {
 bool drop_dead(Graph &graph) {
   bool changed = false;
   std::vector<Node *> nodes = all_nodes(graph);
-  // In reverse order: inner nodes come after their owner, which thus still exists.
+  // The order is reversed: inner nodes come after their owner, so that the owner still exists.
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     Node *node = *it;
     if (node->has_uses() || has_side_effects(*node)) continue;

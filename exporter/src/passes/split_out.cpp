@@ -18,14 +18,14 @@ bool is_written(const Argument &arg) {
   return arg.alias && arg.alias->write;
 }
 
-// Options of tensor factories, which out= decides.
+// Options of tensor factories that out= decides.
 bool is_option(const Argument &arg) {
   return arg.name == "dtype" || arg.name == "layout" || arg.name == "device" ||
          arg.name == "pin_memory";
 }
 
-// Whether `other` writes no more than its state (running means), and has the same arguments but for
-// those of out= and, where `without_options`, those that out= decides.
+// Returns whether `other` writes only its state (running means) and has the same arguments, except
+// for out= and, with `without_options`, those that out= decides.
 bool is_functional_form(const Schema &schema, const Schema &other, bool without_options) {
   const size_t n = schema.args.size() - out_count(schema);
   size_t i = 0;
@@ -39,7 +39,7 @@ bool is_functional_form(const Schema &schema, const Schema &other, bool without_
   return i == n && other.returns.size() == schema.returns.size();
 }
 
-// The functional operator of this name; "" if torch has none.
+// Returns the functional operator of this name; "" if torch has none.
 std::string functional_form(const Schema &schema, const std::string &name,
                             bool without_options = false) {
   for (const std::string &op : overloads_of(name)) {
@@ -49,7 +49,7 @@ std::string functional_form(const Schema &schema, const std::string &name,
   return "";
 }
 
-// Inputs of the functional form: the node's own, and the dtype of the written tensor.
+// Returns the inputs of the functional form: the node's own, and the dtype of the written tensor.
 void add_inputs(const Node &node, const Schema &schema, Node *plain) {
   Graph &graph = *node.block->graph;
   size_t given = 0;

@@ -31,7 +31,7 @@ void each_access(const Program &program, F f) {
         f(node, node->constant(0)->i);
 }
 
-// The slots that a method writes, and those of attributes that share memory with these.
+// Returns the slots that a method writes, and those of attributes that share memory with these.
 std::set<int64_t> written_slots(const Program &program) {
   std::set<int64_t> written;
   each_access(program, [&](const Node *node, int64_t slot) {
@@ -88,7 +88,7 @@ bool freeze_attributes(Program &program) {
 
 namespace {
 
-// The attributes whose value a method writes in place.
+// Returns the attributes whose value a method writes in place.
 std::set<int64_t> slots_written_in_place(const Program &program) {
   std::set<int64_t> out;
   for (const Method &m : program.methods)
@@ -98,8 +98,8 @@ std::set<int64_t> slots_written_in_place(const Program &program) {
   return out;
 }
 
-// `self.state = torch.zeros(2)`: libtorch folds the zeros. If the program writes the attribute in place,
-// each run must store a new tensor. The same holds for `self.state.set_(...)`.
+// `self.state = torch.zeros(2)`: libtorch folds the zeros. If the program writes the attribute in
+// place, each run must store a new tensor. The same holds for `self.state.set_(...)`.
 bool copy_into_attributes(Program &program) {
   const std::set<int64_t> slots = slots_written_in_place(program);
   bool changed = false;

@@ -15,8 +15,9 @@ py::dict distance_dict(const rush_distance &d) {
   return out;
 }
 
-// Whether a signal's handler raised an exception, such as KeyboardInterrupt for Ctrl-C. The runtime calls
-// this every few milliseconds without Python's lock. It takes the lock twenty times a second.
+// Returns whether a signal's handler raised an exception, such as KeyboardInterrupt for Ctrl-C. The
+// runtime calls this every few milliseconds without Python's lock. It takes the lock twenty times a
+// second.
 bool interrupted(void *) {
   thread_local std::chrono::steady_clock::time_point last;
   const auto now = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// rushlight._C.Session: a file that runs in Python.
+// Binds rushlight._C.Session, which runs a file in Python.
 #pragma once
 
 #include "python/values.h"

@@ -8,9 +8,9 @@
 
 namespace rush {
 
-// Measures the distance of an answer from PyTorch's. `result` is its value in the program. Values that
-// depend on `filters` may differ in rows: rows that belong together are compared, and counted in
-// out->rows. Throws std::runtime_error with the place if the answers differ in structure.
+// Measures the distance of an answer from PyTorch's. `result` is its value in the program. Values
+// that depend on `filters` may differ in rows: rows that belong together are compared, and counted
+// in out->rows. Throws std::runtime_error with the place if the answers differ in structure.
 void add_matched(const Const &got, const Const &want, const Value *result,
                  const std::set<const Node *> &filters, Quantized *out);
 

@@ -20,13 +20,14 @@ struct Bits {
   bool zero_points = false;  // and a zero point, too
 };
 
-// Parses the option of users: "" (all bits), "int8", "int8-static", "int8-weights", "int4", "int4-weights:64:zero-points", "float16".
-// Throws std::invalid_argument with all possible values.
+// Parses the option of users: "" (all bits), "int8", "int8-static", "int8-weights", "int4",
+// "int4-weights:64:zero-points", "float16". Throws std::invalid_argument with all possible values.
 Bits bits_from_name(const std::string &name);
 
-// Gives constant weights of linear layers (rush::linear) fewer bits, of embeddings too (not with
-// INT8_STATIC; with INT8 those that are such a layer's weight as well), of convolutions (rush::conv)
-// too with FLOAT16: finite ones, of at least this many elements. Adds to *out what it has done.
+// Quantizes finite constant weights of at least this many elements, and adds its work to *out. It
+// quantizes weights of linear layers (rush::linear). It also quantizes embeddings, except with
+// INT8_STATIC; with INT8, only embeddings that share their weight with a linear layer. With
+// FLOAT16, it also converts weights of convolutions (rush::conv).
 constexpr int64_t kLeastQuantized = 1024;
 void quantize_weights(Program &program, const Bits &bits, Quantized *out);
 
@@ -36,8 +37,8 @@ struct Batch {
   std::vector<Const> args;
 };
 
-// For INT8_STATIC: convolutions of the first method (rush::conv), and the operators between them,
-// compute with bytes. Runs of that method with `batches` find the range of each value.
+// Makes the convolutions of the first method (rush::conv) and the operators between them compute
+// with bytes, for INT8_STATIC. Runs of that method with `batches` find the range of each value.
 void quantize_convolutions(Program &program, const std::vector<Batch> &batches, const Opener &open,
                            Quantized *out);
 

@@ -8,9 +8,9 @@
 
 namespace rush {
 
-// The error is that of the answer that is furthest from PyTorch's: the largest difference in units of
-// the largest element, the norm of the difference in units of the answer's norm, and the cosine of
-// the angle between the two.
+// The error is that of the answer that is furthest from PyTorch's: the largest difference in units
+// of the largest element, the norm of the difference in units of the answer's norm, and the cosine
+// of the angle between the two.
 struct Quantized {
   std::string name;             // as users write it; "" if nothing was wanted
   size_t layers = 0, kept = 0;  // layers that have fewer bits now, and that could have and have not
@@ -27,8 +27,8 @@ struct Quantized {
 void add_distance(const Const &got, const Const &want, Quantized *out);
 
 // Makes a test vector expect the answer of a quantized file. Other runtimes round activations
-// differently, so an answer is right if it is as near to this one as this one is to PyTorch's. Returns
-// false, and changes nothing, if sizes or values other than floating-point numbers differ.
+// differently, so an answer is right if it is as near to this one as this one is to PyTorch's.
+// Returns false, and changes nothing, if sizes or values other than floating-point numbers differ.
 bool expect_answer(const Const &own, Test *test);
 
 std::string to_string(const Quantized &quantized);

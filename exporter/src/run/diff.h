@@ -18,7 +18,7 @@ struct Divergence {
 Divergence diff(NativeSession &session, size_t method, const std::vector<Const> &args,
                 const Trace &trace, double rtol, double atol);
 
-// The same with the trace of a test vector in the file.
+// Does the same with the trace of a test vector in the file.
 Divergence diff_test(NativeSession &session, size_t test);
 
 std::string to_string(const Divergence &divergence);

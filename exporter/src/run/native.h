@@ -27,15 +27,15 @@ class NativeSession {
  public:
   // Loads a whole file. It keeps no reference to `bytes`.
   explicit NativeSession(const std::string &bytes, const Limits &limits = {});
-  // A session of its own on the model of another one, which another thread may be using.
+  // Makes another session of the model of `other`. A second thread may use `other` meanwhile.
   NativeSession(const NativeSession &other, const Limits &limits);
   ~NativeSession();
   NativeSession(const NativeSession &) = delete;
 
   static std::unique_ptr<NativeSession> open(const std::string &path, const Limits &limits = {});
 
-  // A caller's turn at the session. Throws RuntimeError while another thread has it, or a run whose
-  // print function or signal handler makes this call.
+  // A caller's turn at the session. The constructor throws RuntimeError while another thread has a
+  // turn, and if a run's print function or signal handler calls it.
   class Turn {
    public:
     explicit Turn(NativeSession &of);
@@ -49,9 +49,10 @@ class NativeSession {
   // Arguments that share a torch storage share memory in the runtime, too. They are copied in, and
   // changes of them are not copied back.
   Const run(size_t method, const std::vector<Const> &args);
-  // The program's prints go where TorchScript's go; without this call they are dropped.
+  // Sends the program's prints where TorchScript's go. Without this call they are dropped.
   void print_as_torch() { rush_ctx_set_print(ctx(), rush::print_as_torch, nullptr); }
-  // The attributes that the program writes, by name; tensors that share memory do so in the copy.
+  // Returns copies of the attributes that the program writes, by name. Tensors that share memory
+  // also share it in the copy.
   std::vector<std::pair<std::string, Const>> state();
   // Sets some of them. Throws RuntimeError for a value of another type.
   void set_state(const std::vector<std::pair<size_t, Const>> &values);
@@ -62,7 +63,7 @@ class NativeSession {
   // Throws RuntimeError if the answer differs. The report has the differences in any case.
   void verify(size_t test, rush_verify_report *report);
 
-  // With the fields of named tuples.
+  // These types have the fields of named tuples.
   const std::vector<TypeRef> &input_types(size_t method);
   const TypeRef &result_type(size_t method);
   size_t method(const std::string &name) const;  // throws std::invalid_argument
@@ -85,7 +86,7 @@ class NativeSession {
   std::shared_ptr<Loaded> loaded_;
   rush_session *session_ = nullptr;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
-  // For the methods that were asked for.
+  // The input types of the methods that a caller has used.
   std::map<size_t, std::vector<TypeRef>> input_types_;
   std::map<size_t, TypeRef> result_types_;
 };
@@ -93,7 +94,7 @@ class NativeSession {
 // Writes the program as it is and loads it. Throws RuntimeError.
 using Opener = std::function<std::unique_ptr<NativeSession>(const Program &program)>;
 
-// Needs only the head of the file. It also lists the operators that the runtime lacks.
+// Describes a file. It reads only the head, and also lists the operators that the runtime lacks.
 std::string describe_file(const std::string &path, rush_describe_form form);
 
 }  // namespace rush

@@ -7,9 +7,9 @@
 
 namespace rush {
 
-// TorchScript gives classes of one name numbers that count in the process, as in
-// "__torch__.net.___torch_mangle_7.Net". Here they count in the file, and the first class has none, so
-// that two exports give the same bytes.
+// TorchScript numbers classes of the same name within the process, as in
+// "__torch__.net.___torch_mangle_7.Net". These names are numbered within the file, and the first
+// class has no number, so that two exports give the same bytes.
 class ClassNames {
  public:
   // Replaces all class names in the text by those of the file.

@@ -116,7 +116,7 @@ class Encoder {
     return static_cast<uint32_t>(instrs_.size() - 1);
   }
 
-  // The number of pointwise operators in a row from `at` on, at most RUSH_MAX_CHAIN.
+  // Returns the number of pointwise operators in a row from `at` on, at most RUSH_MAX_CHAIN.
   static int64_t chain_at(const Block &b, NodeList::const_iterator at) {
     int64_t n = 0;
     for (; at != b.nodes.end() && n < RUSH_MAX_CHAIN; ++at, n++)
@@ -124,7 +124,8 @@ class Encoder {
     return n;
   }
 
-  // rush::chain in front of them lets the runtime walk the elements of all of them once.
+  // Writes rush::chain in front of pointwise operators, so that the runtime walks over their
+  // elements once.
   void chain(int64_t n, const Source &source) {
     Value count;
     count.constant = std::make_shared<const Const>(const_int(n));

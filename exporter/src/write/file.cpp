@@ -57,7 +57,8 @@ class Descriptor {
   int fd_;
 };
 
-// A new path beside the file each time: one may be written while another is verified.
+// Returns a new path beside the file. Each call gives another path, because one may be written
+// while another is verified.
 std::string temporary_of(const std::string &path) {
   static std::atomic<uint64_t> made{0};
   return path + ".part-" + std::to_string(getpid()) + "-" + std::to_string(made++);
