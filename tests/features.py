@@ -115,14 +115,13 @@ def declared(known):
 
 
 def text_of(message):
-    """Shortens a message for a cell: one line, without local paths and without TorchScript's frame."""
+    """Shortens a message to one line, without local paths and without TorchScript's frame."""
     if "rushlight: " in message:
         message = message[message.index("rushlight: "):]
     message = re.sub(r"(<eval_with_key>)\.\d+", r"\1", message)  # torch.fx numbers the modules of a process
     message = re.sub(r"(?<![:;,.\n]) *\n\s*(?=\S)", "; ", re.sub(r": +\n", ":\n", message))  # items of a list
-    line = re.sub(r"(?<![\w.])/\S*/", "", " ".join(message.split())).replace("|", "\\|").replace("`", "'")
-    line = line if len(line) <= 140 else line[:137].rsplit(" ", 1)[0] + " ..."
-    return f": `{line}`"
+    line = re.sub(r"(?<![\w.])/\S*/", "", " ".join(message.split())).replace("`", "'")
+    return line if len(line) <= 240 else line[:237].rsplit(" ", 1)[0] + " ..."
 
 
 def cells(feature, tests, runs):
@@ -130,8 +129,7 @@ def cells(feature, tests, runs):
     known = [runs[t] for t in tests]
     outcomes = {r["outcome"] for r in known}
     apart = [r["max_abs"] for r in known if r["max_abs"] is not None]
-    pytorch, rushlight = ("refuses" + next((text_of(r[who]) for r in reversed(known) if r[who]), "")
-                          if getattr(feature, who) == "refuses" else "runs" for who in ("pytorch", "rushlight"))
+    pytorch, rushlight = feature.pytorch, feature.rushlight
     if "failed" in outcomes:
         rushlight = "refuses: **fails**" if feature.rushlight == "refuses" else "**fails**"
     elif outcomes != {"passed"}:
@@ -141,6 +139,13 @@ def cells(feature, tests, runs):
     if any(r["kept"] for r in known):
         rushlight += "; Node, Chromium"
     return pytorch, rushlight
+
+
+def messages(feature, tests, runs):
+    """Returns a line for each message with which PyTorch or Rushlight refuses a feature."""
+    caught = {name: [runs[t][who] for t in tests if runs[t][who]] for name, who in (("PyTorch", "pytorch"), ("Rushlight", "rushlight"))
+              if getattr(feature, who) == "refuses"}
+    return [f"- {feature.name}, {name}: `{text_of(texts[-1])}`" for name, texts in caught.items() if texts]
 
 
 def page(table, runs):
@@ -156,6 +161,8 @@ def page(table, runs):
         if rows:
             lines += ["", f"## {title}", "", "| feature | PyTorch | Rushlight |", "|---|---|---|"]
             lines += [f"| {f.name} | {pytorch} | {rushlight} |" for f, (pytorch, rushlight) in rows]
+            said = [line for f, _ in rows for line in messages(f, table[f], runs)]
+            lines += ["", "Messages of refusals:", "", *said] if said else []
     sections = "\n".join(lines) + "\n"
     return "\n".join(head) + "\n" + sums(sections) + sections
 

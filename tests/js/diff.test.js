@@ -112,7 +112,7 @@ open(sys.argv[2], "wb").write(data[:at] + (weight * 2).numpy().tobytes() + data[
 
 test(
   'what the exporter stores, in each binary',
-  shown('Diff', 'in JavaScript: model.diff() and npx rushlight diff, against the trace in the file', async (t) => {
+  shown('Diff', 'in JavaScript: model.diff() and npx rushlight diff, with the trace of the file', async (t) => {
     const good = join(dir, 'good.rush'),
       bad = join(dir, 'bad.rush');
     writeFileSync(join(dir, 'make.py'), EXPORT);

@@ -85,72 +85,64 @@ for (const worker of [false, true]) {
 
   test(
     `${where}an operator in a trace, between relu and matmul`,
-    shown(
-      'Operators',
-      'in JavaScript: a function in load(url, { ops }), between relu and matmul, also in a worker',
-      async (t) => {
-        if (missing) return t.skip(missing);
-        const { bytes, inputs, outputs } = read('between');
-        await assert.rejects(load(bytes, { worker }), {
-          code: 'unsupported',
-          message:
-            /my_ops::blend\(Tensor a, Tensor b, float weight=0\.25, int\[\] shift=(\[0, 0\]|0)\) -> Tensor\n {4}in forward, instruction \d+ at .*exported_ops\.py:\d+/,
-        });
-        const model = await load(bytes, { worker, ops: { 'my_ops::blend': ops['my_ops::blend'] } });
-        const seen = agree(await model.run(inputs), outputs);
-        assert.deepEqual(
-          model.graph.nodes
-            .filter((n) => n.op === 'call_function')
-            .map((n) => n.target)
-            .filter((n) => /relu|my_ops|matmul|mm|linear/.test(n))
-            .map((n) => n.replace(/.*::|\..*/g, ''))
-            .slice(0, 2),
-          ['relu', 'blend'],
-        );
-        model.dispose();
-        return seen;
-      },
-    ),
+    shown('Operators', 'in JavaScript: a function in load(url, { ops }), also in a worker', async (t) => {
+      if (missing) return t.skip(missing);
+      const { bytes, inputs, outputs } = read('between');
+      await assert.rejects(load(bytes, { worker }), {
+        code: 'unsupported',
+        message:
+          /my_ops::blend\(Tensor a, Tensor b, float weight=0\.25, int\[\] shift=(\[0, 0\]|0)\) -> Tensor\n {4}in forward, instruction \d+ at .*exported_ops\.py:\d+/,
+      });
+      const model = await load(bytes, { worker, ops: { 'my_ops::blend': ops['my_ops::blend'] } });
+      const seen = agree(await model.run(inputs), outputs);
+      assert.deepEqual(
+        model.graph.nodes
+          .filter((n) => n.op === 'call_function')
+          .map((n) => n.target)
+          .filter((n) => /relu|my_ops|matmul|mm|linear/.test(n))
+          .map((n) => n.replace(/.*::|\..*/g, ''))
+          .slice(0, 2),
+        ['relu', 'blend'],
+      );
+      model.dispose();
+      return seen;
+    }),
   );
 
   test(
     `${where}overloads, lists, optional arguments, several results and writes in place, in a script's control flow`,
-    shown(
-      'Operators',
-      'in JavaScript: overloads, lists, optional arguments, several results, writes in place, an async function',
-      async (t) => {
-        if (missing) return t.skip(missing);
-        const { bytes, inputs, outputs } = read('script');
-        const model = await load(bytes, { worker, ops });
-        const seen = agree(await model.run(inputs), outputs);
-        assert.equal((await model.run(inputs)).count, outputs.count + 1);
-        const state = await model.state();
-        assert.equal(Object.entries(state).find(([name]) => /steps/.test(name))?.[1], 2);
-        await model.reset();
-        agree(await new Interpreter(model).run(inputs), outputs);
-        assert.match(model.code, /ops\.my_ops\.blend/);
-        assert.match(model.torch['']?.graph ?? '', /my_ops::extremes/);
-        model.dispose();
-        const failing = await load(bytes, {
-          worker,
-          ops: {
-            ...ops,
-            'my_ops::join': () => {
-              throw new RangeError('too long');
-            },
+    shown('Operators', 'in JavaScript: overloads, lists, results, in-place writes, an async function', async (t) => {
+      if (missing) return t.skip(missing);
+      const { bytes, inputs, outputs } = read('script');
+      const model = await load(bytes, { worker, ops });
+      const seen = agree(await model.run(inputs), outputs);
+      assert.equal((await model.run(inputs)).count, outputs.count + 1);
+      const state = await model.state();
+      assert.equal(Object.entries(state).find(([name]) => /steps/.test(name))?.[1], 2);
+      await model.reset();
+      agree(await new Interpreter(model).run(inputs), outputs);
+      assert.match(model.code, /ops\.my_ops\.blend/);
+      assert.match(model.torch['']?.graph ?? '', /my_ops::extremes/);
+      model.dispose();
+      const failing = await load(bytes, {
+        worker,
+        ops: {
+          ...ops,
+          'my_ops::join': () => {
+            throw new RangeError('too long');
           },
-        });
-        await assert.rejects(
-          failing.run(inputs),
-          (/** @type {any} */ e) =>
-            e.code === 'operator' &&
-            e.op === 'my_ops::join' &&
-            /exported_ops\.py:\d+$/.test(e.source) &&
-            e.cause instanceof RangeError,
-        );
-        failing.dispose();
-        return seen;
-      },
-    ),
+        },
+      });
+      await assert.rejects(
+        failing.run(inputs),
+        (/** @type {any} */ e) =>
+          e.code === 'operator' &&
+          e.op === 'my_ops::join' &&
+          /exported_ops\.py:\d+$/.test(e.source) &&
+          e.cause instanceof RangeError,
+      );
+      failing.dispose();
+      return seen;
+    }),
   );
 }

@@ -64,60 +64,56 @@ for (const worker of [false, true]) {
 
   it(
     'graph.nodes are the inputs and instructions, with operands, users and source lines',
-    shown(
-      'FX',
-      'in JavaScript: walking model.graph.nodes: op, name, target, args, users, inputs, source line',
-      async () => {
-        const model = await load(program().bytes());
-        const { graph } = model;
-        assert.equal(graph.name, 'forward');
-        assert.deepEqual(
-          graph.nodes.map((n) => n.op),
-          [
-            'placeholder',
-            'placeholder',
-            'call_function',
-            'call_function',
-            'loop',
-            'call_function',
-            'if',
-            'call_function',
-            'yield',
-            'yield',
-            'yield',
-            'call_function',
-            'call_function',
-            'output',
-          ],
-        );
-        const [x, n, add, relu, loop, gt, branch, plus, , , round, max, tuple, output] = /** @type {Node[]} */ (
-          graph.nodes
-        );
-        assert.deepEqual([x?.name, n?.target, add?.target, add?.source], ['x', 'n', 'aten::add.Tensor', 'net.py:3']);
-        assert.deepEqual(add?.args, [x, { tensor: 'inner.weight', dtype: 'float32', shape: [2] }, 1]);
-        assert.deepEqual([...(add?.users ?? [])], [relu]);
-        assert.deepEqual([...(x?.users ?? [])], [add]);
-        assert.deepEqual(loop?.args, [n, true, relu]);
-        assert.deepEqual(loop?.inputs, [n, relu]);
-        assert.deepEqual(
-          [gt?.parent, branch?.parent, plus?.parent, plus?.block, plus?.depth, round?.parent, max?.depth],
-          [loop, loop, branch, 0, 2, loop, 0],
-        );
-        assert.deepEqual(
-          gt?.args.map((a) => a instanceof Item && [a.node, a.index, a.type]),
-          [[loop, 1, 'int'], false],
-        );
-        assert.deepEqual(
-          tuple?.args.map((a) => a instanceof Item && a.node),
-          [max, max],
-        );
-        assert.deepEqual(tuple?.inputs, [max]);
-        assert.deepEqual(output?.args, [tuple]);
-        assert.equal(model.graph, graph, 'made once');
-        assert.deepEqual(Object.keys(model.graphs), ['forward', 'plain']);
-        model.dispose();
-      },
-    ),
+    shown('FX', 'in JavaScript: model.graph.nodes: op, name, target, args, users, source line', async () => {
+      const model = await load(program().bytes());
+      const { graph } = model;
+      assert.equal(graph.name, 'forward');
+      assert.deepEqual(
+        graph.nodes.map((n) => n.op),
+        [
+          'placeholder',
+          'placeholder',
+          'call_function',
+          'call_function',
+          'loop',
+          'call_function',
+          'if',
+          'call_function',
+          'yield',
+          'yield',
+          'yield',
+          'call_function',
+          'call_function',
+          'output',
+        ],
+      );
+      const [x, n, add, relu, loop, gt, branch, plus, , , round, max, tuple, output] = /** @type {Node[]} */ (
+        graph.nodes
+      );
+      assert.deepEqual([x?.name, n?.target, add?.target, add?.source], ['x', 'n', 'aten::add.Tensor', 'net.py:3']);
+      assert.deepEqual(add?.args, [x, { tensor: 'inner.weight', dtype: 'float32', shape: [2] }, 1]);
+      assert.deepEqual([...(add?.users ?? [])], [relu]);
+      assert.deepEqual([...(x?.users ?? [])], [add]);
+      assert.deepEqual(loop?.args, [n, true, relu]);
+      assert.deepEqual(loop?.inputs, [n, relu]);
+      assert.deepEqual(
+        [gt?.parent, branch?.parent, plus?.parent, plus?.block, plus?.depth, round?.parent, max?.depth],
+        [loop, loop, branch, 0, 2, loop, 0],
+      );
+      assert.deepEqual(
+        gt?.args.map((a) => a instanceof Item && [a.node, a.index, a.type]),
+        [[loop, 1, 'int'], false],
+      );
+      assert.deepEqual(
+        tuple?.args.map((a) => a instanceof Item && a.node),
+        [max, max],
+      );
+      assert.deepEqual(tuple?.inputs, [max]);
+      assert.deepEqual(output?.args, [tuple]);
+      assert.equal(model.graph, graph, 'made once');
+      assert.deepEqual(Object.keys(model.graphs), ['forward', 'plain']);
+      model.dispose();
+    }),
   );
 
   it(

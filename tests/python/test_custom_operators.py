@@ -30,7 +30,7 @@ for schema, function in {
 
 @pytest.fixture
 def register(monkeypatch):
-    """register_decomposition, forgotten after the test."""
+    """Calls register_decomposition, and removes the decomposition after the test."""
     monkeypatch.setattr(decomposition, "_known", {})
     return rushlight.register_decomposition
 
@@ -55,7 +55,7 @@ def test_a_decomposition_takes_the_place_of_the_operator(register, tmp_path):
     keep("operators_decomposed_trace", model, (x,), (torch.randn(3, 3),))
 
 
-@pytest.mark.feature("Operators", "decompositions with overloads, lists, optional arguments, several results, writes in place")
+@pytest.mark.feature("Operators", "decompositions: overloads, lists, optional arguments, results, in-place writes")
 def test_decompositions_in_control_flow(register):
     @register(torch.ops.tests_ops.scale.int)
     def scale_int(x: torch.Tensor, by: int) -> torch.Tensor:

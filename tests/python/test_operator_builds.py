@@ -1,4 +1,4 @@
-"""The operator of demo/04-custom-operator built for PyTorch in three ways, and for programs with the native runtime."""
+"""Builds the operator of demo/04-custom-operator for PyTorch in three ways, and for programs with the native runtime."""
 
 import ctypes.util
 import os
@@ -27,7 +27,7 @@ OPENCV = {"include": "/usr/include/opencv4", "libraries": ["opencv_core", "openc
 # The second time a test compiles, ccache remembers.
 OWN = torch.__version__ < (2, 7) and shutil.which("ccache")  # newer ones find ccache themselves
 CCACHE = {"CXX": "ccache c++", "TORCH_DONT_CHECK_COMPILER_ABI": "1"} if OWN else {}
-# Eager, with what it gives where pixels stay in place; then the file of a trace and of a script.
+# Tests the operator in eager mode, then the files of a trace and of a script.
 USE = """
 import sys
 sys.path.insert(0, {demo!r})
@@ -63,7 +63,7 @@ def files(request, host, tmp_path_factory):
     return folder, schema.strip()
 
 
-@pytest.mark.feature("Operators", "warp_perspective (OpenCV) built by CMake: eager, in a trace, in a script, its schema written out or inferred")
+@pytest.mark.feature("Operators", "warp_perspective (OpenCV) built by CMake: eager, traced, scripted")
 def test_cmake_builds_it(files):
     folder, schema = files
     names = ("_0", "_1") if "inferred" in folder.name else ("image", "warp")
@@ -71,7 +71,7 @@ def test_cmake_builds_it(files):
     assert schema.split("(")[0].encode() in (folder / "trace.rush").read_bytes()
 
 
-@pytest.mark.feature("Operators", "warp_perspective in C, linked into a native program by rushlight_add_operators or added at run time")
+@pytest.mark.feature("Operators", "warp_perspective in C, linked into a native program or added at run time")
 def test_programs_with_the_native_runtime_agree_with_opencv(files):
     folder, _ = files
     programs = build.native()
@@ -104,7 +104,7 @@ def test_the_command_line_loads_the_library(host, files, tmp_path):
 
 @pytest.mark.feature("Operators", "a second library with the same operators", pytorch="refuses", rushlight="refuses")
 def test_pytorch_refuses_the_same_namespace_twice(host, tmp_path):
-    """It throws from a static constructor, which ends the process."""
+    """The library throws from a static constructor, which ends the process."""
     libraries = [str(host / f"lib{name}.so") for name in ("warp_perspective", "warp_perspective_inferred")]
     code = f"import torch\nfor path in {libraries}: torch.ops.load_library(path)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)

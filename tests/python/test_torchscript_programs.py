@@ -1,5 +1,6 @@
-"""What a TorchScript program may say: control flow, types, containers, text, numbers. One test per line of the
-documents; rows of tests/conformance go further into each."""
+"""The language of TorchScript programs: control flow, types, containers, text, numbers. There is one test per line of the
+documentation. Rows of tests/conformance test each in more detail.
+"""
 
 import math
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
@@ -221,7 +222,7 @@ class Ranges:
         self.ends = ends
 
     def sums(self, x: Tensor) -> Tensor:
-        return torch.sparse_csr_tensor(self.ends, x, x).to_dense()  # which nothing here can do
+        return torch.sparse_csr_tensor(self.ends, x, x).to_dense()  # which a file cannot do
 
 
 def at(x, places: Union[Tensor, Ranges], weight: Optional[Union[Tensor, Ranges]] = None, ranges: Optional[Ranges] = None):
@@ -506,7 +507,7 @@ def numbers_of_all_kinds(n: int, f: float, b: bool, s: List[float], d: Dict[str,
     return n, f, b, s, d["a"], o
 
 
-@feature("bools, numbers, NumPy's scalars and tensors of one element for int, float and bool arguments")
+@feature("bools, NumPy's scalars and one-element tensors for int, float and bool arguments")
 def test_numbers_given_for_other_types():
     plain = (2, 1.5, True, [1.0], {"a": 2.0}, 3)
     script("numbers_of_all_kinds", numbers_of_all_kinds, plain)

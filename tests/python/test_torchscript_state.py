@@ -61,7 +61,7 @@ def same(got, want):
         torch.testing.assert_close(g, w)
 
 
-@feature("attributes that the program changes: counters, recurrent state, caches, lists, dicts")
+@feature("attributes that change: counters, recurrent state, caches, lists, dicts")
 def test_state_persists_between_calls():
     keep("ts_state", torch.jit.script(Keeps()), (torch.rand(3), 1), methods=METHODS)
     wanted, got = torch.jit.script(Keeps()), session("ts_state")
@@ -151,7 +151,7 @@ def test_a_module_under_two_names_has_one_state():
 
 
 class Unpacks(nn.Module):
-    """As torch.ao's modules once did: a weight that goes, and comes back."""
+    """Removes a weight and restores it, as modules of torch.ao once did."""
 
     def __init__(self):
         super().__init__()
