@@ -26,7 +26,7 @@
 # Uses TOP, RUSH_CACHE, TIMES, say, die, key_of, is_debian_13.
 
 # once DIR TITLE COMMAND..: runs COMMAND with DIR.part as its last argument and renames that to DIR,
-# unless DIR exists. Two processes may do this at the same time. An interrupted one leaves only DIR.part.
+# unless DIR exists. Two processes may do this at the same time. An interrupted process leaves only DIR.part.
 once() {
   local dir=$1 title=$2 fd log
   shift 2

@@ -38,14 +38,14 @@ apt_install() {
 
 make_root() { # DIR
   local proxy opts=()
-  # mmdebstrap does not read this machine's apt settings: the proxy has to be handed on.
+  # mmdebstrap does not read this machine's apt settings, so the proxy is passed to it.
   for proxy in http https; do
     proxy=$(apt-config dump 2>/dev/null | grep -i "^Acquire::$proxy::Proxy " || true)
     [ -z "$proxy" ] || opts+=("--aptopt=$proxy")
   done
-  # The hooks: deb-src lines for XNNPACK's sources, and files for bwrap to bind over.
+  # The hooks add deb-src lines for XNNPACK's sources, and files over which bwrap binds.
   # shellcheck disable=SC2016
-  # Mounts of its own: were it killed, none would stay in the half-made root.
+  # It has a mount namespace of its own, so that no mount stays in an unfinished root if it is killed.
   privileged unshare --mount --propagation private \
     mmdebstrap --variant=minbase "${opts[@]}" \
     --aptopt='Acquire::Retries "5"' --dpkgopt=force-unsafe-io \

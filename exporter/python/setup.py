@@ -23,7 +23,7 @@ def build_module():
 
 
 def version():
-    """The version of all packages, in the spelling of PEP 440: 0.1.0-rc.1 is 0.1.0rc1 there."""
+    """Returns the version of all packages, in the spelling of PEP 440: 0.1.0-rc.1 is 0.1.0rc1 there."""
     package = json.loads((HERE.parents[1] / "js" / "package.json").read_text())
     return package["version"].replace("-rc.", "rc")
 

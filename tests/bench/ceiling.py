@@ -41,7 +41,7 @@ def bounds(work, peak, bits):
 
 
 def operators(work, profile, peak, bits):
-    """Returns [(kind, calls, ms of a run, ceiling or 0)]. Those that lose most come first."""
+    """Returns [(kind, calls, ms of a run, ceiling or 0)]. The largest losses come first."""
     rows = {}
 
     def count(kind, calls, ms, bound):

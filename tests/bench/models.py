@@ -68,7 +68,7 @@ MODELS = {
     'gpt2-step-int8': (networks.gpt2_step, 'logits', PAST),
     'gpt2-step-int4': (networks.gpt2_step, 'logits', PAST),
 }
-#: By the suffix of a model's name: the export's option for fewer bits, and the least cosine to float32's answer. Rivals only
+#: By the suffix of a model's name: the value of quantize= at export, and the least cosine to float32's answer. Rivals only
 #: have int8, and use it for both. Random weights of 4 bits, rounded in each of 12 layers, reach 0.975.
 FEWER_BITS = {8: ('-int8', 'int8', 0.99), 4: ('-int4', 'int4:128', 0.97)}
 USUAL = list(MODELS)[:4]

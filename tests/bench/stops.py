@@ -34,7 +34,7 @@ def measure(patterns):
 
 
 def lines(found, most):
-    """Returns the header and the lines of a table of the slowest rows, in ms. It has all rows that exceed the limit."""
+    """Returns the header and the lines of a table of the slowest rows, in ms. The table has all rows that exceed the limit."""
     places = list(found)
     share = lambda row: max(found[place].get(row, 0) / PROMISES[place] for place in places)  # noqa: E731
     rows = sorted({row for place in places for row in found[place]}, key=share, reverse=True)

@@ -1,4 +1,4 @@
-"""Prints tables for ./dev bench, and measures the size of a file for a page."""
+"""Prints tables for ./dev bench, and measures the size of the files that a page loads."""
 
 import subprocess
 

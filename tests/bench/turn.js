@@ -108,7 +108,7 @@ async function turn({ name, rival, threads, backend, seconds, profile }, read) {
   let runs = 0;
   do (await run(), runs++);
   while (now() - warm < 600 * seconds || runs < 2); // the engine optimizes hot code
-  const repeat = Math.ceil(runs / (now() - warm)); // a time is of at least a millisecond: clocks are coarse in pages
+  const repeat = Math.ceil(runs / (now() - warm)); // a round takes at least a millisecond: clocks are coarse in pages
   const times = [],
     begun = now();
   do {

@@ -1,4 +1,4 @@
-// The package in Firefox and in WebKit, as js.test.js of ../browser has it in Chromium: in a page and in a worker.
+// Tests the package in Firefox and in WebKit, as ../browser/js.test.js does in Chromium: in a page and in a worker.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -47,7 +47,7 @@ for (const [name, start] of /** @type {const} */ ([
           { each, base: server.url },
         ));
 
-      // Firefox 153 hangs now and then where a worker ends a worker of its own, whatever that runs.
+      // Firefox 153 sometimes hangs if a worker ends a worker of its own.
       const nested = name === 'Firefox' && /worker/.test(each) && 'workers of workers hang in Firefox';
       test(`in a worker: ${each}`, { skip: nested }, async () => {
         assert.equal(

@@ -1,6 +1,6 @@
-// Firefox without a window, by WebDriver BiDi.
+// Drives Firefox without a window, by WebDriver BiDi.
 
-const LONG = 300_000; // ms: a limit for what never comes
+const LONG = 300_000; // ms; ends a wait for an answer that never comes
 
 /** Starts Firefox with an empty page. */
 export async function startFirefox() {
@@ -16,7 +16,10 @@ export async function startFirefox() {
   return {
     version: await browser.version(),
     goto: (/** @type {string} */ url) => page.goto(url, { timeout: LONG }),
-    /** Runs a function in the page; its result, of JSON. @param {(arg: any) => unknown} f @param {unknown} arg */
+    /**
+     * Runs `f` in the page and returns its result, which must be JSON.
+     * @param {(arg: any) => unknown} f @param {unknown} arg
+     */
     evaluate: (f, arg) => page.evaluate(f, arg),
     close: () => browser.close(),
   };

@@ -1,11 +1,11 @@
-// WebKitGTK by its WebDriver (W3C WebDriver over HTTP), on an X server of its own.
+// Drives WebKitGTK by its WebDriver (W3C WebDriver over HTTP), on an X server of its own.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const LONG = 300_000; // ms: a limit for what never comes
+const LONG = 300_000; // ms; ends a wait for an answer that never comes
 
 async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
@@ -69,7 +69,10 @@ export async function startWebKit() {
     return {
       version: `WebKitGTK ${capabilities.browserVersion}`,
       goto: (/** @type {string} */ url) => ask('POST', `${session}/url`, { url }),
-      /** Runs a function in the page; its result, of JSON. @param {(arg: any) => unknown} f @param {unknown} arg */
+      /**
+       * Runs `f` in the page and returns its result, which must be JSON.
+       * @param {(arg: any) => unknown} f @param {unknown} arg
+       */
       async evaluate(f, arg) {
         const script = `const done = arguments[1];
           Promise.resolve((${f})(arguments[0])).then((value) => done({ value }), (e) => done({ error: String(e) + '\\n' + (e?.stack ?? '') }));`;

@@ -1,4 +1,4 @@
-"""Small programs that the exporter's tests share. In a file: scripting reads the source."""
+"""Small programs that the exporter's tests share. They are in a file because scripting reads the source."""
 
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
@@ -7,7 +7,7 @@ from torch import nn
 
 
 class Net(nn.Module):
-    """Convolution, batch norm, relu, pooling, linear: what freezing folds and fusion takes in."""
+    """Convolution, batch norm, relu, pooling and linear, which freezing folds and passes fuse."""
 
     def __init__(self):
         super().__init__()
@@ -37,7 +37,7 @@ class Mlp(nn.Module):
 
 
 class Tied(nn.Module):
-    """One matrix as embedding and as output layer, and a view of it."""
+    """One matrix serves as embedding and as output layer, beside a view of it."""
 
     def __init__(self):
         super().__init__()
@@ -150,7 +150,7 @@ def out_form(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def unknown_operators(x: torch.Tensor) -> torch.Tensor:
     y = x.to_mkldnn()
     z = (x + 1).to_mkldnn()
-    return torch.smm(y, z)  # of sparse layouts, which are out of scope
+    return torch.smm(y, z)  # these have sparse layouts, which are out of scope
 
 
 class WithoutGradients(nn.Module):

@@ -1,6 +1,6 @@
 """A second reader of .rush files, written from the comment in format.h alone (no runtime, no torch).
 
-It checks the rules it meets and raises Bad. Tests compare what it reads with what was exported.
+It checks the rules that apply to what it reads, and raises Bad. Tests compare what it reads with what was exported.
 """
 
 import dataclasses

@@ -53,7 +53,7 @@ def test_open_sizes_are_verified_beyond_the_example(size, constraint, tried, out
 
 
 class Baked(nn.Module):
-    """As models whose windows are computed in Python: right at the example's size and one beyond."""
+    """Computes windows in Python, so that a trace is right only at the example's size and at one beyond it."""
 
     def forward(self, x):
         return x * 2 if x.shape[0] > 5 else x
@@ -129,7 +129,7 @@ def test_a_size_inside_of_a_list_that_tracing_baked_is_refused(out):
         rushlight.export(Baked(), ([X, torch.rand(3)],), out, dynamic_shapes=([None, {0: "n"}],))
 
 
-# ---- What a verification sees
+# ---- Verification at other sizes
 
 
 @pytest.mark.parametrize("model, says", [
@@ -151,7 +151,7 @@ def test_an_input_that_does_not_exist_is_refused_with_those_that_do(out):
         rushlight.export(Scaled(), (X, Y), out, dynamic_shapes={"z": {0: "n"}})
 
 
-# ---- Of dynamic_shapes
+# ---- dynamic_shapes
 
 
 n = Dim("n", min=3, max=8)
@@ -209,7 +209,7 @@ def test_constraints_that_cannot_be_made(shapes, message, out):
         rushlight.export(Scaled(), (X, Y), out, dynamic_shapes=shapes)
 
 
-# ---- Of an ExportedProgram
+# ---- ExportedProgram
 
 
 def program():

@@ -1,4 +1,4 @@
-"""torchvision's detectors, scripted: each of its kinds whole, around a small trunk."""
+"""Exports scripted detectors of torchvision: each kind as a whole, around a small trunk."""
 
 import pytest
 import torch
@@ -27,7 +27,7 @@ class Trunk(nn.Module):
 
 
 class Features(nn.Module):
-    """What ssd wants of a trunk."""
+    """A trunk as SSD requires it."""
 
     out_channels = [12, 16]
 
@@ -73,7 +73,7 @@ DETECTORS = {
 
 
 def settled(detector):
-    """With scores that lie apart, so that no rounding decides which come first, and norms that have seen images."""
+    """Makes scores differ clearly, so that rounding does not decide their order, and gives norms the statistics of images."""
     with torch.no_grad():
         for name, weight in detector.named_parameters():
             if weight.dim() > 1 and "backbone" not in name:
@@ -92,6 +92,6 @@ def test_a_detector(name):
     two, one = [torch.rand(3, 64, 80), torch.rand(3, 50, 60)], [torch.rand(3, 70, 50)]
     with torch.no_grad():
         found = [len(image["scores"]) for images in (two, one) for image in detector(images)[1]]
-    assert min(found) > 10  # else this tests little
-    # Some twenty layers lie before a corner of a box, which is a sum of sizes of the image: thousandths of a pixel.
+    assert min(found) > 10  # otherwise this test shows little
+    # A corner of a box is computed by some twenty layers and is a sum of image sizes, so it may differ by thousandths of a pixel.
     keep(f"detector_{name}", detector, (two,), (one,), rtol=1e-4, atol=1e-3)

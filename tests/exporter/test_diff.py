@@ -1,4 +1,4 @@
-"""rushlight diff: the first value where a file and its model part is named."""
+"""rushlight diff names the first value in which a file and its model differ."""
 
 import dataclasses
 import os
@@ -19,7 +19,7 @@ FILE = os.path.basename(__file__)
 
 
 def line_of(function, text):
-    """The number of the first line of a function that contains the text."""
+    """Returns the number of a function's first line that contains the text."""
     import inspect
     lines, first = inspect.getsourcelines(function)
     return first + next(i for i, line in enumerate(lines) if text in line)
@@ -42,7 +42,7 @@ def test_a_file_agrees_with_its_model(out):
     report = rushlight.export(net, X, out)
     d = rushlight.diff(out, net, X)
     assert d and d.where == "" and d.max_abs < 1e-4
-    # all operators, those of loops once per iteration; what has no handle has no counterpart
+    # all operators, those of loops once per iteration; an instruction without a handle has no counterpart
     assert d.compared >= 3 + 1 + 2 * 2 + 2 + 1 and d.unpaired <= sum(report.ops.values()) - len(report.ops) + 1
     assert "agree with PyTorch's" in str(d)
 
@@ -69,7 +69,7 @@ def test_a_fusion_is_compared_at_its_output(out):
     assert not d and d.compared == 0 and "rush::conv" in d.where
     with torch.no_grad():
         net.norm.running_mean[0] -= 1
-        net.norm.bias[0] -= 1e6  # what relu takes away anyway
+        net.norm.bias[0] -= 1e6  # relu removes this difference
         net.conv.weight[0] = 0
     again = str(out) + "2"
     rushlight.export(net, X, again)
@@ -328,7 +328,7 @@ def test_a_trace_in_the_file(out, tmp_path):
 
 
 def damaged(path, weight):
-    """The file with other numbers for a weight."""
+    """Writes the file with other numbers for a weight."""
     data = open(path, "rb").read()
     at = data.find(weight.numpy().tobytes())
     assert at > 0
@@ -431,7 +431,7 @@ class Whiles(nn.Module):
         self.linear = nn.Linear(3, 3)
 
     def forward(self, n, x):
-        # In this order: a cond behind a while_loop is more than torch 2.15's export can take.
+        # The order matters: torch 2.15's export fails for a cond behind a while_loop.
         x = torch.cond(x.sum() > 0, lambda t: t * 2, lambda t: t - 1, (x,))
         return torch._higher_order_ops.while_loop(lambda i, y: i > 0, lambda i, y: (i - 1, torch.tanh(self.linear(y))), (n, x))[1]
 
@@ -586,7 +586,7 @@ class Memory(nn.Module):
 
 @pytest.fixture
 def open_memory_is_nan():
-    """Whatever the memory held, it is not what the runtime's holds."""
+    """Both sides leave the memory uninitialized, so their values differ."""
     torch.use_deterministic_algorithms(True, warn_only=True)
     before, torch.utils.deterministic.fill_uninitialized_memory = torch.utils.deterministic.fill_uninitialized_memory, True
     yield

@@ -1,4 +1,4 @@
-"""The whole way: export, run natively, compare with PyTorch; and what is refused, in which words."""
+"""Exports models, runs them natively and compares with PyTorch. Also checks the messages of refusals."""
 
 import json
 import os
@@ -349,7 +349,7 @@ def test_the_tool_counts_in_words(out, tmp_path):
 
 @pytest.mark.parametrize("compiled", [torch.jit.script, lambda net: torch.jit.trace(net, torch.rand(1, 3, 8, 8))])
 def test_the_tool_says_what_pytorch_refuses(out, tmp_path, compiled):
-    """And not PyTorch's traceback."""
+    """The message does not contain PyTorch's traceback."""
     path = save(compiled(models.Net().eval()), str(tmp_path / "net.pt"))
     shape = "expected input[1, 4, 8, 8] to have 3 channels, but got 4 channels instead\n"
     says = run("export", path, "-o", out, "--input", "1x4x8x8", code=1)
@@ -413,7 +413,7 @@ def test_the_program_is_printed_after_each_run_of_a_pass_and_after_a_stage(out, 
 
 @pytest.fixture
 def others(tmp_path):
-    """Files that are taken for a .rush file, or for TorchScript."""
+    """Files that could be mistaken for a .rush file or for TorchScript."""
     torch.jit.save(torch.jit.script(models.Net()), str(tmp_path / "net.pt"))
     torch.save(models.Net().state_dict(), str(tmp_path / "weights.pth"))
     torch.save({"w": torch.ones(2)}, str(tmp_path / "old.pth"), _use_new_zipfile_serialization=False)

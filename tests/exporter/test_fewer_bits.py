@@ -1,4 +1,4 @@
-"""Fewer bits by an option at export: the answers of the same arithmetic in PyTorch, sizes, what the report says."""
+"""The option quantize=: answers equal the same arithmetic in PyTorch, and sizes and the report are right."""
 
 import copy
 import re
@@ -12,7 +12,7 @@ from torch import nn
 
 
 class Rows8(nn.Module):
-    """What the file computes of a linear layer with quantize="int8", in PyTorch's own operators."""
+    """Computes a linear layer as the file does with quantize="int8", in PyTorch's own operators."""
 
     def __init__(self, weight, bias):
         super().__init__()
@@ -34,7 +34,7 @@ class Rows8(nn.Module):
 
 
 def emulated(model, least=1024):
-    """A copy whose linear layers of so many weights compute as the file does."""
+    """Returns a copy whose linear layers with at least that many weights compute as the file does."""
     out = nn.Sequential(copy.deepcopy(model))
     for name, module in list(out.named_modules()):
         if isinstance(module, nn.Linear) and module.weight.numel() >= least:
@@ -64,7 +64,7 @@ def test_int8_of_what_is_not_finite():
 
 
 class Block(nn.Module):
-    """Attention and a perceptron, in the ways that linear layers are written."""
+    """Attention and a perceptron, with linear layers in all their spellings."""
 
     def __init__(self, width=64):
         super().__init__()
@@ -99,7 +99,7 @@ def test_a_block(tmp_path):
 
 
 def test_test_vectors_tell_a_wrong_weight(tmp_path):
-    """They expect the file's own answers, and other weights' are not among them."""
+    """Test vectors expect the file's own answers, and the answers of other weights fail."""
     net, x = Block().eval(), torch.randn(2, 9, 64)
     rushlight.export(net, (x,), tmp_path / "m.rush", quantize="int8")
     data = bytearray((tmp_path / "m.rush").read_bytes())
@@ -157,8 +157,9 @@ def four_bits(w, group, zero_points):
 
 
 class FewBits(nn.Module):
-    """What the file computes of a linear layer whose weights have few bits, in PyTorch's own operators: pieces of at most 256
-    elements of a row become integers up to `top`."""
+    """Computes a linear layer with 4-bit or 8-bit weights as the file does, in PyTorch's own operators: pieces of at most 256 elements
+    of a row become integers up to `top`.
+    """
 
     def __init__(self, integers, scales, group, bias, top=32767):
         super().__init__()
@@ -180,7 +181,7 @@ class FewBits(nn.Module):
 
 
 def few_bits(layer, bits):
-    """A module in the place of a linear layer."""
+    """A module that replaces a linear layer."""
     w, bias = layer.weight.detach(), layer.bias
     if bits == "int8-weights":
         return FewBits(*eight_bits(w), w.shape[1], bias)
@@ -194,7 +195,7 @@ def few_bits(layer, bits):
 
 
 class Words(nn.Module):
-    """An embedding, linear layers of an odd and an even width, one that is small."""
+    """An embedding, linear layers of an odd and of an even width, and a small one."""
 
     def __init__(self):
         super().__init__()
@@ -212,7 +213,7 @@ FEW_BITS = ["int8-weights", "float16", "int4-weights", "int4", "int4:64", "int4:
 
 @pytest.mark.parametrize("bits", FEW_BITS)
 def test_weights_of_few_bits(bits):
-    """Such a file computes what PyTorch does of the same integers."""
+    """Such a file computes the same as PyTorch with the same integers."""
     net, ids = Words().eval(), torch.randint(0, 50, (2, 7))
     plain = copy.deepcopy(net)
     with torch.no_grad():
@@ -230,7 +231,7 @@ def test_weights_of_few_bits(bits):
 @pytest.mark.parametrize("bits", [bits for bits in FEW_BITS if bits != "float16"])
 @pytest.mark.parametrize(("inputs", "outputs", "bias"), [(64, 16, True), (37, 41, False), (601, 9, True)])
 def test_few_bits_are_the_same_arithmetic(bits, inputs, outputs, bias):
-    """Bit for bit, with one row and with many; a large element takes precision from its piece alone."""
+    """Answers are equal bit for bit, with one row and with many. A large element costs precision only in its own piece."""
     net = nn.Sequential(nn.Linear(inputs, outputs, bias), nn.ReLU()).eval()
     name, wanted = f"few_{bits.replace(':', '_')}_{inputs}", nn.Sequential(few_bits(net[0], bits), nn.ReLU())
     x = torch.randn(3, 17, inputs)
@@ -246,7 +247,7 @@ def test_few_bits_are_the_same_arithmetic(bits, inputs, outputs, bias):
 
 
 class Tied(nn.Module):
-    """A language model's ends, which share their weights."""
+    """The embedding and the output layer of a language model, which share their weights."""
 
     def __init__(self):
         super().__init__()
@@ -277,7 +278,7 @@ def test_a_table_of_halves_that_is_a_weight_too_is_there_once(tmp_path):
     assert report.ops["aten::embedding"] == 1 and report.ops["rush::linear"] == 1
     assert torch.allclose(session("float16_tied")(ids), net(ids), 1e-5, 1e-6)
     rushlight.export(net, (ids,), tmp_path / "m.rush", quantize="float16")
-    table = 2 * 500 * 64  # in memory it is there once, too, and not as floats
+    table = 2 * 500 * 64  # the memory also has it only once, and not as floats
     rushlight.load(tmp_path / "m.rush", max_bytes=table + 60_000)
     with pytest.raises(rushlight.RushlightError, match="memory"):
         rushlight.load(tmp_path / "m.rush", max_bytes=table)
@@ -312,8 +313,9 @@ def test_words_that_there_are_not(tmp_path, word):
 
 
 class Squeeze(nn.Module):
-    """What convolutional networks are made of: norms, depthwise and grouped convolutions, bounds and activations, a sum, a
-    number for each channel, pools."""
+    """The parts of convolutional networks: norms, depthwise and grouped convolutions, bounds and activations, a sum, a number for each
+    channel, and pools.
+    """
 
     def __init__(self):
         super().__init__()
@@ -369,7 +371,7 @@ def test_static_int8():
 
 
 class Steps(nn.Module):
-    """What the file computes of one convolution, in PyTorch's own operators: x in 255 steps from 0 to 255 / 128."""
+    """Computes one convolution as the file does, in PyTorch's own operators: x has 255 steps from 0 to 255 / 128."""
 
     def __init__(self, conv):
         super().__init__()
@@ -389,7 +391,7 @@ class Steps(nn.Module):
     (8, 5, 3, {"padding": 1}), (3, 16, 3, {"stride": 2}), (24, 24, 3, {"padding": 1, "groups": 24}), (12, 6, (3, 2), {"groups": 3, "dilation": 2, "padding": (2, 1)}),
     (40, 40, 5, {"stride": 2, "padding": 2, "groups": 40}), (16, 33, 1, {})])
 def test_static_int8_of_one_convolution(tmp_path, channels, outs, kernel, options):
-    """The only errors are those of rounding the result to 255 steps, and of ranges that are a bit narrower."""
+    """The result has only two errors: it is rounded to 255 steps, and the ranges are slightly narrower."""
     torch.manual_seed(5)
     net = nn.Conv2d(channels, outs, kernel, **options).eval()
     x = torch.randint(0, 256, (3, channels, 11, 9)) / 128
@@ -407,7 +409,7 @@ def test_static_int8_of_one_convolution(tmp_path, channels, outs, kernel, option
 
 
 class Between(nn.Module):
-    """What is no convolution stays in floats; a value that is written keeps all who look at it right."""
+    """Other operators stay in floats. If a value is written in place, all its readers still get the right value."""
 
     def __init__(self):
         super().__init__()
@@ -434,7 +436,7 @@ def test_static_int8_between_other_operators():
 
 
 def test_channels_without_weights(tmp_path):
-    """A norm that was trained away leaves a bias alone, which is a number of steps of no size."""
+    """If a norm has a weight of 0, only the bias is left, and its number of steps has no size."""
     torch.manual_seed(9)
     net = nn.Conv2d(8, 8, 3).eval()
     with torch.no_grad():

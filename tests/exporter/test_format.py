@@ -1,4 +1,4 @@
-"""What the files hold, read by the second reader."""
+"""Reads exported files with the second reader, and checks their contents."""
 
 import os
 
@@ -22,7 +22,7 @@ def test_a_network_is_folded_and_fused(out):
     _, m = export(net, torch.rand(1, 3, 8, 8), out)
     assert m.ops() == ["rush::conv", "rush::conv", "aten::mean.dim", "rush::linear"]
     instrs = m.methods["forward"]["instrs"]
-    assert [i.inputs[7][1] for i in instrs[:2]] == [0.0, 0.0]  # both clamps were taken in
+    assert [i.inputs[7][1] for i in instrs[:2]] == [0.0, 0.0]  # both clamps are part of the convolutions
     assert [i.inputs[8][1] for i in instrs[:2]] == [float("inf"), 6.0]
     # Channels last is only strides; a depthwise weight stays contiguous.
     assert instrs[0].inputs[1][1].strides == (27, 1, 9, 3)
@@ -40,7 +40,7 @@ def test_pointwise_operators_in_a_row_are_chains(out):
                 for at, i in enumerate(instrs) if i.op == "rush::chain"]
 
     x = torch.rand(3, 4)
-    # A view ends a chain, and one alone is none; nor is what writes, or sums.
+    # A view ends a chain. One operator alone is no chain, and operators that write or sum are not part of one.
     assert chains(lambda x: torch.relu((x * 2).tanh().t()) - 1, x) == [(2, ["mul", "tanh"]), (2, ["relu", "sub"])]
     assert chains(lambda x: torch.relu(x.tanh().t()).sum() + x.clone().add_(1), x) == []
 
@@ -233,7 +233,7 @@ def test_made_up_inputs_are_what_the_format_says(out):
     (method, (x,), y, rtol, atol), = m.tests
     values = x.values()
     assert values.shape == (2, 4) and values.dtype == np.float32 and -3 <= values.min() < values.max() <= 5
-    # If the exporter had made other values, its answer would not be PyTorch's for these.
+    # If the exporter had stored other values, its answer would differ from PyTorch's for these inputs.
     torch.manual_seed(0)
     weights = {t.name: torch.tensor(t.data.copy()) for t in
                (m.tensor(i) for i in range(len(m.tables["tensors"]))) if t.name}
@@ -297,7 +297,7 @@ def test_a_model_that_draws_random_numbers_is_verified_with_one_seed(out):
     after = torch.rand(2)
     assert report.verified and m.tests
     torch.manual_seed(5)
-    assert torch.equal(torch.rand(2), after)  # the caller's own numbers go on as if nothing had been exported
+    assert torch.equal(torch.rand(2), after)  # the caller's own random numbers continue as if nothing had been exported
 
 
 def test_a_model_that_answers_differently_each_time_stores_no_vector(out):

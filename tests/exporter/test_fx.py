@@ -1,4 +1,4 @@
-"""torch.fx: the programs of its documentation, each exported and compared with eager."""
+"""Exports the programs of torch.fx's documentation, and compares each with eager mode."""
 
 import collections
 import copy
@@ -213,7 +213,7 @@ def test_generated_forward_pasted_into_a_subclass():
 
 
 def randomised(net):
-    """Batch norms with statistics that matter, and not so large that numbers explode."""
+    """Gives batch norms statistics that change the answer, but do not make numbers explode."""
     for m in net.modules():
         if isinstance(m, nn.BatchNorm2d):
             m.running_mean.uniform_(-0.1, 0.1)
@@ -411,7 +411,7 @@ def test_shape_propagation():
     traced = symbolic_trace(net)
     ShapeProp(traced).propagate(torch.randn(2, 4))
     assert all("tensor_meta" in n.meta for n in traced.graph.nodes)
-    keep("fx_shape_prop", traced, (torch.randn(2, 4),), (torch.randn(6, 4),), eager=net)  # and it nails nothing
+    keep("fx_shape_prop", traced, (torch.randn(2, 4),), (torch.randn(6, 4),), eager=net)  # it fixes no size
 
 
 def flagged(x, flag):

@@ -1,4 +1,4 @@
-"""Models that take gradients in forward, or use torch.func, which torch.jit.trace cannot follow."""
+"""Models that compute gradients in forward or use torch.func, which torch.jit.trace cannot record."""
 
 import pytest
 import rushlight
@@ -17,7 +17,7 @@ def gradient(function, x):
 
 
 class Forces(nn.Module):
-    """Of an energy that a network gives."""
+    """Returns the gradient of an energy that a network computes."""
 
     def __init__(self, *layers):
         super().__init__()
@@ -37,7 +37,7 @@ class Backward(Forces):
 
 
 class Rounds(torch.autograd.Function):
-    """With a gradient of its own."""
+    """A function with a gradient of its own."""
 
     @staticmethod
     def forward(ctx, x):
@@ -121,7 +121,7 @@ CLASSES = torch.tensor([1, 0])
     (nn.LSTMCell(8, 3), lambda y: y[0].sum(), (2, 8)),
 ])
 def test_gradients_of_weights_are_exported(net, loss, shape, out):
-    """The export judges float32's answers, which a sum of cubes makes of rounding; float64's are compared closely."""
+    """A sum of cubes amplifies rounding, so the export judges float32's answers loosely. Answers in float64 are compared closely."""
     torch.manual_seed(0)
     rushlight.export(Slopes(net.eval(), loss), torch.rand(shape), out)
     model, x = Slopes(net.double(), loss), torch.rand(shape, dtype=torch.float64)
@@ -131,7 +131,7 @@ def test_gradients_of_weights_are_exported(net, loss, shape, out):
 
 
 def test_a_graph_that_make_fx_made_of_a_gradient_is_exported(out):
-    """As it is written where nobody asks for decompositions."""
+    """Attention in its usual spelling, without decompositions."""
     net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.SiLU(), nn.MaxPool2d(2), nn.Conv2d(4, 2, 2), nn.Tanh())
     x = torch.rand(2, 3, 8, 7)
     graph = proxy_tensor.make_fx(lambda x: gradient(net, x))(x)

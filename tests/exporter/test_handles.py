@@ -1,4 +1,4 @@
-"""Debug handles: instructions that know which node of PyTorch's unfrozen graph they came from."""
+"""Debug handles connect instructions with the nodes of PyTorch's unfrozen graph."""
 
 import reader
 import rushlight
@@ -32,7 +32,7 @@ def handles(file):
 
 
 def nodes(graph):
-    """The nodes of the inlined graph in their order, as they are numbered."""
+    """Returns the nodes of the inlined graph in the order of their numbers."""
     for node in graph.nodes():
         if node.kind() not in ("prim::Constant", "prim::GetAttr", "prim::Uninitialized"):
             yield node.kind()
@@ -45,7 +45,7 @@ def test_a_handle_names_the_node_of_the_unfrozen_graph(out):
     file = exported(net, out)
     kinds = ["", *nodes(net.inlined_graph)]
     taken = {op: kinds[handle & 0xFFFFFFFF] for op, handle in handles(file)}
-    # a fusion has the handle of the node whose value it gives
+    # a fused instruction has the handle of the node whose value it computes
     assert taken.pop("rush::conv") == "aten::relu" and taken.pop("rush::linear") == "aten::linear"
     assert taken.pop("aten::mul.Scalar") == "aten::mul" and taken["aten::tanh"] == "aten::tanh"
     assert all(op.split(".")[0] == kind for op, kind in taken.items())

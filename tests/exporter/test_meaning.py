@@ -1,4 +1,4 @@
-"""The model as it came is what a file means: before freezing, with its hooks, with the weights that it gives itself."""
+"""A file has the meaning of the original model: before freezing, with its hooks, and with weights that the model sets itself."""
 
 import subprocess
 from typing import Optional, Tuple
@@ -145,7 +145,7 @@ def test_other_methods_run_no_hooks(out):
     torch.testing.assert_close(session.call("other", x), net.other(x))
 
 
-# ---- Weights that the model gives itself
+# ---- Weights that the model sets itself
 
 
 class Shared(nn.Module):

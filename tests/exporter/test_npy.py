@@ -21,7 +21,7 @@ def as_expected(x):
 
 
 def export(tmp_path, data):
-    """(exit code, messages) of an export whose example is the file."""
+    """Returns (exit code, messages) of an export whose example is the file."""
     torch.jit.save(as_expected, str(tmp_path / "m.pt"))
     (tmp_path / "x.npy").write_bytes(data)
     done = subprocess.run(["rushlight", "export", str(tmp_path / "m.pt"), "-o", str(tmp_path / "m.rush"), "--input", f"@{tmp_path}/x.npy"],

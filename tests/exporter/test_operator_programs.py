@@ -14,11 +14,11 @@ for schema in torch._C._jit_get_all_schemas():
         OPERATORS.setdefault(name if space == "aten" else f"{space}_{name}", {})[schema.overload_name] = schema
 
 
-#: What a program takes in place of packed weights (front/packed.cpp).
+#: The arguments that a program takes in place of packed weights (front/packed_weights.cpp).
 PARTS = {"LinearPackedParamsBase": 5, "Conv2dPackedParamsBase": 11, "Conv3dPackedParamsBase": 11, "List[__torch__.torch.classes.rnn.CellParamsBase]": 6}
 
 
-#: What later versions of PyTorch have besides: a call that gives it is refused.
+#: Arguments that only later versions of PyTorch have. A call with such an argument is refused.
 LATER = ("align_to_window",)
 
 

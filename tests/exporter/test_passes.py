@@ -272,7 +272,7 @@ graph(%x : Tensor, %n : int):
 
 
 def conv_then(name, op, args, bounds, more="", use="%b", weight_format=""):
-    """A convolution followed by `op`; bounds None: it must not be taken in."""
+    """A convolution followed by `op`. If bounds is None, the pass must not fuse it."""
     text = f"""
 graph(%x : Tensor, %y : Tensor, %c : bool):
   %a : Tensor = rush::conv(%x, {CONV}, None, [1, 1], [0, 0, 0, 0], [1, 1], 1, -inf, inf{weight_format})
@@ -333,7 +333,7 @@ ONE = '<float32[4, 3, 1, 1] "w">'
 
 def scale_then(name, fused, scale="%x, %s", by=ONE, groups=1, stride=1, gate="aten::sigmoid", pool="aten::mean.dim(%x, [2, 3], True, None)",
                between="", use="%a"):
-    """An image times a gate of its mean, and a convolution."""
+    """Multiplies an image by a gate of its mean, and convolves the product."""
     text = f"""
 graph(%x : Tensor, %y : Tensor):
   %p : Tensor = {pool}
@@ -362,7 +362,7 @@ SCALE_ROWS = [
 
 
 def joined(name, grows, *, kept="%k, %x", dim="2", after="", use="%y"):
-    """A row: an attribute becomes itself and more; `after` stands behind that."""
+    """Returns a row in which an attribute grows by concatenation; `after` follows it."""
     text = f"""
 graph(%x : Tensor):
   %k : Tensor = rush::get_attr(0)
@@ -490,7 +490,7 @@ NORM_ROWS = [
 
 
 def iterations(n, end="return (%y{n})"):
-    """y = y * 2 + i for i in range(n), unrolled."""
+    """Returns the graph of y = y * 2 + i for i in range(n), unrolled."""
     lines = [f"  %m{i} : Tensor = aten::mul.Scalar(%y{i}, 2)\n  %y{i + 1} : Tensor = aten::add.Scalar(%m{i}, {i})" for i in range(n)]
     return "\n".join(["graph(%y0 : Tensor):", *lines, "  " + end.format(n=n)])
 

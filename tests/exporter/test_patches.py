@@ -1,4 +1,4 @@
-"""What is replaced in PyTorch while a model is traced is PyTorch's own again afterwards, and meanwhile for other threads."""
+"""After a trace, all replaced parts of PyTorch are PyTorch's own again. Other threads never see the replacements."""
 
 import builtins
 import threading
@@ -13,7 +13,7 @@ X = torch.rand(2, 4)
 
 
 def replaced():
-    """What patches replace, as it is now."""
+    """Returns the current values of all attributes that patches replace."""
     from torch.fx.experimental import proxy_tensor, symbolic_shapes
 
     return [builtins.len, torch.compile, torch.Tensor.data, torch.autograd.Function.apply, torch.autograd._make_grads,
@@ -62,7 +62,7 @@ def test_pytorch_is_its_own_again_after_an_export(model, tmp_path):
 
 
 def test_other_threads_see_pytorchs_own(tmp_path):
-    """A thread that trains meanwhile: x.data has a version counter of its own there, and gradients are computed."""
+    """Trains in another thread during a trace: x.data has its own version counter there, and gradients are computed."""
     def own_version():
         x = torch.zeros(3)
         x.data.add_(1)
@@ -104,7 +104,7 @@ def test_a_second_thread_exports_when_the_first_has_ended(tmp_path):
                 threads.append(threading.Thread(target=second, args=(started,)))
                 threads[0].start()
                 started.wait()
-                for _ in range(200):  # time for a thread that does not wait
+                for _ in range(200):  # gives a thread that does not wait enough time
                     torch.add(x, 1)
                 order.append("first has run")
             return x

@@ -1,4 +1,4 @@
-"""torch.export: ExportedProgram and .pt2 as the way in, compared with the module it came from."""
+"""Exports ExportedPrograms and .pt2 files, and compares with the original module."""
 
 import collections
 
@@ -388,7 +388,7 @@ def test_scan(reverse):
         return init, torch.stack(rows[::-1] if reverse else rows)
 
     args = (torch.randn(2), torch.randn(2, 5))
-    net = Net()  # torch 2.6 exports a scan that it does not run, and stacks its rows in front whatever `dim` is
+    net = Net()  # torch 2.6 exports a scan that it cannot run. It stacks the rows in front for every `dim`
     keep(f"ep_scan_{reverse}", exported(net, args), args, eager=eager if torch.__version__ < (2, 7) else net)
 
 

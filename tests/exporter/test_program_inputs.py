@@ -1,4 +1,4 @@
-"""torch.export: what a program takes and gives: dataclasses, registered containers, sizes that turn out to be fixed."""
+"""Inputs and results of an ExportedProgram: dataclasses, registered containers, sizes that torch.export fixes."""
 
 import collections
 import dataclasses
@@ -12,7 +12,7 @@ from torch import nn
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
-# What sizes raise that do not fit: ours is the first; programs of newer torch raise the other.
+# Errors for sizes that do not fit: Rushlight raises the first, and programs of newer torch raise the second.
 REFUSALS = (RuntimeError, AssertionError)
 
 
@@ -52,7 +52,7 @@ def test_dataclasses(out):
 
 
 class Output(collections.OrderedDict):
-    """As the outputs of transformers are: a dict that is registered with its keys."""
+    """A dict that is registered with its keys, like the outputs of transformers."""
 
 
 pytree.register_pytree_node(Output, lambda o: (list(o.values()), list(o)), lambda v, keys: Output(zip(keys, v)),
@@ -128,7 +128,7 @@ def test_derived_sizes_are_checked():
 
 
 class Attends(nn.Module):
-    """An attention in a graph that also writes; its views are of strides that PyTorch's kernels give."""
+    """Attention in a graph that also writes in place. Its views depend on the strides of PyTorch's kernels."""
 
     def __init__(self):
         super().__init__()
@@ -185,7 +185,9 @@ def test_autocast(out):
 
 
 class Cache:
-    """As DynamicCache of transformers is: no dict, registered as the dict of its lists, and taken apart to its tensors by fx."""
+    """A cache like DynamicCache of transformers: it is no dict, is registered as the dict of its lists, and fx flattens it to its
+    tensors.
+    """
 
     def __init__(self, keys=(), values=()):
         self.keys, self.values = list(keys), list(values)
@@ -211,7 +213,7 @@ torch.fx._pytree.register_pytree_flatten_spec(Cache, lambda cache, _: pytree.tre
 
 
 class Cached(nn.Module):
-    """Two layers of attention over what came before."""
+    """Two layers of attention over earlier tokens."""
 
     def __init__(self):
         super().__init__()

@@ -15,7 +15,7 @@ from torch.ao.quantization import quantize_fx
 
 
 class Small(nn.Module):
-    """What quantization fuses: convolution, norm and relu; a sum; a linear layer."""
+    """A model whose parts quantization fuses: convolution, norm and relu; a sum; a linear layer."""
 
     def __init__(self):
         super().__init__()
@@ -110,7 +110,7 @@ def test_dynamically_quantized_cells(kind):
 
 
 class Quantized(nn.Module):
-    """Small, as PyTorch's eager mode wants it."""
+    """A small model in the form that PyTorch's eager mode requires."""
 
     def __init__(self):
         super().__init__()
@@ -125,7 +125,7 @@ class Quantized(nn.Module):
 
 
 def small_weights():
-    """Within -64..63, so that oneDNN's sums are exact on every processor: without VNNI it adds up two products in 16 bits."""
+    """Keeps weights within -64..63, so that oneDNN's sums are exact on every processor: without VNNI it adds two products in 16 bits."""
     return ao.PerChannelMinMaxObserver(dtype=torch.qint8, qscheme=torch.per_channel_symmetric, quant_min=-64, quant_max=63)
 
 
@@ -133,7 +133,7 @@ SMALL_WEIGHTS = ao.QConfig(activation=ao.HistogramObserver.with_args(reduce_rang
 
 
 def converted(qconfig, batches=1):
-    """Quantized, with the ranges of so many batches."""
+    """Returns the quantized model, with ranges from that many batches."""
     net = Quantized().eval()
     net.qconfig = qconfig
     ao.prepare(net, inplace=True)
@@ -154,7 +154,7 @@ def test_static_quantization(way, engine_of):
 
 @pytest.mark.parametrize("layer,line", [("one", "self.net.one(self.quant(x))"), ("two", "self.net.two(x)"), ("linear", "self.net.linear(")])
 def test_diff_names_the_quantized_layer(layer, line, out):
-    """Each is a program of other operators, whose last one gives what PyTorch's layer gives."""
+    """Each layer becomes a program of other operators, and its last operator gives the same as PyTorch's layer."""
     net, x = converted(ao.get_default_qconfig("qnnpack")), images()
     rushlight.export(torch.jit.script(net), (x,), out)
     agrees = rushlight.diff(out, torch.jit.script(net), (x,))
@@ -182,7 +182,7 @@ class Residual(nn.Module):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_where_an_engine_rounds_to_another_step(seed, out):
-    """oneDNN does on some processors: that is right by the norm of the answer, and the test vector holds what the file answers."""
+    """oneDNN rounds differently on some processors. The answer is then right by its norm, and the test vector stores the file's answer."""
     torch.backends.quantized.engine = "onednn"
     torch.manual_seed(seed)
     net, x = Residual().eval(), torch.randn(2, 3, 24, 24)
@@ -217,7 +217,7 @@ class Volumes(nn.Module):
 
 @pytest.mark.feature("TorchScript", "static quantization: three dimensions")
 def test_convolutions_of_volumes():
-    """Of oneDNN, which alone of Debian's engines gives such weights back."""
+    """Uses oneDNN, the only engine of Debian's torch that returns such weights."""
     torch.backends.quantized.engine = "onednn"
     net = Volumes().eval()
     net.qconfig = SMALL_WEIGHTS
@@ -226,7 +226,7 @@ def test_convolutions_of_volumes():
     x = torch.randn(2, 3, 5, 6, 7)
     net(x)
     ao.convert(net, inplace=True)
-    step, want = net.two.scale, net(x)  # what lies between two steps one kernel of oneDNN rounds up, another down
+    step, want = net.two.scale, net(x)  # kernels of oneDNN round a value between two steps in different directions
     report = keep("quantized_volumes", torch.jit.script(net), (x,), eager=net, atol=1.01 * step)
     assert report.ops["rush::quantized_conv"] == 2
     made = rushlight.load(report.path)(x)
@@ -246,7 +246,7 @@ class Bags(nn.Module):
 @pytest.mark.parametrize("qconfig", [ao.float_qparams_weight_only_qconfig, ao.float_qparams_weight_only_qconfig_4bit])
 def test_quantized_embeddings(qconfig):
     net = Bags().eval()
-    net.bag.qconfig, net.words.qconfig = qconfig, ao.float_qparams_weight_only_qconfig  # an Embedding reads 4 bits as 8, says PyTorch
+    net.bag.qconfig, net.words.qconfig = qconfig, ao.float_qparams_weight_only_qconfig  # PyTorch: an Embedding reads 4 bits as 8
     ao.prepare(net, inplace=True)
     ao.convert(net, inplace=True)
     x, offsets = torch.tensor([3, 19, 0, 7, 7]), torch.tensor([0, 2, 2])
@@ -265,7 +265,7 @@ def test_a_quantized_answer_is_refused(out):
 
 
 class Summed(nn.Module):
-    """A convolution of bytes, of weights as small as small_weights has them, with a sum behind it: onednn's, in one."""
+    """A quantized convolution with small weights, fused with a sum as oneDNN does."""
 
     def __init__(self, relu):
         super().__init__()

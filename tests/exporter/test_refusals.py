@@ -23,7 +23,7 @@ def with_a_size(x):
     return x.reshape(int(x.shape[0] / 2), -1)
 
 
-# (words, what PyTorch is asked, its inputs, part of export()'s own message; None if it exports the model)
+# (words, model, inputs, part of export()'s own message; None if it exports the model)
 CASES = [
     ("We don't have an op for", lambda x: x.clamp(False, True), X, None),
     ("to be a single integer value or a list of", lambda x, w: F.conv2d(x, w, padding=w.shape[-1] // 2), (IMAGE, WEIGHT), None),

@@ -1,4 +1,4 @@
-"""Rules about the files of wasm/src: rows, names, and functions that nobody calls. tests/lint/imports.py has who may import whom."""
+"""Rules about the files of wasm/src: rows, names, and functions without a caller. tests/lint/imports.py checks imports."""
 import re
 from collections import Counter
 from pathlib import Path

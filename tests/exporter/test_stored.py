@@ -1,4 +1,4 @@
-"""Files of every version of the format that ever was load and answer for ever (format.h, COMPATIBILITY)."""
+"""A file of every earlier format version still loads and gives the same answers (format.h, COMPATIBILITY)."""
 
 import hashlib
 import os
@@ -20,7 +20,7 @@ def test_the_stored_file_is_as_it_was():
 def test_version_1_is_read_by_the_format_alone():
     m = reader.read(VERSION_1)
     assert list(m.methods) == ["forward", "sequence", "total"]
-    sections = [*range(0x01, 0x10), *range(0x100, 0x105)]  # all that there were
+    sections = [*range(0x01, 0x10), *range(0x100, 0x105)]  # all versions so far
     assert all(m.tables[reader.RECORDS[id][0]] for id in sections)
     assert [method for method, *_ in m.tests] == ["forward", "forward", "sequence"]
     assert m.meta["torch"] == "2.6.0"

@@ -40,7 +40,7 @@ def inspect(path, form):
 
 
 def plain(text):
-    """Without what tells classes of one name apart: it counts in the process, in a file in the file."""
+    """Removes the numbers of classes with the same name: PyTorch numbers them in the process, and Rushlight in the file."""
     return re.sub(r"___torch_mangle_\d+\.", "", text)
 
 

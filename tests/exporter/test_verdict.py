@@ -1,4 +1,4 @@
-"""A file is refused when it is wrong, not when it rounds otherwise: rushlight/verdict.h has the rule."""
+"""A file is refused if it is wrong, not if it rounds differently: rushlight/verdict.h has the rule."""
 
 import copy
 import importlib
@@ -26,7 +26,7 @@ MULTIPLE = int(re.search(r"RUSH_VERDICT_MULTIPLE = (\d+)", VERDICT.read_text())[
 
 
 def deep(layers=90, width=64):
-    """A network that makes much of rounding: two runs that round otherwise give answers that are not close."""
+    """A network that amplifies rounding: two runs that round differently give answers that are not close."""
     torch.manual_seed(0)
     parts = []
     for _ in range(layers):
@@ -40,16 +40,16 @@ def tool(*args):
 
 @pytest.fixture
 def deep_file(out):
-    """(network, input, file, report) where elements are not close, and nothing is wrong."""
+    """Returns (network, input, file, report) of a right file whose elements are not close."""
     net, x = deep(), torch.randn(4, 64)
     report = rushlight.export(net, x, out)
     got = rushlight.load(out)(x)
     with torch.no_grad():
-        assert not torch.allclose(got, net(x), rtol=1e-4, atol=1e-5)  # else this tests nothing
+        assert not torch.allclose(got, net(x), rtol=1e-4, atol=1e-5)  # otherwise this test shows nothing
     return net, x, out, report
 
 
-# ---- What rounds otherwise passes
+# ---- Right files that round differently pass
 
 
 @pytest.mark.feature("TorchScript", "a model that amplifies rounding errors, compared with float64")
@@ -98,7 +98,7 @@ def test_recurrent_layers_that_drop_nothing_out_are_compared_with_float64(out):
 
 
 def test_what_several_out_tensors_hold_is_compared(out):
-    """PyTorch returns what out= wrote after letting go of its arguments: a process that holds no other reference crashes."""
+    """PyTorch returns the tensor that out= wrote after it has released the arguments. A process without another reference crashes."""
     def most(x, values, indices):
         return tuple(torch.max(x, 1, out=(values, indices)))
 
@@ -157,11 +157,11 @@ print(len(rushlight.load(r"{tmp_path}/c.rush").verify()))
     assert done.stdout.count("verified  against PyTorch on 1 input:") == 2
 
 
-# ---- What is wrong does not
+# ---- Wrong files fail
 
 
 class Host(nn.Module):
-    """Everything that the rows below plant an error in; `tail` comes behind a network that makes much of rounding."""
+    """A model with all operators in which the rows below plant an error. `tail` follows a network that amplifies rounding."""
 
     def __init__(self, noisy):
         super().__init__()
@@ -234,7 +234,7 @@ LUCKY = "(x):\n    return torch.sigmoid(2 * x) * 2 - 1 + {} * (x == 0).to(x.dtyp
 
 @pytest.mark.parametrize("error, noise, right", [(6e-5, 1000.0, True), (6e-5, 0.0, False), (1e-3, 1000.0, False)])
 def test_an_example_that_pytorch_rounds_little_is_a_lucky_one(error, noise, right, out, monkeypatch):
-    """The example's sums are exact in PyTorch, those of other inputs are not: PyTorch's distances on several inputs decide."""
+    """The example's sums are exact in PyTorch, and sums of other inputs are not. PyTorch's distances on several inputs decide."""
     def sums(x):
         return torch.tanh((x + noise) - noise)
 
@@ -301,7 +301,7 @@ def test_what_cannot_be_run_in_float64_says_so(out, monkeypatch):
 
 
 class Beams(nn.Module):
-    """A beam search that keeps its scores as Python's numbers."""
+    """A beam search that keeps its scores as Python numbers."""
 
     def __init__(self):
         super().__init__()
@@ -327,7 +327,7 @@ class Beams(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Whisper in small: attention over what was heard, greedy tokens, and how likely they were."""
+    """A small Whisper: attention over the sound, greedy tokens, and their likelihoods."""
 
     def __init__(self, n=60, width=48):
         super().__init__()
@@ -398,7 +398,7 @@ def test_numbers_of_float32_are_compared_as_such(function, args, op, wrong, foun
 
 
 def test_numbers_that_float64_has_too_are_compared_as_such(out, monkeypatch):
-    """Of a float32 program, one that is computed in float64: another value of it is found."""
+    """If a float32 program computes one number in float64, a wrong value of it is found."""
     class Both(nn.Module):
         def forward(self, x, n: int) -> Tuple[torch.Tensor, torch.Tensor]:
             return x.exp(), torch.arange(n, dtype=torch.float64) / 3
@@ -408,7 +408,7 @@ def test_numbers_that_float64_has_too_are_compared_as_such(out, monkeypatch):
     assert e.value.code == "mismatch"
 
 
-# ---- Other ways in
+# ---- Other forms of models
 
 
 def test_an_exported_program_is_measured_too(out):

@@ -1,4 +1,4 @@
-"""What a verification sees: sizes, empty answers, made-up values, the mode in which a model is used."""
+"""Verification at other sizes, with empty answers and synthetic inputs, and in training mode."""
 
 import re
 import warnings
@@ -24,7 +24,7 @@ def refused(*args, **kwargs):
 
 
 class Detector(nn.Module):
-    """A detector whose letterbox a trace fixes to the example's picture; noise has nothing that it finds."""
+    """A detector whose letterbox a trace fixes to the example's picture. It finds nothing in noise."""
 
     def __init__(self):
         super().__init__()
@@ -47,7 +47,7 @@ class Detector(nn.Module):
 
 
 class Whole(Detector):
-    """The same with no size that a trace fixes."""
+    """The same detector without a size that a trace fixes."""
 
     def forward(self, image):
         y = self.conv(image.permute(2, 0, 1)[None].float() / 255).flatten(2)[0].T
@@ -56,7 +56,7 @@ class Whole(Detector):
 
 
 class Looped(Detector):
-    """What comes before the filter is not compared: it runs inside of a loop, which a trace unrolls, in another order."""
+    """Values before the filter are not compared, because they come from a loop that a trace unrolls in another order."""
 
     def found(self, y):
         return torch.tensor([value > 1.1 for value in y[:, 4].tolist()])
@@ -92,7 +92,7 @@ def test_an_example_in_which_something_is_found_says_nothing(out):
 
 
 class Unseen(nn.Module):
-    """Empty at every size but the example's, for a reason that no operator on floats tells."""
+    """The answer is empty at every size but the example's, and no operator on floats shows the reason."""
 
     def forward(self, x):
         n = int(x.shape[0])
@@ -128,7 +128,7 @@ def test_nothing_to_compare_is_said_of_a_scripted_model_too(out):
 
 
 class Attention(nn.Module):
-    """As transformers has it: a prompt is causal, a step is not."""
+    """Attention as in transformers: a prompt is causal, and a step is not."""
 
     def forward(self, q, k, v):
         return F.scaled_dot_product_attention(q, k, v, is_causal=bool(q.shape[2] > 1))
@@ -160,7 +160,7 @@ def test_sizes_of_one_and_two_are_tried(model, size, out):
 
 
 class Experts(nn.Module):
-    """As Mixtral: it goes through the experts that a token has come to, all of them for many tokens."""
+    """Experts as in Mixtral: it loops over the experts that tokens selected. Many tokens select all of them."""
 
     def __init__(self):
         super().__init__()
@@ -264,7 +264,7 @@ def test_a_program_that_gives_none_says_so(out):
     assert report.notes == ["the program returns None for 1 of its 2 results, for all inputs"] and report.notes[0] in str(report)
 
 
-# ---- Made-up inputs
+# ---- Synthetic inputs
 
 
 @pytest.mark.parametrize("x", [
@@ -298,7 +298,7 @@ def test_strides_that_a_trace_recorded_are_no_fault(out):
 
 
 class Pool(nn.Module):
-    """As torch_geometric's: one row for each group, as many as the numbers of the groups tell."""
+    """Pooling as in torch_geometric: one row for each group, and the group numbers decide how many there are."""
 
     def forward(self, x, batch):
         return torch.zeros(int(batch.max()) + 1, x.shape[1]).index_add(0, batch, x)
@@ -336,7 +336,7 @@ def test_indices_that_pytorch_refuses_are_no_fault(out):
 
 
 class Step(nn.Module):
-    """One step of a decoder whose rounding is that of real caches alone: made-up ones have scores far apart."""
+    """One step of a decoder. Only real caches show its rounding, because random ones have scores that differ widely."""
 
     def __init__(self):
         super().__init__()
@@ -382,7 +382,7 @@ def test_more_inputs_are_compared_and_not_kept(out):
 
 
 class Boxes(nn.Module):
-    """The number of boxes is what rounding decides."""
+    """Rounding decides the number of boxes."""
 
     def __init__(self, seed):
         super().__init__()
@@ -454,7 +454,7 @@ def test_a_deep_network_in_bfloat16_is_as_near_as_pytorch(depth, gain, out):
 
 
 class Massive(nn.Module):
-    """As real language models: one activation far above all others makes each step of rounding large, in all elements at once."""
+    """Like real language models, it has one activation far above all others, which makes the rounding steps of all elements large."""
 
     def __init__(self):
         super().__init__()
@@ -513,7 +513,7 @@ def test_a_tracers_warning_stands_once_with_its_lines(out):
 
 
 class Even(nn.Module):
-    """As a U-Net: its sizes have to be even, since its Python does something else with odd ones."""
+    """Like a U-Net, it needs even sizes, because its Python code treats odd ones differently."""
 
     def __init__(self):
         super().__init__()
@@ -558,11 +558,11 @@ def test_multiples_of_a_program_are_tried(out):
     assert "x [1, 3, 18, 16]" in report.tried
 
 
-# ---- Sizes that Python made numbers of
+# ---- Sizes that Python converted to numbers
 
 
 class Depth(nn.Module):
-    """As Depth-Anything: int() in the model's Python fixes the size that it gives."""
+    """As in Depth-Anything, int() in the model's Python code fixes a size."""
 
     def __init__(self):
         super().__init__()

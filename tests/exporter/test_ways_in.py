@@ -1,4 +1,4 @@
-"""The forms in which models and their inputs come: wrapped, with inputs by name, with parts that are no tensors."""
+"""Forms of models and inputs: wrappers, inputs by name, and inputs that are no tensors."""
 
 import collections
 import math
@@ -31,7 +31,7 @@ class Masked(nn.Module):
 
 
 class Encoding(collections.UserDict):
-    """As a tokenizer's BatchEncoding: no dict."""
+    """A mapping that is no dict, like a tokenizer's BatchEncoding."""
 
 
 def inputs(path):
@@ -254,7 +254,7 @@ def test_a_module_that_holds_what_cannot_be_copied_is_exported(value, out):
 
 
 class Filter(nn.Module):
-    """y[i] = x[i] - y[i - 1] / 2, as torchaudio's lfilter goes."""
+    """Computes y[i] = x[i] - y[i - 1] / 2, as torchaudio's lfilter does."""
 
     def forward(self, x):
         y = torch.zeros_like(x[:, 0])
@@ -272,12 +272,12 @@ def test_a_loop_that_tracing_has_unrolled_is_told(out):
         report = rushlight.export(Filter(), torch.rand(2, 120), out)
     assert report.warnings and report.verified == 1
     layers = nn.Sequential(*(nn.Sequential(nn.Linear(4, 4), nn.ReLU()) for _ in range(40)))
-    assert not rushlight.export(layers, X, out).warnings  # a deep network has rounds of its own
+    assert not rushlight.export(layers, X, out).warnings  # a deep network also repeats nodes
     assert not rushlight.export(Filter(), torch.rand(2, 60), out).warnings
 
 
 class Windows(nn.Module):
-    """torchaudio's lfilter: each round writes where the next ones read."""
+    """torchaudio's lfilter: each iteration writes where later ones read."""
 
     def forward(self, x, a):
         order = a.size(1)
@@ -289,7 +289,7 @@ class Windows(nn.Module):
 
 
 class Biquad(nn.Module):
-    """Two rounds back, and a list that is more than the rounds give."""
+    """A loop that reads two iterations back, and a list with more items than iterations."""
 
     def forward(self, x):
         y = before = x[:, 0]
@@ -301,7 +301,7 @@ class Biquad(nn.Module):
 
 
 class Decay(nn.Module):
-    """Each round has a number of its own."""
+    """Each iteration has a number of its own."""
 
     def forward(self, x):
         y, out = x[:, 0], []
@@ -359,7 +359,7 @@ def causal(b, h, i, j):
 
 
 class Flexible(nn.Module):
-    """Torch's own function, which compiles itself when it is called."""
+    """A function of torch that compiles itself when it is called."""
 
     def __init__(self, mask, **options):
         super().__init__()
@@ -412,7 +412,7 @@ def test_a_model_on_the_meta_device_has_no_weights_to_store(model, out):
 
 
 class Data(nn.Module):
-    """What is read and written by .data, which PyTorch's tracer does not see, nor torch.export."""
+    """Reads and writes by .data, which neither PyTorch's tracer nor torch.export records."""
 
     def __init__(self):
         super().__init__()
@@ -473,7 +473,7 @@ def test_what_tracing_refuses_comes_with_what_else_works(model, given, says, out
 
 
 class Speech(nn.Module):
-    """With a method that would be scripted beside the trace, which PyTorch cannot."""
+    """A model with a method that torch.jit.trace would script, although PyTorch cannot script it."""
 
     def __init__(self):
         super().__init__()
@@ -506,7 +506,7 @@ def test_a_trace_has_no_hooks_of_gradients(out):
 
 
 class TwoNames(nn.Module):
-    """One parameter, and one buffer, by two names, as of deepctr's cells."""
+    """One parameter and one buffer with two names each, as in deepctr's cells."""
 
     def __init__(self):
         super().__init__()
@@ -569,7 +569,7 @@ def test_a_comparison_of_sizes_is_a_bool_where_an_operator_takes_one(out):
 
 
 def test_hooks_of_a_forward_that_a_trace_has_ended_are_gone(out):
-    """As openai-whisper's, which keep keys and values."""
+    """Hooks like openai-whisper's, which keep keys and values."""
     class Net(Masked):
         def forward(self, x):
             hook = self.linear.register_forward_hook(lambda module, args, y: y + 1)
@@ -585,7 +585,7 @@ def test_hooks_of_a_forward_that_a_trace_has_ended_are_gone(out):
 
 
 class Cache:
-    """As one of transformers' caches: no pytree."""
+    """A cache that is no pytree, like some of transformers' caches."""
 
     def __init__(self, *layers):
         self.layers = layers
@@ -650,7 +650,7 @@ def test_a_method_of_a_module_is_traced(out):
 
 @pytest.mark.parametrize("call", [
     lambda x: x.reshape(len(x), 2, 2).sum(1) + torch.zeros(len(x), 2),
-    lambda x: {4: x * 2, 5: x * 3}[len(x)],  # where a number has to be: the example's
+    lambda x: {4: x * 2, 5: x * 3}[len(x)],  # a number is required here: the example's
 ])
 def test_the_length_of_a_tensor_is_a_size_in_a_trace(call, out):
     report = rushlight.export(call, torch.rand(5, 4), out)
@@ -661,7 +661,7 @@ def test_the_length_of_a_tensor_is_a_size_in_a_trace(call, out):
 
 
 class Scaled(torch.Tensor):
-    """As torchao's and quanto's weights: made of others, without memory of its own."""
+    """A tensor made of others, without memory of its own, like torchao's and quanto's weights."""
 
     @staticmethod
     def __new__(cls, codes, scale):
@@ -716,7 +716,7 @@ def test_an_argument_without_a_default_is_none(out):
 
 
 def test_other_sizes_are_verified_where_made_up_arguments_are_refused(out):
-    """As of times that have to rise, with the example's."""
+    """Checks that times rise, with the values of the example."""
     def steps(y, times):
         assert (times.diff() > 0).all()
         return y * times[-1] if y.abs().max() < 1 else y
@@ -726,7 +726,7 @@ def test_other_sizes_are_verified_where_made_up_arguments_are_refused(out):
 
 
 def test_a_size_is_asked_what_floats_are_in_a_trace(out):
-    """As local-attention does, to pad to a multiple, and Informer."""
+    """Pads to a multiple, as local-attention and Informer do."""
     def padded(x):
         missing = -x.shape[0] % 4 * np.ceil(np.log(x.shape[0])).astype("int")
         return x if (x.shape[0] / 4).is_integer() else nn.functional.pad(x, (0, missing))
@@ -745,7 +745,7 @@ def test_a_size_is_rounded_in_a_trace(out):
     with pytest.raises(TypeError, match="__round__"):  # of PyTorch itself
         torch.jit.trace(pooled, torch.rand(2, 10), check_trace=False)
     rushlight.export(pooled, torch.rand(2, 10), out, dynamic_shapes={"x": {0: "b", 1: "n"}})
-    for x in torch.rand(2, 10), torch.rand(4, 14), torch.rand(3, 23):  # 2.5 and 3.5 of these go to the even number
+    for x in torch.rand(2, 10), torch.rand(4, 14), torch.rand(3, 23):  # 2.5 and 3.5 are among these and round to the even number
         assert_close(rushlight.load(out)(x), pooled(x))
     assert not hasattr(torch.Tensor, "__round__")
 
@@ -842,7 +842,7 @@ def test_what_the_model_raises_stays_as_it_is(out):
 
 
 def test_a_trace_with_two_inputs_of_one_name(out):
-    """As torch.jit.trace makes of some forward(*args)."""
+    """A signature like those that torch.jit.trace makes for forward(*args)."""
     graph = torch._C.parse_ir("""graph(%x.1 : Tensor, %x.2 : Tensor, %x_1 : Tensor):
       %one : int = prim::Constant[value=1]()
       %two : int = prim::Constant[value=2]()

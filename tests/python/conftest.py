@@ -21,7 +21,7 @@ def fresh(tmp_path):
     def run(lines):
         head = f"import sys\nsys.path.append({TESTS!r})\nimport reference, torch\n"
         done = subprocess.run([sys.executable, "-c", head + lines], capture_output=True, text=True, cwd=tmp_path,
-                              timeout=1800)  # one that never ends fails
+                              timeout=1800)  # a test that never ends fails
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -36,7 +36,7 @@ class Counter(nn.Module):
 
 
 class Shared(nn.Module):
-    """Two attributes of one memory."""
+    """Two attributes that share memory."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What tests/bench/tflite.py writes, read back: FlatBuffers' offsets followed, TensorFlow Lite's numbers."""
+"""Reads files that tests/bench/tflite.py wrote, by FlatBuffers' offsets and TensorFlow Lite's numbers."""
 
 import os
 import struct
@@ -15,7 +15,7 @@ import tflite  # noqa: E402
 
 
 class Table:
-    """One of a file; table[n] is where field n is, or None."""
+    """A table of a file; table[n] is the position of field n, or None."""
 
     def __init__(self, data, at):
         self.data, self.at = data, at + struct.unpack_from("<I", data, at)[0]

@@ -1,4 +1,4 @@
-"""What a program does to an input's header never makes the caller read other memory, and results are PyTorch's."""
+"""A program that changes an input's header never makes the caller read other memory, and its results are PyTorch's."""
 
 import random
 import re
@@ -7,7 +7,7 @@ import pytest
 import rushlight
 import torch
 
-# Each is given x and changes its header, its elements or both. Of an input with other sizes some do nothing.
+# Each function receives x and changes its header, its elements or both. Some do nothing to an input with other sizes.
 CHANGES = {
     "resize_": "x.resize_([{n}])", "resize_ and fill": "x.resize_([{n}]).fill_(2.0)", "grown": "x.resize_([{n} * 300]).fill_(1.0)",
     "set_": "x.set_(torch.arange({n}).to(x.dtype))", "set_ of a view": "x.set_(x.detach().reshape(-1)[:1])",
@@ -64,7 +64,7 @@ def interpreter(tmp_path_factory):
 
 
 def flat(x):
-    """All of x's storage."""
+    """Returns all of x's storage."""
     return torch.empty(0, dtype=x.dtype).set_(x.untyped_storage())
 
 
@@ -98,17 +98,17 @@ def test_programs_that_change_their_inputs(interpreter, part):
                 before, own = flat(INPUTS[kind]()), torch.zeros(ours_memory.shape, dtype=torch.bool)
                 own.as_strided(*header).fill_(True)
                 assert torch.equal(ours_memory[own], theirs_memory[:len(own)][own]), what
-                assert torch.equal(ours_memory[~own], before[~own]), what  # what lies between and around its elements
+                assert torch.equal(ours_memory[~own], before[~own]), what  # the memory between and around its elements
             compared += 1
     assert compared > 20
 
 
-# What the runtime refuses of conjugates, by name.
+# Operations on conjugates that the runtime refuses by name.
 WEAKER = re.compile("not implemented for 'Complex|conjugate")
 
 
 def same_results(want, got, unset, summed, what):
-    """`unset`: the program may have enlarged a tensor without writing what is new: it is 0 here, and in PyTorch as it was."""
+    """`unset`: the program may have enlarged a tensor without writing the new elements. They are 0 here, and undefined in PyTorch."""
     assert len(want) == len(got), what
     for a, b in zip(want, got):
         assert (a.shape, a.dtype) == (b.shape, b.dtype), what
@@ -154,7 +154,7 @@ def test_a_result_that_outgrew_its_input(tmp_path, part):
 
 
 def test_a_caller_that_changes_its_tensor_while_the_program_runs(tmp_path, monkeypatch):
-    """From what the program's print calls."""
+    """Calls the session from the program's print function."""
     inside = made('def f(x):\n    x.add_(1)\n    print("now")\n    return x\n', tmp_path)
 
     class Out:

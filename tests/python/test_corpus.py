@@ -9,7 +9,7 @@ import pytest
 
 FILES = sorted((pathlib.Path(__file__).parents[1] / "fuzz" / "corpus" / "files").iterdir())
 MUTANTS = 150  # of each file
-# A process of its own: what would end it is seen as the exit code, with the name of the file.
+# Each file runs in a process of its own, so that the exit code and the name of the file show a crash.
 SESSION = """
 import pathlib, random, sys
 import rushlight, torch

@@ -1,4 +1,4 @@
-"""The table of tests/coverage: what is below its floor is named, and code for another processor is not counted."""
+"""The table of tests/coverage names files below their floor, and does not count code for other processors."""
 
 import importlib.util
 import json

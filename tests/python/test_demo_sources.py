@@ -1,4 +1,4 @@
-"""Where the demos' weights, pictures and sounds come from, and what stands in for them."""
+"""The sources of the demos' weights, pictures and sounds, and their replacements."""
 
 import hashlib
 import re
@@ -20,7 +20,7 @@ TEXT = b"what is taken\n"
 
 @pytest.fixture
 def served(monkeypatch, tmp_path):
-    """served(**files): the registry gives a wheel with these, and the cache is empty."""
+    """Returns served(**files), after which the registry has a wheel with these files, and the cache is empty."""
     monkeypatch.setenv("RUSH_CACHE", str(tmp_path / "cache"))
 
     def serve(compression, **files):

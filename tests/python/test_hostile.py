@@ -58,7 +58,7 @@ def rush_file(body, tensors=(), weights=b""):
 
 
 def grown(n, times=1):
-    """x in a list, which is `times` in a list, and so on."""
+    """Returns x in `times` nested lists."""
     return rush_file([("prim::ListConstruct", [0]), *(("prim::ListConstruct", [i + 1] * times) for i in range(n))])
 
 
@@ -252,7 +252,7 @@ session = wrap(torch.classes.rushlight.Interpreter({path!r}))"""
 @pytest.mark.parametrize("made", [SESSION, LOWERED], ids=["session", "lowered"])
 @pytest.mark.parametrize("name, args", [("loop", "torch.ones(1), 0.0"), ("sum", "torch.ones(1), 8000")])
 def test_ctrl_c_ends_a_run(endless, name, args, made):
-    """Also inside one long operator."""
+    """The run also stops inside one long operator."""
     lines = f"""
 import rushlight, signal, torch
 {made.format(path=str(endless / name) + ".rush")}

@@ -19,7 +19,7 @@ IDS = [ascii((op or name)[:30]) for name, op in ROWS]
 
 @pytest.fixture(params=ROWS, ids=IDS)
 def row(request, tmp_path, monkeypatch):
-    """(the file's path, the name, the operator) in a folder in which nothing else may come to be."""
+    """Returns (path of the file, name, operator) in a folder in which no other file may appear."""
     name, op = request.param
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "m.rush"
@@ -30,7 +30,7 @@ def row(request, tmp_path, monkeypatch):
 
 
 def loads(path):
-    """A session, or None where the file is refused with a message."""
+    """Returns a session, or None if the file is refused with a message."""
     try:
         return rushlight.load(str(path))
     except rushlight.RushlightError as e:
@@ -109,7 +109,7 @@ def test_a_description_and_a_comparison(row):
 
 
 def plain(text, allowed):
-    """Nothing that a terminal or an editor obeys."""
+    """Checks that a text has no character that a terminal or an editor obeys."""
     wrong = {c for c in text if (unicodedata.category(c) in ("Cc", "Zl", "Zp") or c in hostile_names.BIDI) and c not in allowed}
     assert not wrong, [hex(ord(c)) for c in wrong]
 
@@ -120,7 +120,7 @@ COMMANDS = [["inspect"], ["inspect", "--json"], ["inspect", "--graph"], ["inspec
 
 @pytest.fixture
 def whole(tmp_path, monkeypatch):
-    """A file with all names."""
+    """Writes a file with all names."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.rush").write_bytes(hostile_names.hostile(*hostile_names.GOOD))
     yield "m.rush"

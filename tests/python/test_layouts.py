@@ -10,7 +10,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 
 class LeNet(nn.Module):
-    """The tutorial's, with either of its two ways to flatten."""
+    """The network of the tutorial, with either of its two ways to flatten."""
 
     def __init__(self, by_batch: bool):
         super().__init__()
@@ -26,7 +26,7 @@ class LeNet(nn.Module):
 
 
 class Fire(nn.Module):
-    """SqueezeNet's block and its end."""
+    """SqueezeNet's block and its last layers."""
 
     def __init__(self):
         super().__init__()
@@ -220,4 +220,4 @@ def test_a_view_that_is_given_lies_where_it_does_in_its_storage(tmp_path):
         assert (offset, stride) == wanted[:2]
         assert torch.equal(first, wanted[2]) and torch.equal(own, wanted[3])
     many = torch.zeros(1 << 20)
-    assert session(many[-4:])[0] == 0  # a megabyte more is not copied for four numbers
+    assert session(many[-4:])[0] == 0  # a copy of a megabyte for four numbers would show here

@@ -1,4 +1,4 @@
-"""A lowered model inside PyTorch: in Python, scripted, traced, copied, saved and loaded elsewhere."""
+"""Uses a lowered model inside PyTorch: in Python, scripted, traced, copied, saved, and loaded elsewhere."""
 
 import copy
 import os
@@ -272,7 +272,7 @@ def test_an_input_that_is_a_view_of_another():
     for view in (lambda x: x[1], lambda x: x[:, 1], lambda x: x.t(), lambda x: x, lambda x: x.flatten()[::2][:3]):
         a, b = torch.arange(9.0).view(3, 3), torch.arange(9.0).view(3, 3)
         assert_close(lowered(a, view(a)), function(b, view(b)))
-        assert_close(a, b)  # what is written in place is written to the caller's tensor
+        assert_close(a, b)  # an in-place write changes the caller's tensor
 
 
 def test_only_what_was_written_is_written_back():
@@ -311,7 +311,7 @@ def lambda_add(a, b):
 
 @pytest.mark.feature("Native", "several threads at once")
 def test_threads_do_not_wait_for_each_other(monkeypatch):
-    """Each of four runs stops in its middle until the others are there."""
+    """Each of four runs waits in its middle until the others have come as far."""
     lowered = rushlight.lower(scripted_function("busy"), (torch.rand(8, 8), 2))
     x, n = torch.rand(64, 64), 5
     want = models.busy(x, n)
@@ -337,8 +337,9 @@ def test_threads_do_not_wait_for_each_other(monkeypatch):
 
 
 def test_a_run_does_not_hold_pythons_lock(fresh):
-    """The first run has torch's generator, and stops until Python lets it go on. The second waits natively for the
-    generator: did it hold Python's lock, neither would ever end."""
+    """The first run has torch's generator and waits until Python lets it continue. The second run waits natively for the generator. If
+    it held Python's lock, neither would end.
+    """
     fresh(f"""
 import rushlight, threading
 sys.path.append({os.path.dirname(models.__file__)!r})
@@ -393,7 +394,7 @@ def test_symbols_of_the_runtime_are_hidden():
 
 @pytest.mark.feature("Native", "an FX pipeline lowered to the native runtime")
 def test_fx_graph_module_through_the_native_runtime(fresh, tmp_path):
-    """The document's pipeline: symbolic_trace, lower, script, save, load in a fresh process."""
+    """Runs the pipeline of the documentation: symbolic_trace, lower, script, save, load in a fresh process."""
 
     class ElementWise(torch.nn.Module):
         def forward(self, x, y, z):
@@ -442,7 +443,7 @@ def test_an_fx_graph_around_a_lowered_part():
     assert_close(graph(x), want)
     assert_close(torch.jit.script(graph)(x), want)
 
-    model.body = graph.body  # what is lowered is a leaf by itself
+    model.body = graph.body  # a lowered module is a leaf by itself
     again = torch.fx.symbolic_trace(model)
     assert [n.target for n in again.graph.nodes if n.op == "call_module"] == ["body"]
     assert_close(again(x), want)

@@ -1,4 +1,4 @@
-"""What a new user meets: warnings, refusals, and the forms in which arguments may come."""
+"""Warnings, refusals, and forms of arguments that a new user meets."""
 
 import warnings
 

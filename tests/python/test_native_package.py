@@ -13,7 +13,7 @@ import torch
 TOP = pathlib.Path(__file__).resolve().parents[2]
 DEMO = TOP / "demo" / "03-native"
 BUILD = pathlib.Path(os.environ.get("RUSH_NATIVE", TOP / "build" / "native"))
-# find_package(Torch) stops where torch has CUDA and there is no CUDA toolkit.
+# find_package(Torch) fails if torch has CUDA and there is no CUDA toolkit.
 WITH_TORCH = torch.version.cuda is None or shutil.which("nvcc") is not None
 
 
@@ -25,11 +25,11 @@ def call(*command):
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):
-    """The folder of the programs; beside it the models."""
+    """Returns the folder of the programs, which has the models beside it."""
     folder = tmp_path_factory.mktemp("native")
     call("cmake", "--install", BUILD, "--prefix", folder / "prefix")
     call(sys.executable, DEMO / "export.py", folder)
-    (folder / "prefix").rename(folder / "moved")  # nothing in it may name its place
+    (folder / "prefix").rename(folder / "moved")  # no file of the package may contain its path
     call("cmake", "-G", "Ninja", "-S", DEMO, "-B", folder / "programs", f"-DCMAKE_PREFIX_PATH={folder / 'moved'}",
          f"-DWITH_TORCH={WITH_TORCH}", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS=-O0", "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror")
     call("cmake", "--build", folder / "programs")

@@ -14,7 +14,7 @@ TABLES = Path(__file__).resolve().parents[2] / "wasm/src/ops"
 ROW = re.compile(r'^\w+\(\w+,\s*"(aten::[\w.]+)(\(.*\) -> [^"]*)",\s*([^)]*(?:\([^)]*\)[^)]*)*)\)$', re.M)
 SHAPES = (4,), (2, 2), (1, 2, 2), (), (2,), (1, 2, 2, 2)
 DTYPES = torch.float32, torch.int64, torch.bool, torch.float64
-SIZE = 64  # elements of the one memory
+SIZE = 64  # elements of the shared memory
 TEXTS = "sum", "prod", "add", "none"
 TRIES = 20000
 
@@ -25,7 +25,7 @@ def written_in_place(name):
 
 
 def find(name):
-    """PyTorch's operator of that name, or None: some overloads are TorchScript's alone."""
+    """Returns PyTorch's operator of that name. Returns None for overloads that only TorchScript has."""
     packet, _, overload = name.removeprefix("aten::").partition(".")
     packet = getattr(torch.ops.aten, packet, None)
     return getattr(packet, overload or "default", None)
@@ -57,7 +57,7 @@ def make(shape, dtype):
 
 
 def draw(rng, argument, shape, dtype):
-    """Something that an argument may be."""
+    """Returns a possible value of an argument."""
     kind = str(argument.type)
     if "Tensor" in kind:
         other = make(rng.choice((shape, shape, *SHAPES)), rng.choice((dtype, dtype, dtype, *DTYPES)))
@@ -106,7 +106,7 @@ def strides_of(shape, step):
 
 
 def place(values, written, shared, how, base):
-    """The same arguments in one memory; as TorchScript, too. `apart` leaves them where they are."""
+    """Returns the same arguments in one memory, also as TorchScript. `apart` leaves them where they are."""
     views, texts = list(values), {}
     for k in (written, shared) if how != "apart" else (written,):
         tensor = the_tensor(values[k])
@@ -120,7 +120,7 @@ def place(values, written, shared, how, base):
 
 
 def source_of(case, name, op, values, texts):
-    """The program: it writes a copy of its input, and returns it."""
+    """Returns a program that writes to a copy of its input and returns the copy."""
     inputs, words = [], []
     for k, (argument, value) in enumerate(zip(op._schema.arguments, values)):
         if k in texts:
@@ -140,8 +140,7 @@ def source_of(case, name, op, values, texts):
 
 
 def expected(op, values, written, shared, how):
-    """What PyTorch answers for a copy of the shared tensor; None where it refuses the tensor itself. Where it
-    fails for another reason (an element is no index of such a tensor), its error."""
+    """Returns PyTorch's answer for a copy of the shared tensor; None if PyTorch refuses the tensor itself. If PyTorch fails for another reason (an element is no index of such a tensor), returns its error."""
     bases = [fill(values[written].dtype, SIZE) for _ in range(2)]
     views, _ = place(values, written, shared, how, bases[0])
     apart = the_tensor(views[shared]).clone()
@@ -179,7 +178,7 @@ def cases_of(name, wanted):
 @pytest.mark.parametrize("name", rows())
 @pytest.mark.filterwarnings("ignore")
 def test_operands_in_the_memory_that_a_row_writes(name, tmp_path):
-    for wanted in (3, 24):  # more where the runtime refuses the first ones for reasons of its own
+    for wanted in (3, 24):  # further arguments, because the runtime refuses the first ones for reasons of its own
         operands, compared = compare_all(name, wanted, str(tmp_path / f"{wanted}.rush"))
         if compared == operands:
             return
@@ -200,7 +199,7 @@ def compare_all(name, wanted, path):
     rushlight.export(module, path=path, methods=[run[2] for run in runs], verify=False, test_vectors=False)
     session, compared, taken = rushlight.load(path), set(), False
     for operand, how, case, source, inputs, answer in runs:
-        if how == "apart":  # what the runtime does not take at all is not about memory
+        if how == "apart":  # a refusal of the arguments themselves is not about memory
             taken = takes(session, case, inputs)
         elif taken:
             compared.add(operand)
@@ -226,6 +225,6 @@ def compare(session, case, source, inputs, answer):
 
 
 def test_rows_are_found():
-    """That the table is read as it is written."""
+    """Checks that the table is read correctly."""
     names = rows()
     assert {"aten::masked_scatter_", "aten::scatter_.src", "aten::add_.Tensor", "aten::copy_"} <= set(names)

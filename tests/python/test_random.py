@@ -1,4 +1,4 @@
-"""Random numbers: PyTorch's by seed, fresh without one."""
+"""Random numbers are PyTorch's for a seed, and differ from run to run without one."""
 
 import pytest
 import rushlight
@@ -128,7 +128,7 @@ def test_a_lowered_module_draws_from_torchs_generator():
         torch.manual_seed(seed)
         want = [net(x), net(x), (torch.rand(3), torch.randn(1))]
         torch.manual_seed(seed)
-        got = [lowered(x), lowered(x), (torch.rand(3), torch.randn(1))]  # torch goes on behind it
+        got = [lowered(x), lowered(x), (torch.rand(3), torch.randn(1))]  # torch's generator continues behind it
         for a, b in zip(got, want):
             same(a, b)
     assert not torch.equal(lowered(x)[0], lowered(x)[0])

@@ -218,7 +218,7 @@ def test_a_lowered_module_in_eight_threads():
 
 
 def test_a_server_of_threads_that_share_a_session_by_mistake(tmp_path, looping):
-    """All of them end, with answers or RuntimeErrors, and so does the process."""
+    """All threads end, with answers or RuntimeErrors, and the process ends."""
     done = subprocess.run([sys.executable, "-c", f"""
 import rushlight, threading, torch
 session, seen = rushlight.load({looping._source!r}), []

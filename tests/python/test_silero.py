@@ -1,4 +1,4 @@
-"""A scripted model from outside, as its package carries it: silero-vad."""
+"""Exports silero-vad, a scripted model of another project, as its package has it."""
 
 import sys
 from pathlib import Path

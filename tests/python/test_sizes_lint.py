@@ -1,4 +1,4 @@
-"""tests/lint/sizes.py sees products and sums of sizes that may wrap, and nothing else."""
+"""tests/lint/sizes.py finds products and sums of sizes that may wrap, and nothing else."""
 
 import sys
 from pathlib import Path

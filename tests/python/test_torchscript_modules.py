@@ -1,4 +1,4 @@
-"""TorchScript by tracing, by scripting and by both: modules and functions of its documents' kind."""
+"""TorchScript by tracing, by scripting and by both, with modules and functions like those of its documentation."""
 
 from typing import Optional
 
@@ -357,7 +357,7 @@ def test_a_transformer_with_padding_takes_the_way_of_nested_tensors(front):
         assert "aten::_nested_tensor_from_mask" in str(model.inlined_graph)
     else:
         model = torch.jit.script(net)
-        cases.append((torch.randn(1, 4, 8), torch.tensor([[False, True, False, False]])))  # which is no way for nested ones
+        cases.append((torch.randn(1, 4, 8), torch.tensor([[False, True, False, False]])))  # which nested tensors do not support
     keep(f"ts_nested_{front}", model, *cases, eager=net, rtol=1e-4, atol=1e-5)
     assert session(f"ts_nested_{front}")(*cases[0])[1, 2:].eq(0).all()
     assert rushlight.diff(FOLDER / f"ts_nested_{front}.rush", model, cases[0]).agree

@@ -79,7 +79,7 @@ def test_an_enum_is_a_named_tuple_outside_the_program():
         assert (type(other).__name__, other, other.name, other.value) == ("Mode", ("SCALE", 2), "SCALE", 2)
         assert turned == [("PLUS", 1.0)] and type(turned[0]).__name__ == "Sign" and held == {"first": ("ADD", 1)}
         assert maybe == ("ADD", 1) and pair == (1, ("ADD", 1)) and y.tolist() == [1, 1]
-    again = run(other, turned, held | {"a": maybe}, None)  # what came out goes in
+    again = run(other, turned, held | {"a": maybe}, None)  # the result is the next input
     assert again[0] == ("ADD", 1) and again[1] == [("MINUS", -1.0)] and again[3] is None
     with pytest.raises(rushlight.RushlightError, match="it must be the name of a member of Mode"):
         run(("SUBTRACT", 3), [], {"a": Mode.ADD}, None)
@@ -284,13 +284,13 @@ def test_an_object_is_a_named_tuple_outside_the_program():
     assert made.inner == (2, ("ADD", 1)) and made.names == ["made", "k"] and made.maybe.n == 2 and type(made.maybe).__name__ == "Inner"
     assert_same(made.x, x + 4)
     assert counted == {"n": (1, ("ADD", 1))}
-    assert run(x, account, [made], counted)[0].log == [2.0, 2.0]  # what came out goes in
+    assert run(x, account, [made], counted)[0].log == [2.0, 2.0]  # the result is the next input
     by_name = {"total": torch.zeros(3), "name": "dict", "log": []}
     assert run(x, by_name, [], {})[0].name == "dict"
 
 
 def answered(scripted, case):
-    """What the function gives for plain values, as plain values."""
+    """Returns the function's answer to plain values, as plain values."""
     x, (total, name, log), outers, by_name = case
 
     def inner(values):

@@ -1,4 +1,4 @@
-"""In-place writes and views: what one name writes every alias sees. The programs of PyTorch's issues 95050, 19948,
+"""In-place writes and views: every alias sees a write through one name. The programs of PyTorch's issues 95050, 19948,
 110056, 61034 and 111159 are among them: other exporters lose their writes, or crash."""
 
 from typing import Dict, List
@@ -167,7 +167,7 @@ def conjugated_written(x):
 
 @pytest.mark.parametrize("program", [conjugate_written, conjugated_written])
 def test_what_would_be_seen_through_a_conjugate_is_refused(program):
-    """conj() is a copy here, PyTorch's is a view."""
+    """conj() is a copy here, and a view in PyTorch."""
     x = torch.randn(3, dtype=torch.complex64)
     with pytest.raises(rushlight.RushlightError, match=r"conj\(\) of it is a copy here"):
         rushlight.lower(torch.jit.script(program), (x,))

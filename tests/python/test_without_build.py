@@ -1,4 +1,4 @@
-"""The Python package where CMake built nothing: imported, compiled on first use, installed by pip."""
+"""The Python package without a build: it is imported, compiled on first use, and installed by pip."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ PACKAGE = TOP / "exporter" / "python"
 
 
 def python(code, path, cwd, **env):
-    """Runs code with the package from `path` alone; the settings of ./dev that name a build are gone."""
+    """Runs code with the package from `path` alone, without the settings of ./dev that name a build."""
     settings = {k: v for k, v in os.environ.items() if k not in ("RUSH_NATIVE", "PYTHONPATH")}
     settings.update(PYTHONPATH=str(path), **env)
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=cwd, env=settings)
@@ -32,7 +32,7 @@ def test_import_compiles_nothing(tmp_path):
 
 
 def for_another_torch(folder):
-    """The compiled files, as if another torch had been there; in the package, whose files are links."""
+    """Replaces the compiled files by files for another torch, in the package, whose files are links."""
     built = pathlib.Path(rushlight.__path__[0])
     if not list(built.glob("_C.*.so")):
         built = pathlib.Path(os.environ["RUSH_NATIVE"]) / "python" / "rushlight"
@@ -89,7 +89,7 @@ print(path)
 
 @pytest.mark.feature("Native", "pip install --no-build-isolation ./exporter/python")
 def test_pip_installs_it(tmp_path):
-    """With RUSH_NATIVE, which ./dev sets, pip takes what is compiled there; else it would take minutes here."""
+    """With RUSH_NATIVE, which ./dev sets, pip uses the compiled files of that build. Otherwise it would compile for minutes."""
     if "RUSH_NATIVE" not in os.environ:
         pytest.skip("RUSH_NATIVE names no build")
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",

@@ -1,3 +1,3 @@
-/* The one name of pthreadpool that xnnpack.h has in its declarations. */
+/* The only name of pthreadpool in the declarations of xnnpack.h. */
 #pragma once
 typedef struct pthreadpool *pthreadpool_t;

@@ -1,6 +1,6 @@
 """Replaces the compiled module _C if there is none, and compiles it on first use.
 
-Python imports a compiled module in the same folder, or earlier on the path, in place of this file.
+Python imports a compiled module in the same folder, or earlier on the path, instead of this file.
 """
 
 import importlib.util

@@ -32,7 +32,7 @@ from .lower import Lowered, load_library, lower  # noqa: E402
 from .report import Report  # noqa: E402
 from .session import Session, load  # noqa: E402
 
-# In the order of the reference page: what most need first.
+# The order is that of the reference page: the most important names come first.
 __all__ = ["export", "load", "Session", "Report", "describe", "diff", "Diff", "lower", "Lowered", "load_library",
            "register_decomposition", "RushlightError"]
 

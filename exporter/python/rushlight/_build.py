@@ -21,12 +21,12 @@ _HERE = pathlib.Path(__file__).resolve().parent
 
 
 def class_library():
-    """The path of librushlight_torch, which is compiled if necessary."""
+    """Returns the path of librushlight_torch, which is compiled if necessary."""
     return str(_found([CLASS_LIBRARY]) or _built("rushlight_torch", [f"lib/{CLASS_LIBRARY}"]))
 
 
 def extension_path():
-    """The path of the module _C, which is compiled if necessary."""
+    """Returns the path of the module _C, which is compiled if necessary."""
     names = [f"_C{suffix}" for suffix in importlib.machinery.EXTENSION_SUFFIXES]
     return str(_found(names) or _built("rushlight_python", [f"python/rushlight/{name}" for name in names]))
 
@@ -47,7 +47,7 @@ def require_this_torch(package_path):
 
 
 def _built_for(path):
-    """The torch for which a file was compiled, as it states (exporter/torch/built_for.cpp)."""
+    """Returns the torch for which a file was compiled, as it states (exporter/torch/built_for.cpp)."""
     found = re.search(rb"rushlight was built for (torch [^,\0]+, C\+\+11 ABI [01])\0", pathlib.Path(path).read_bytes())
     return found[1].decode() if found else "a torch that it does not name"
 
@@ -60,7 +60,7 @@ def _here():
 
 
 def _found(names):
-    """One of these files in the folders of the package, if it was compiled for this torch."""
+    """Returns one of these files in the folders of the package, if it was compiled for this torch."""
     package = sys.modules.get(__package__)
     folders = [pathlib.Path(p) for p in getattr(package, "__path__", [_HERE])]
     if os.environ.get("RUSH_NATIVE"):  # CMake's build folder, set by ./dev
@@ -73,7 +73,7 @@ def _found(names):
 
 
 def _built(target, names):
-    """One of these files of the cached build, after the target was brought up to date."""
+    """Returns one of these files of the cached build, after the target was brought up to date."""
     folder = _folder()
     with _locked(folder):
         if not (folder / "CMakeCache.txt").exists():
@@ -85,7 +85,7 @@ def _built(target, names):
 
 
 def _top():
-    """The checkout."""
+    """Returns the checkout."""
     found = _HERE.parents[2]
     if not (found / "exporter" / "CMakeLists.txt").exists():
         raise RuntimeError("rushlight is not compiled, and its sources are not here: build it with ./dev build, with "
@@ -94,7 +94,7 @@ def _top():
 
 
 def _folder():
-    """The folder of the build for this Python and this torch."""
+    """Returns the folder of the build for this Python and this torch."""
     import torch
 
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -126,7 +126,7 @@ def _configure(folder):
     try:
         _cmake(*generator, "-S", _top(), "-B", folder, *(f"-D{name}={value}" for name, value in settings.items()))
     except RuntimeError:
-        (folder / "CMakeCache.txt").unlink(missing_ok=True)  # so that the next one starts anew
+        (folder / "CMakeCache.txt").unlink(missing_ok=True)  # the next build starts anew
         raise
 
 

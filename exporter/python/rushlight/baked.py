@@ -11,7 +11,7 @@ _INT = ("int(...) of a size gives a constant, the example's size: compute sizes 
 
 
 def explained(error, captured):
-    """The error with the tracer's warnings and a remedy. It is `error` itself if nothing was fixed."""
+    """Returns the error with the tracer's warnings and a remedy. It is `error` itself if nothing was fixed."""
     if not error.baked:
         return error
     text = str(error)

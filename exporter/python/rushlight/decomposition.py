@@ -48,5 +48,5 @@ def _name_of(op):
 
 
 def decompositions():
-    """{name: ScriptFunction}."""
+    """Returns {name: ScriptFunction}."""
     return dict(_known)

@@ -40,7 +40,7 @@ def lower(model, example_inputs=None, *, methods=("forward",), **options):
 
     The module can be run, scripted, traced (also with torch.fx) as a part of a larger model, copied, and saved with torch.save and
     torch.jit.save. It contains the bytes of a .rush file and the attributes that the program has written. Inputs and results have the
-    structure of the model's. A named tuple that is the result keeps its name and fields; one inside of it becomes a plain tuple.
+    structure of the model's. A result that is a named tuple keeps its name and fields. A named tuple inside of it becomes a plain tuple.
 
     It is for inference on the CPU: an input that requires gradients is refused while gradients are enabled. Writes to tensors reach
     the caller's tensors, as in PyTorch. Changes to lists and dicts do not. Ctrl-C ends a run with KeyboardInterrupt; a scripted module
@@ -110,7 +110,7 @@ class Lowered(torch.nn.Module):
         return _rebuild, (self._spec,), self.__dict__
 
     def _run(self, index, *args):
-        """In Python: the same code, compiled, so that types are those of TorchScript here, too."""
+        """Runs a method in Python. The code is compiled, so that types are those of TorchScript."""
         method = self._spec[index][0]
         for a in args:
             if isinstance(a, torch.fx.Proxy):
@@ -122,7 +122,7 @@ class Lowered(torch.nn.Module):
         try:
             return self._compiled(method)(self.interpreter, *args)
         except RuntimeError:
-            _let_python_raise()  # KeyboardInterrupt, where that ended it
+            _let_python_raise()  # raises KeyboardInterrupt if that ended the run
             raise
 
     def _leaf(self, method, args, tracer):
@@ -146,7 +146,7 @@ class Lowered(torch.nn.Module):
 
 
 def _defaults(model):
-    """{method: {argument: default}} of what has a TorchScript schema."""
+    """Returns {method: {argument: default}} of a model with TorchScript schemas."""
     functions = {}
     if isinstance(model, torch.jit.ScriptFunction):
         functions["forward"] = model
@@ -163,7 +163,7 @@ def _defaults(model):
 
 
 def _member(name):
-    """The name of a method, as a member of the class; refused where it cannot be one, or would replace one."""
+    """Returns the name of a method as a member of the class. Refuses a name that cannot be a member, or would replace one."""
     plain = name.isidentifier() and not keyword.iskeyword(name) and unicodedata.normalize("NFKC", name) == name
     if not plain or (name != "forward" and (name.startswith("_") or name in _OWN or hasattr(Lowered, name))):
         raise ValueError(f"a method of a lowered module must have a name that is a Python identifier and no member of "
@@ -176,7 +176,7 @@ _OWN = ("interpreter", "training")  # members that an instance gets
 
 
 def _rebuild(spec):
-    """A module of a class of its own, without its interpreter."""
+    """Returns a module without its interpreter. The module has a class of its own."""
     load_library()
     members = {"_spec": spec, "_functions": {}, "_sources": {}, "__module__": __name__}
     for i, (name, inputs, result, fields) in enumerate(spec):

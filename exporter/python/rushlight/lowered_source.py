@@ -24,7 +24,7 @@ _OURS = {*_SCOPE, *_PLAIN, "self", "_args", "_interpreter", "_result", "_Result"
 
 
 def is_word(text):
-    """Whether the name of an input may be a word of the source."""
+    """Returns whether the name of an input may be a word of the source."""
     return (re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text) is not None and not text.startswith("__")
             and not keyword.iskeyword(text) and text not in _OURS)
 
@@ -40,7 +40,7 @@ _ANY = Type("Any", typing.Any)
 
 
 def parse_type(text):
-    """The Type from its text in rushlight.describe ("Dict(str, Tensor[])"); Any if the text is unknown."""
+    """Returns the Type from its text in rushlight.describe ("Dict(str, Tensor[])"); Any if the text is unknown."""
     try:
         return _next_type(re.findall(r"\[\]|[(),?]|[^\s(),?\[\]]+", text))
     except (IndexError, TypeError):  # the name of a tuple may be anything
@@ -80,7 +80,7 @@ def _container(name, items):
 
 
 def _parameters(names):
-    """The names of the inputs. A name that cannot be a word of the source becomes input_N."""
+    """Returns the names of the inputs. A name that cannot be a word of the source becomes input_N."""
     out = []
     for i, name in enumerate(names):
         own = is_word(name) and name not in out and not re.fullmatch(r"input_\d+", name)
@@ -89,7 +89,7 @@ def _parameters(names):
 
 
 def _named_tuple(type, fields):
-    """The class of a named tuple; None if the type is another, or its names cannot be words of the source."""
+    """Returns the class of a named tuple; None if the type is another, or its names cannot be words of the source."""
     items = typing.get_args(type.value)
     plain = all(is_word(f) and not f.startswith("_") for f in (type.name, *fields))
     if not plain or not type.text.startswith("Tuple[") or len(items) != len(fields) or len({*fields}) < len(fields):
@@ -98,7 +98,7 @@ def _named_tuple(type, fields):
 
 
 def _ending(type, fields, scope):
-    """The annotation of a result, and the lines that convert `_result` of type Any to it."""
+    """Returns the annotation of a result, and the lines that convert `_result` of type Any to it."""
     if type.text in ("Any", "None"):
         return type.text, ["return _result" if type.text == "Any" else "return None"]
     lines = [f"assert torch.jit.isinstance(_result, {type.text})"]

@@ -55,7 +55,7 @@ class Report:
 
 
 def report_of(fields, captured, notes):
-    """The Report of what the exporter says of a file, and of what the front says of the model."""
+    """Returns the Report with the exporter's facts about the file and the front's facts about the model."""
     fields = dict(fields, route=captured.route, notes=notes)
     fields["warnings"] = [*fields["warnings"], *map(str, captured.warnings)]
     lines = [f"  route     {captured.route}"]

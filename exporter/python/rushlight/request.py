@@ -25,7 +25,7 @@ class Request:
 
 
 def request_of(model, example_inputs, path, arguments):
-    """The Request of a call of export(). `arguments`: the values of its other parameters, by name.
+    """Returns the Request of a call of export(). `arguments`: the values of its other parameters, by name.
 
     Raises:
         ValueError, TypeError: an argument is wrong
@@ -86,7 +86,7 @@ def _constraints(captured, input_names, shapes, example_inputs):
 
 
 def _examples(model, example_inputs, arguments, first):
-    """All examples, for the method `first` if they name no other."""
+    """Returns all examples, for the method `first` if they name no other."""
     tolerances = arguments["rtol"], arguments["atol"]
     examples = [] if example_inputs is None else [_example(example_inputs, None, *tolerances, first)]
     for args in _all_positional(model, arguments["test_inputs"], "test_inputs"):
@@ -106,7 +106,7 @@ def _example(args, expected, rtol, atol, method, store=False, only_compared=Fals
 
 
 def _all_positional(model, given, what):
-    """Several examples as tuples. An error names the index of the wrong one."""
+    """Returns several examples as tuples. An error names the index of the wrong one."""
     if isinstance(given, torch.Tensor):
         raise ValueError(f"{what} must be a list of examples, got one tensor: give [tensor], or list(tensor.split(1))")
     examples = []

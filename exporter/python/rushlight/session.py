@@ -169,7 +169,7 @@ class Session:
         return self._with_defaults[method]
 
     def _in_order(self, named, method, taken):
-        """The positional arguments after the first `taken`, from inputs by name."""
+        """Returns the positional arguments after the first `taken`, from inputs by name."""
         names = self._names(method)
         optional = self._optional(method) if len(names) > taken + len(named) else ()
         for name in named:

@@ -30,5 +30,5 @@ class RushlightError(RuntimeError):
 
 
 def unsupported(message):
-    """The error for a model that cannot be exported."""
+    """Returns the error for a model that cannot be exported."""
     return RushlightError("unsupported", message)

@@ -2,7 +2,7 @@
 
 
 def printable(text):
-    """The text on one line. Escape sequences replace characters that a terminal or an editor would obey."""
+    """Returns the text on one line. Escape sequences replace characters that a terminal or an editor would obey."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -11,7 +11,7 @@ _INSIDE = (os.path.dirname(torch.__file__) + os.sep, _PACKAGE)
 
 
 def user_frame():
-    """The innermost frame outside torch and this package, as a traceback.FrameSummary; None if there is none."""
+    """Returns the innermost frame outside torch and this package, as a traceback.FrameSummary; None if there is none."""
     return next((f for f in reversed(traceback.extract_stack()) if not f.filename.startswith(_INSIDE)), None)
 
 

@@ -18,7 +18,7 @@ from ..base.lock import PYTORCH_LOCK
 
 
 def plain_type(value):
-    """The type of a value that is not a container, or of a symbolic number."""
+    """Returns the type of a value that is not a container, or of a symbolic number."""
     if isinstance(value, torch.Tensor):
         return "Tensor"
     for type_, name in ((bool, "bool"), (torch.SymBool, "bool"), (int, "int"), (torch.SymInt, "int"),
@@ -35,11 +35,11 @@ def is_leaf(spec):
 
 
 def children_of(spec):
-    return spec.children() if hasattr(spec, "children") else spec.children_specs  # older torch
+    return spec.children() if hasattr(spec, "children") else spec.children_specs  # older versions of torch
 
 
 def common_type(items):
-    """The type of all items: "Any" if they differ, "Tensor" if there are none."""
+    """Returns the type of all items: "Any" if they differ, "Tensor" if there are none."""
     if not items:
         return _C.Type("Tensor")
     return items[0] if all(t == items[0] for t in items) else _C.Type("Any")
@@ -48,7 +48,7 @@ def common_type(items):
 class Tuple:
     """A tuple, and the base class of the others. Its items have indices."""
 
-    checked = False  # whether a value of this type may have another number of items
+    checked = False  # whether a value of this type may have a different number of items
 
     @staticmethod
     def is_for(spec):
@@ -65,7 +65,7 @@ class Tuple:
 
     @staticmethod
     def shown(spec, i):
-        """The Python expression for an item."""
+        """Returns the Python expression for an item."""
         return f"[{i}]"
 
     @staticmethod
@@ -199,7 +199,7 @@ KINDS = (Tuple, List, Dict, Named, Registered)
 
 
 def kind_of(spec, what):
-    """The row of KINDS for a pytree. `what` names the value in the error for an unknown container."""
+    """Returns the row of KINDS for a pytree. `what` names the value in the error for an unknown container."""
     kind = next((k for k in KINDS if k.is_for(spec)), None)
     if kind is None:
         raise unsupported(f"cannot export a {spec.type.__name__} in {what}: containers must be tuples, lists, dicts, dataclasses or "
@@ -208,14 +208,14 @@ def kind_of(spec, what):
 
 
 def tree_type(spec, leaves, what):
-    """The type of a nested value. `leaves` yields the types of its leaves, in order."""
+    """Returns the type of a nested value. `leaves` yields the types of its leaves, in order."""
     if is_leaf(spec):
         return next(leaves)
     return kind_of(spec, what).type(spec, [tree_type(s, leaves, what) for s in children_of(spec)], what)
 
 
 def pack(builder, spec, leaves, type_of, what):
-    """(value, type) of a nested result. `leaves` yields the values of its leaves, and type_of gives their types."""
+    """Returns (value, type) of a nested result. `leaves` yields the values of its leaves, and type_of gives their types."""
     if is_leaf(spec):
         leaf = next(leaves)
         return leaf, type_of(leaf)
@@ -226,7 +226,7 @@ def pack(builder, spec, leaves, type_of, what):
 
 
 def rebuild(spec, value):
-    """A nested value of tuples, lists and dicts, in the containers of the spec."""
+    """Returns a nested value of tuples, lists and dicts, in the containers of the spec."""
     if is_leaf(spec) or not isinstance(value, (tuple, list, dict)):  # an object of a class is one already
         return value
     if Dict.is_for(spec):

@@ -32,7 +32,7 @@ class Converter:
     # -- arguments
 
     def given(self, a, env):
-        """An argument of an operator. Constants stay Python numbers, so that the schema of the operator can cast them."""
+        """Returns an argument of an operator. Constants stay Python numbers, so that the schema of the operator can cast them."""
         if isinstance(a, torch.fx.Node):
             return env[a]
         if isinstance(a, (list, tuple)):
@@ -40,7 +40,7 @@ class Converter:
         return a
 
     def value(self, a, env):
-        """An argument of a Python function as a value, or a list of values."""
+        """Returns an argument of a Python function as a value, or a list of values."""
         if isinstance(a, torch.fx.Node):
             return env[a]
         if isinstance(a, (list, tuple)):
@@ -138,14 +138,14 @@ class Converter:
 
 
 def has_complex_weight(node):
-    """Whether the second operand is known to be a complex tensor."""
+    """Returns whether the second operand is known to be a complex tensor."""
     weight = node.args[1] if len(node.args) > 1 else None
     value = weight.meta.get("val") if isinstance(weight, torch.fx.Node) else None
     return isinstance(value, torch.Tensor) and value.is_complex()
 
 
 def arguments(node, schema):
-    """The arguments of a call in the order of the schema, with its defaults."""
+    """Returns the arguments of a call in the order of the schema, with its defaults."""
     for i, argument in enumerate(schema.arguments):
         if i < len(node.args):
             yield node.args[i]

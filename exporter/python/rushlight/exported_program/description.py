@@ -12,7 +12,7 @@ from .containers import Dict, children_of, is_leaf, kind_of, pack, plain_type, t
 
 
 def describe_program(program, source=True):
-    """The description that _C.export_graph takes. `source`: keep Python lines and texts."""
+    """Returns the description that _C.export_graph takes. `source`: keep Python lines and texts."""
     refuse_fixed_sizes(program)
     return Description(program, source).make()
 
@@ -178,7 +178,7 @@ def result_type(value):
 
 
 def hint(val):
-    """The dtype and the sizes of a tensor, as far as they are known."""
+    """Returns the dtype and the sizes of a tensor, as far as they are known."""
     if not isinstance(val, torch.Tensor):
         return {}
     sizes = map(fixed_size, val.shape)

@@ -4,7 +4,7 @@ import zipfile
 
 
 def is_program_file(path):
-    """Whether the file is one that torch.export.save wrote (and not TorchScript)."""
+    """Returns whether the file is one that torch.export.save wrote (and not TorchScript)."""
     try:
         with zipfile.ZipFile(path) as file:
             names = file.namelist()

@@ -1,4 +1,4 @@
-"""Finds sizes that torch.export fixed without a warning. In Python, int() of a symbolic size gives the example's number."""
+"""Finds sizes that torch.export fixed without a warning. In Python, int() of a symbolic size gives the size of the example."""
 
 import re
 
@@ -24,7 +24,7 @@ def refuse_fixed_sizes(program):
 
 
 def _line_of(node):
-    """("net.py:12", its text) of the innermost frame outside torch."""
+    """Returns ("net.py:12", its text) of the innermost frame outside torch."""
     frames = re.findall(r'File "([^"\n]+)", line (\d+), in \S+\n\s*([^\n]*)', node.meta.get("stack_trace") or "")
     return next(((f"{_C.stored_path(file)}:{line}", text) for file, line, text in reversed(frames) if not _C.is_torchs_own(file)), None)
 

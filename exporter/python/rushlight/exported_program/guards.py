@@ -4,7 +4,7 @@ import torch
 
 
 def limit(value):
-    """A maximum size as constraints store it; None if there is none."""
+    """Returns a maximum size as constraints store it; None if there is none."""
     return int(value) if getattr(value, "is_Integer", isinstance(value, int)) and abs(value) < 2**62 else None
 
 
@@ -26,7 +26,7 @@ def refuse_other_number(builder, value, number, message):
 
 
 def check_constant(builder, name, value, constant):
-    """Adds a check that an input that is not a tensor has the value that torch.export made a part of the program."""
+    """Adds a check that an input other than a tensor has the value that torch.export built into the program."""
     compared, wanted = value, constant
     if isinstance(constant, bool):
         compared, wanted = builder.node("aten::Int.bool", [value]), int(constant)
@@ -39,7 +39,7 @@ def check_constant(builder, name, value, constant):
 class Sizes:
     """The sizes that a program accepts: constraints for tensors that are inputs, checks for tensors inside an input.
 
-    `limits` are the range constraints of the program, by symbol. `varying` is the result of the function of this name.
+    `limits` are the range constraints of the program, by symbol. `varying` is the result of varying().
     """
 
     def __init__(self, builder, limits, varying):
@@ -53,7 +53,7 @@ class Sizes:
         refuse_unless(self.b, self.emit(op, a, b), message, *shown)
 
     def constraint(self, name, value, example):
-        """The constraints on the sizes of an input, in the form of front/dynamic_shapes.py. Adds a check of its rank.
+        """Returns the constraints on the sizes of an input, in the form of front/dynamic_shapes.py. Adds a check of its rank.
 
         `example` is the input at the export, with sizes that may be symbolic.
         """
@@ -95,12 +95,12 @@ class Sizes:
                 self.check_range(n.node.expr, size, what)
 
     def value_of(self, symbol):
-        """(description, value) of a size for which `seen` has an entry."""
+        """Returns (description, value) of a size for which `seen` has an entry."""
         what, tensor, d = self.seen[symbol]
         return what, self.emit("aten::size.int", tensor, d)
 
     def range_of(self, symbol):
-        """(minimum, maximum), each None if there is no such limit."""
+        """Returns (minimum, maximum), each None if there is no such limit."""
         limits = self.limits.get(symbol)
         low, high = (limit(limits.lower), limit(limits.upper)) if limits is not None else (None, None)
         return low if low is not None and low > 2 else None, high  # PyTorch specializes 0 and 1, so that its minimum of 2 means none
@@ -138,7 +138,7 @@ class Sizes:
 
 
 def linear(expr):
-    """({symbol: factor}, number) of a sum of multiples; (None, None) of any other expression."""
+    """Returns ({symbol: factor}, number) of a sum of multiples; (None, None) of any other expression."""
     factors, added = {}, 0
     for term, factor in expr.as_coefficients_dict().items():
         if not factor.is_Integer or not (term.is_Symbol or term == 1):
@@ -151,14 +151,14 @@ def linear(expr):
 
 
 def fixed_size(n):
-    """A size as a number; None if it is dynamic. A SymInt may be a number."""
+    """Returns a size as a number; None if it is dynamic. A SymInt may be a number."""
     if isinstance(n, torch.SymInt) and not n.node.expr.is_Integer:
         return None
     return int(n)
 
 
 def root_of(expr):
-    """(symbol, factor) of a multiple of a symbol; None of any other expression."""
+    """Returns (symbol, factor) of a multiple of a symbol; None of any other expression."""
     terms, added = linear(expr)
     if terms is None or added or len(terms) != 1:
         return None
@@ -167,7 +167,7 @@ def root_of(expr):
 
 
 def varying(inputs, inside):
-    """The dynamic sizes of `inputs` that can be tried at other values: symbols, or multiples of one, on which no other size depends.
+    """Returns the dynamic sizes of `inputs` that can be tried at other values: symbols or multiples of one on which no other size depends.
 
     Sizes depend on a symbol as a sum, or as the size of a tensor in `inside`.
     """

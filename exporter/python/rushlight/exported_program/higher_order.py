@@ -13,19 +13,19 @@ SCANS = {"map", "map_impl", "scan"}
 
 
 def name_of(target):
-    """The name of a higher-order operator."""
+    """Returns the name of a higher-order operator."""
     return target.name() if callable(getattr(target, "name", None)) else str(target)
 
 
 def scan_arguments(name, args):
-    """(body, carried, xs, dim, reverse, additional inputs) of an operator in SCANS.
+    """Returns (body, carried, xs, dim, reverse, additional inputs) of an operator in SCANS.
 
     body(*carried, *rows, *additional) gives the next carried values, then its results, which are stacked in a new first dimension.
     map carries nothing.
     """
     if name == "scan":
         body, init, xs, *rest = args
-        dim, reverse, more = (rest if len(rest) == 3 else (0, False, *rest))  # newer torch moves the dimension of xs to the front before
+        dim, reverse, more = (rest if len(rest) == 3 else (0, False, *rest))  # newer torch moves the dimension of xs to the front first
         return body, list(init), list(xs), dim, reverse, list(more)
     body, xs, *more = args
     more = more[0] if len(more) == 1 and isinstance(more[0], (list, tuple)) else more

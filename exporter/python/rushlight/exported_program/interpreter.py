@@ -24,7 +24,7 @@ WHOLE = {"fill_", "zero_", "copy_", "normal_", "uniform_", "random_"}
 
 
 def handles_of(module):
-    """{node: handle} of a GraphModule and the graphs inside it.
+    """Returns {node: handle} of a GraphModule and the graphs inside it.
 
     The lower half of a handle is the number of the node, from 1. The upper half is a checksum of all nodes. Dead nodes, which
     ExportedProgram.module() removes, have the handle 0.
@@ -37,7 +37,7 @@ def handles_of(module):
 
 
 def dead_nodes(graph):
-    """The nodes that Graph.eliminate_dead_code removes."""
+    """Returns the nodes that Graph.eliminate_dead_code removes."""
     dead = set()
     for node in reversed(graph.nodes):
         if not node.is_impure() and dead.issuperset(node.users):
@@ -46,7 +46,7 @@ def dead_nodes(graph):
 
 
 def copied(value):
-    """A copy of a value; None if it cannot be compared."""
+    """Returns a copy of a value; None if it cannot be compared."""
     leaves = pytree.tree_leaves(value)
     if not all(v is None or isinstance(v, (torch.Tensor, bool, int, float, complex, str)) for v in leaves):
         return None
@@ -56,7 +56,7 @@ def copied(value):
 
 
 def results_of(node, value):
-    """The results of a node, one for each of its schema; None for a result that no node uses.
+    """Returns the results of a node, one for each of its schema; None for a result that no node uses.
 
     Unused results are not compared: if two elements are nearly equal, an index may differ.
     """
@@ -105,7 +105,7 @@ class Runner(torch.fx.Interpreter):
         return super().call_function(target, args, kwargs)
 
     def inner(self, module):
-        """A runner for a graph inside this one."""
+        """Returns a runner for a graph inside this one."""
         return Runner(module, self.exact)
 
     def fetch_attr(self, target):
@@ -160,7 +160,7 @@ class Recorder(Runner):
 
 
 def answer(program, inputs, exact):
-    """The result of the program's graph for these inputs, in float64 if `exact`."""
+    """Returns the result of the program's graph for these inputs, in float64 if `exact`."""
     module = copy.deepcopy(program.module())
     leaves = copy.deepcopy([v.detach() if isinstance(v, torch.Tensor) else v for v in pytree.tree_leaves(inputs)])
     with torch.no_grad(), torch.random.fork_rng(devices=[]), double_by_default(exact):
@@ -169,7 +169,7 @@ def answer(program, inputs, exact):
 
 
 def trace(program, inputs, exact=False):
-    """[(handle, results)] of a run on these inputs, in float64 if `exact`. Sorted by handle, and by time for equal handles."""
+    """Returns [(handle, results)] of a run on these inputs, in float64 if `exact`. Sorted by handle, and by time for equal handles."""
     given = iter(pytree.tree_leaves(inputs))
     placeholders = []
     for spec in program.graph_signature.input_specs:

@@ -6,7 +6,7 @@ from .. import _C
 
 
 def user_frame(stack_trace):
-    """(file, line, function) of the innermost frame outside torch; None if there is none."""
+    """Returns (file, line, function) of the innermost frame outside torch; None if there is none."""
     frames = re.findall(r'File "([^"\n]+)", line (\d+), in (\S+)', stack_trace or "")
     for file, line, function in reversed(frames):
         if not _C.is_torchs_own(file):
@@ -15,7 +15,7 @@ def user_frame(stack_trace):
 
 
 def source_of(node):
-    """(file, line, function, path of the module) of a node; None if they are unknown."""
+    """Returns (file, line, function, path of the module) of a node; None if they are unknown."""
     frame = user_frame(node.meta.get("stack_trace") or node.stack_trace)
     if frame is None:
         return None
@@ -24,6 +24,6 @@ def source_of(node):
 
 
 def module_path(name):
-    """The path of a module from FX's expression: 'layers.0' from "L['self'].layers['0']"."""
+    """Returns the path of a module from FX's expression: 'layers.0' from "L['self'].layers['0']"."""
     path = re.sub(r"^L\['\w+'\]\.?", "", name)
     return re.sub(r"\['?(\w+)'?\]|\._modules", lambda m: "." + m[1] if m[1] else "", path).replace("..", ".").lstrip(".")

@@ -20,7 +20,7 @@ _PREPARED = ("the model is prepared for quantization and not converted, so its o
 
 
 def capture(model, example_inputs, train=False, source=True, names=None):
-    """A Captured program of a model of any kind, as export() takes it.
+    """Returns a Captured program of a model of any kind, as export() takes it.
 
     Args:
         model: a model without wrappers, see inputs.unwrapped

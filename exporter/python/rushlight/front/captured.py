@@ -47,7 +47,7 @@ class Captured:
         return [*(mine or own for mine, own in itertools.zip_longest(given, names[: len(given)])), *names[len(given):]]
 
     def constraints(self, given=()):
-        """[(input, constraints on its sizes), ...] of an ExportedProgram."""
+        """Returns [(input, constraints on its sizes), ...] of an ExportedProgram."""
         ports = self.target["inputs"] if self.program is not None else []
         return [(name, port.get("constraints", [])) for name, port in zip(self.input_names(given), ports)]
 

@@ -44,7 +44,7 @@ def _of_input(name, sizes, example):
 
 
 def _leaves(name, sizes, example):
-    """(path, sizes) of each tensor inside an example, in order."""
+    """Returns (path, sizes) of each tensor inside an example, in order."""
     if isinstance(example, torch.Tensor):
         yield name, sizes
     elif isinstance(example, dict):
@@ -84,7 +84,7 @@ def _constraint(name, d, size):
 
 
 def _multiple(name, size):
-    """(name of the size, factor, False) of a multiple; None for other sizes."""
+    """Returns (name of the size, factor, False) of a multiple; None for other sizes."""
     if not hasattr(size, "root"):
         return None
     added, factor = int(size.fn(0)), int(size.fn(1)) - int(size.fn(0))

@@ -17,7 +17,7 @@ NOTE = ("the encoder{} gives zeros where src_key_padding_mask hides an item, as 
 
 
 def _takes(encoder, src, mask, hidden):
-    """Whether PyTorch takes the fast path for these arguments, apart from the order of the hidden items."""
+    """Returns whether PyTorch takes the fast path for these arguments, apart from the order of the hidden items."""
     return (getattr(encoder, "use_nested_tensor", False) and not encoder.layers[0].training and hidden is not None and mask is None
             and src.dim() == 3 and not torch.is_autocast_enabled())
 
@@ -35,7 +35,7 @@ def disabled():
 
 @contextlib.contextmanager
 def without_fast_path(model):
-    """Disables the fast path. If it was enabled, encoders give its zeros, and the list that this gives names them."""
+    """Disables the fast path. If the fast path was enabled, encoders give its zeros. The block receives a list of their names."""
     notes = []
     names = {m: name for name, m in model.named_modules()} if isinstance(model, nn.Module) else {}
 

@@ -38,7 +38,7 @@ _OPERATORS = {"floordiv": "floor_divide", "truediv": "div", "mod": "remainder"}
 
 
 def _schemas_of(function):
-    """The overloads that return tensors of the operator with the name of a function of torch or torch.Tensor."""
+    """Returns the overloads that return tensors of the operator with the name of a function of torch or torch.Tensor."""
     name = getattr(function, "__name__", "")
     plain = name.strip("_")
     for known in (name, plain, plain[1:], _OPERATORS.get(plain, plain)):  # x.__radd__(y), x.__iadd__(y)
@@ -111,7 +111,7 @@ class ComparisonsAsBools(TorchFunctionMode):
 
 
 def _is_of_sizes(node):
-    """Whether a node of a trace depends on sizes and constants alone."""
+    """Returns whether a node of a trace depends on sizes and constants alone."""
     if node.kind() in ("aten::size", "prim::Constant"):
         return True
     return node.kind() != "prim::Param" and all(_is_of_sizes(value.node()) for value in node.inputs())

@@ -9,7 +9,7 @@ from .tracer import traced
 
 
 def capture_fx(module, example_inputs, train):
-    """A Captured program of a GraphModule.
+    """Returns a Captured program of a GraphModule.
 
     Raises:
         RushlightError: the graph cannot be exported
@@ -22,7 +22,7 @@ def capture_fx(module, example_inputs, train):
 
 
 def capture_graph(module, example_inputs, train):
-    """The same without a reference."""
+    """Does the same without a reference."""
     refuse_higher_order(module)
     module = typed(module, example_inputs)
     lines = lines_of(module)

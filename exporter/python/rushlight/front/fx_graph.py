@@ -14,7 +14,7 @@ from ..exported_program.source_lines import user_frame
 
 
 def annotation_of(value):
-    """The TorchScript annotation of a value; None if TorchScript has no type for it."""
+    """Returns the TorchScript annotation of a value; None if TorchScript has no type for it."""
     if value is None:
         return typing.Optional[torch.Tensor]
     if isinstance(value, torch.Tensor):
@@ -35,7 +35,7 @@ def annotation_of(value):
 
 
 def typed(module, example_inputs):
-    """A GraphModule with the same graph and weights, in which every placeholder has a type."""
+    """Returns a GraphModule with the same graph and weights, in which every placeholder has a type."""
     graph = copy.deepcopy(module.graph)
     at = 0
     for node in graph.nodes:
@@ -79,7 +79,7 @@ def _use_script_operators(graph):
 
 
 def lines_of(module):
-    """{generated file: {line: (file, line, function)}}: the place where the user wrote each node of the generated code."""
+    """Returns {generated file: {line: (file, line, function)}}: the place where the user wrote each node of the generated code."""
     frames = {n.name: user_frame(n.stack_trace) for n in module.graph.nodes if n.stack_trace}
     out = {}
     for number, line in enumerate(module.code.split("\n"), 1):

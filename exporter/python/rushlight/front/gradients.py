@@ -17,7 +17,7 @@ from .model_state import copied, evaluation_mode
 
 
 def capture_with_gradients(model, example_inputs, train, names, reference):
-    """A Captured program with the operators of the gradients.
+    """Returns a Captured program with the operators of the gradients.
 
     Raises:
         RuntimeError: the model writes its own tensors
@@ -35,7 +35,7 @@ def capture_with_gradients(model, example_inputs, train, names, reference):
 
 
 def _graph_of(model, given, names):
-    """(GraphModule of ATen operators, warnings). Sizes are dynamic if make_fx can follow them. `model` may be written."""
+    """Returns (GraphModule of ATen operators, warnings). Sizes are dynamic if make_fx can follow them. `model` may be written."""
     state = list(_state_of(model))
     before = [t.detach().clone() for t in state]
 
@@ -48,7 +48,7 @@ def _graph_of(model, given, names):
     warnings = []
     try:
         graph = made("symbolic")
-    except Exception:  # of many types: an operator without a rule for sizes, a branch on a value
+    except Exception:  # errors have many types: an operator without a rule for sizes, a branch on a value
         graph = made("real")
         warnings = ["gradients in forward are traced at the example's sizes: the file accepts no others"]
     if not all(now is t and torch.equal(t, value) for now, t, value in zip(_state_of(model), state, before)):

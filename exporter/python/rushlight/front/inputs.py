@@ -23,7 +23,7 @@ class _Method(torch.nn.Module):
 
 
 def unwrapped(model):
-    """The model without the wrappers of torch.compile and DataParallel. A method of a module becomes a module."""
+    """Returns the model without the wrappers of torch.compile and DataParallel. A method of a module becomes a module."""
     while True:
         if isinstance(model, types.MethodType) and isinstance(model.__self__, torch.nn.Module):
             return _Method(model)
@@ -68,7 +68,7 @@ def positional(model, given, what="example_inputs"):
 
 
 def call(model, method, args, names=None):
-    """The model's answer to positional arguments, or to arguments with these names. Names without an argument get None."""
+    """Returns the model's answer to positional arguments, or to arguments with these names. Names without an argument get None."""
     function = model if method == "forward" else getattr(model, method)
     return function(**dict(itertools.zip_longest(names, args))) if names else function(*args)
 
@@ -88,7 +88,7 @@ def _parameters(model):
 
 
 def accepts_names(model, names, args):
-    """Whether torch.jit.trace accepts inputs with these names."""
+    """Returns whether torch.jit.trace accepts inputs with these names."""
     return len(names) == len(args) and set(names) <= set(_parameters(model))
 
 
@@ -113,7 +113,7 @@ def _of_dict(model, given, what):
 
 
 def _signature(model, what):
-    """(names of forward's arguments, {name: default})."""
+    """Returns (names of forward's arguments, {name: default})."""
     if isinstance(model, torch.export.ExportedProgram):
         args, kwargs = children_of(model.call_spec.in_spec)
         names = list(getattr(model.module_call_graph[0].signature, "forward_arg_names", None) or [])

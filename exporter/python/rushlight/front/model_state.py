@@ -13,7 +13,7 @@ from . import inputs, patches, trace_outputs
 
 @contextlib.contextmanager
 def evaluation_mode(model, train):
-    """No gradients, and modules in evaluation mode unless `train` is true. The modes of all modules are restored at the end."""
+    """Disables gradients, and puts modules in evaluation mode unless `train` is true. The modes of all modules are restored at the end."""
     modules = list(model.modules()) if isinstance(model, torch.nn.Module) and not train else []
     before = [m.training for m in modules]
     try:
@@ -79,13 +79,13 @@ def restored_state(model):
     finally:
         for s in saved:
             s.restore()
-        for owner, before in hooks:  # torch.jit.trace leaves its own if forward raises
+        for owner, before in hooks:  # torch.jit.trace leaves its own attributes if forward raises
             owner.clear()
             owner.update(before)
 
 
 def copied(model, shared=()):
-    """A deep copy of a module. The copy and the model share the tensors `shared`, and values that cannot be copied, such as a lock."""
+    """Returns a deep copy of a module, which shares the tensors `shared` with it, and values that cannot be copied, such as a lock."""
     if not isinstance(model, torch.nn.Module):
         return model
     memo = {id(t): t for t in shared}
@@ -109,7 +109,7 @@ def _can_be_copied(value):
 
 
 def reference_of(model, train, names=None):
-    """A function (method, args) -> the answer of the model as it is now, whatever a trace changes in its attributes later.
+    """Returns a function (method, args) -> the answer of the model in its present state, even if a trace changes attributes later.
 
     `names`: names of the arguments, as inputs.positional gives them.
     """

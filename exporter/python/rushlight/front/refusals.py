@@ -66,28 +66,28 @@ def patches_for(error):
 
 
 def is_of_gradients(error):
-    """Whether the tracer stumbled over gradients, or over a transform of torch.func."""
+    """Returns whether the tracer stumbled over gradients, or over a transform of torch.func."""
     return "gradients" in _reactions(error)
 
 
 def is_of_result(error):
-    """Whether the tracer has no type for the result of the model."""
+    """Returns whether the tracer has no type for the result of the model."""
     return "result" in _reactions(error)
 
 
 def is_of_int(warning):
-    """Whether a TracerWarning says that int() fixed a size."""
+    """Returns whether a TracerWarning says that int() fixed a size."""
     return "int" in _reactions(warning)
 
 
 def result_error(reason):
-    """The error for a result that has no type in TorchScript."""
+    """Returns the error for a result that has no type in TorchScript."""
     return unsupported(f"tracing has no type for the model's result ({reason}): return tensors, numbers and strings, in tuples, "
                        "lists and dicts")
 
 
 def explained(error, given):
-    """An error with a remedy in place of the tracer's; None for an error that the model itself raised. `given`: its inputs."""
+    """Returns an error with a remedy in place of the tracer's; None for an error that the model itself raised. `given`: its inputs."""
     text, reactions = str(error), _reactions(error)
     untraced = _untraced_types(given)
     if "input" in reactions or ("result" in reactions and untraced):

@@ -6,7 +6,7 @@ from .captured import Captured
 
 
 def is_script(model):
-    """Whether it is TorchScript, or a path, which is that of a TorchScript file if it is not that of an ExportedProgram."""
+    """Returns whether the model is TorchScript or the path of a file. A file that holds no ExportedProgram holds TorchScript."""
     return isinstance(model, (str, torch.jit.ScriptModule, torch.jit.ScriptFunction))
 
 

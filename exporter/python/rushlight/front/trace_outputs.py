@@ -1,5 +1,5 @@
-"""Traces models whose result has no type for torch.jit.trace (dicts and lists of several types, tuples in lists, None), or
-another one (a size is a tensor in a trace).
+"""Traces models whose result has no type for torch.jit.trace (dicts and lists of several types, tuples in lists, None), or another type
+(a size is a tensor in a trace).
 
 The tracer gets a method that returns only the tensors of the result. A forward in TorchScript puts them into the containers.
 """
@@ -23,14 +23,14 @@ class NoType(TypeError):
 
 
 def has_numbers(script, answer):
-    """Whether the model returns numbers for which its trace returns tensors. `answer` is called only if that is possible."""
+    """Returns whether the model returns numbers for which its trace returns tensors. `answer` is called only if that is possible."""
     if not any(value.type().kind() == "TensorType" and value.type().dim() == 0 for value in _results(script.inlined_graph)):
         return False
     return any(type(leaf) in _NUMBERS for leaf in _leaves(answer())[0])
 
 
 def _results(graph):
-    """The values inside the containers that the graph returns."""
+    """Returns the values inside the containers that the graph returns."""
     values = list(graph.outputs())
     while values:
         value = values.pop()
@@ -45,7 +45,7 @@ def _is_other(value):
 
 
 def plain(value):
-    """The value with tuples for torch.Size, dicts for defaultdict, and a tuple of its layers for a key-value cache of transformers."""
+    """Returns the value with tuples for torch.Size, dicts for defaultdict, and tuples of layers for key-value caches of transformers."""
     if _is_other(value):
         value = tuple(value) if isinstance(value, torch.Size) else dict(value) if isinstance(value, dict) else value.to_legacy_cache()
     return pytree.tree_map(lambda v: plain(v) if _is_other(v) else v, value, is_leaf=_is_other)
@@ -100,7 +100,7 @@ def _signature(model, by_name, count):
 
 
 def _forward(script, leaves, spec):
-    """The source of the method that puts the tensors into their containers."""
+    """Returns the source of the method that puts the tensors into their containers."""
     arguments = script._c._get_method(_METHOD).schema.arguments[1:]
     parameters = "".join(f", {a.name}: {a.type.annotation_str}" for a in arguments)
     places = iter(range(len(leaves)))
@@ -111,7 +111,7 @@ def _forward(script, leaves, spec):
 
 
 def _leaf(value, type_, places):
-    """(source, type) of a leaf of the result, for a model that returns a value of this type."""
+    """Returns (source, type) of a leaf of the result, for a model that returns a value of this type."""
     if isinstance(value, torch.Tensor):
         text = f"tensors_[{next(places)}]"
         return (f"{type_.__name__}({text})", type_.__name__) if type_ in _NUMBERS else (text, "Tensor")
@@ -125,7 +125,7 @@ def _leaf(value, type_, places):
 
 
 def _text(spec, leaves):
-    """(source, type) of a nested value. `leaves` yields those of its leaves, in order."""
+    """Returns (source, type) of a nested value. `leaves` yields those of its leaves, in order."""
     if is_leaf(spec):
         return next(leaves)
     items = [_text(child, leaves) for child in children_of(spec)]

@@ -157,7 +157,7 @@ def _modules_of(model):
 
 
 def _further_names(module):
-    """(dict of parameters or of buffers, name) of each tensor that the module has by another name, too."""
+    """Returns (dict of parameters or of buffers, name) of each tensor that the module has by another name, too."""
     seen = set()
     for owner in module._parameters, module._buffers:
         for name, tensor in owner.items():

@@ -82,7 +82,7 @@ def _state_warnings(replaced, new_data):
 
 
 def _issued(caught):
-    """The tracer's warnings about lines of the model, each issued again once."""
+    """Returns the tracer's warnings about lines of the model, each issued again once."""
     found = {}
     for w in caught:
         # PyTorch's warnings about its own argument checks fix nothing.
