@@ -1,5 +1,5 @@
 # The files of XNNPACK that are compiled, by variant: one for each kernel that wasm/src/kernels names (xnn_config.c,
-# gemm_6x8.c). If the file of a kernel is missing here, the linker reports a missing symbol. If a file of the list does not exist, CMake stops.
+# gemm_6x8.c). A kernel without its file is a symbol that the linker does not find; a file that is not there stops CMake.
 set(RUSH_XNNPACK_KERNELS_scalar
   f32-gemm-1x4-scalar f32-gemm-4x4-scalar f32-gemm-1x4-minmax-scalar f32-gemm-4x4-minmax-scalar
   f32-igemm-1x4-scalar f32-igemm-4x4-scalar f32-igemm-1x4-minmax-scalar f32-igemm-4x4-minmax-scalar)
@@ -11,7 +11,7 @@ set(RUSH_XNNPACK_KERNELS_native
   f32-igemm-1x16-minmax-avx-broadcast f32-igemm-5x16-minmax-avx-broadcast
   f32-gemm-1x16-minmax-fma3-broadcast f32-gemm-5x16-minmax-fma3-broadcast
   f32-igemm-1x16-minmax-fma3-broadcast f32-igemm-5x16-minmax-fma3-broadcast-prfm)
-# As upstream, these are compiled for their own instructions, and xnn_config.c asks the CPU.
+# As upstream: compiled for their own instructions; xnn_config.c asks the CPU.
 set(RUSH_XNNPACK_FLAGS_sse -msse)
 set(RUSH_XNNPACK_FLAGS_avx -mavx)
 set(RUSH_XNNPACK_FLAGS_fma3 -mfma)

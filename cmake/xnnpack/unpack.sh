@@ -12,7 +12,7 @@
 set -eu
 tars=$1 out=$2
 mkdir -p "$out/all"
-# Some of Debian's tar files have a top folder, and others have none.
+# Some of Debian's tars have a top folder, some have not.
 tar -xf "$(ls "$tars"/xnnpack_*.orig.tar.*)" -C "$out/all" --wildcards --wildcards-match-slash \
   '*LICENSE' '*include/xnnpack.h' '*src/xnnpack/*.h' '*src/f32-gemm/gen/*.c' '*src/f32-igemm/gen/*.c'
 top=$out/all
@@ -51,7 +51,7 @@ XNN_INLINE static float math_${name}_f32(float a, float b) {\\
 done
 
 # 3. Biases: sums begin with 0; the first line behind the loop that bounds or stores adds what was loaded before it.
-# A kernel with other vectors is not changed. tests/c/test_kernels_xnn.c tests all kernels that are compiled.
+# A kernel whose vectors are not among these stays as it is; tests/c/test_kernels_xnn.c looks at those that are compiled.
 for kernel in $kernels; do
   awk '
     BEGIN {

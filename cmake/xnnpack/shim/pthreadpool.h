@@ -1,3 +1,3 @@
-/* The only name of pthreadpool in the declarations of xnnpack.h. */
+/* The one name of pthreadpool that xnnpack.h has in its declarations. */
 #pragma once
 typedef struct pthreadpool *pthreadpool_t;
