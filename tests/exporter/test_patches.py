@@ -1,6 +1,7 @@
 """After a trace, all replaced parts of PyTorch are PyTorch's own again. Other threads never see the replacements."""
 
 import builtins
+import sys
 import threading
 
 import pytest
@@ -42,6 +43,18 @@ def test_a_patch_ends_with_its_block(key):
         1 / 0
     assert replaced() == before
     assert PATCHES[key].reason
+
+
+def test_a_replaced_function_works_from_the_moment_it_is_set():
+    """A profiler, a signal handler or a finalizer may call len() while the patch is applied."""
+    before, lengths = builtins.len, []
+    sys.setprofile(lambda *_: lengths.append(builtins.len("ab")))
+    try:
+        with applied(nn.Linear(4, 3), ("len",)):
+            pass
+    finally:
+        sys.setprofile(None)
+    assert builtins.len is before and set(lengths) == {2}
 
 
 class Fails(nn.Module):

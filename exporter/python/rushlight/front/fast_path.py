@@ -36,7 +36,7 @@ def disabled():
 @contextlib.contextmanager
 def without_fast_path(model):
     """Disables the fast path. If the fast path was enabled, encoders give its zeros. The block receives a list of their names."""
-    notes = []
+    notes, before = [], nn.TransformerEncoder.forward
     names = {m: name for name, m in model.named_modules()} if isinstance(model, nn.Module) else {}
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
@@ -57,5 +57,5 @@ def without_fast_path(model):
         output = output.masked_fill(zeros.unsqueeze(-1), 0.0)
         return output if norm is None else norm(output)
 
-    with disabled() as enabled, replaced(nn.TransformerEncoder, "forward", forward) if enabled else contextlib.nullcontext() as before:
+    with disabled() as enabled, replaced(nn.TransformerEncoder, "forward", forward) if enabled else contextlib.nullcontext():
         yield notes

@@ -9,15 +9,16 @@ _MISSING = object()
 
 @contextlib.contextmanager
 def replaced(owner, name, value):
-    """Sets `owner.name` to `value`, and restores it at the end. Gives what it was before.
+    """Sets `owner.name` to `value`, and restores it at the end.
 
-    If `value` is a function, only the calling thread calls it. Other threads call what was there before.
+    If `value` is a function, only the calling thread calls it. Other threads call the function that was there before.
     """
     own = vars(owner).get(name, _MISSING)
     before = getattr(owner, name, None)
-    setattr(owner, name, _for_this_thread(value, before) if callable(value) and callable(before) else value)
+    value = _for_this_thread(value, before) if callable(value) and callable(before) else value
     try:
-        yield before
+        setattr(owner, name, value)
+        yield
     finally:
         if own is _MISSING:
             delattr(owner, name)

@@ -86,7 +86,7 @@ def number_methods(model):
 @contextlib.contextmanager
 def traced_len(model):
     """len(x) of a tensor is x.shape[0], which a trace keeps dynamic. Gives a list that is empty until the model calls len(x)."""
-    calls = []
+    before, calls = builtins.len, []
 
     def len_(value):
         if not isinstance(value, torch.Tensor) or not torch._C._get_tracing_state() or value.dim() == 0:
@@ -94,7 +94,7 @@ def traced_len(model):
         calls.append(1)
         return value.shape[0]
 
-    with replaced(builtins, "len", len_) as before:
+    with replaced(builtins, "len", len_):
         yield calls
 
 
@@ -182,19 +182,23 @@ def traced_gradient_sizes(model):
     """torch.autograd.grad in forward compares sizes as numbers. They are tensors while a model is traced."""
     from torch.fx.experimental import symbolic_shapes
 
+    before = symbolic_shapes.sym_eq
+
     def sym_eq(x, y):
         if not torch._C._get_tracing_state() or not isinstance(x, tuple) or not isinstance(y, tuple):
             return before(x, y)
         with untraced():
             return before(tuple(map(int, x)), tuple(map(int, y)))
 
-    with replaced(symbolic_shapes, "sym_eq", sym_eq) as before:
+    with replaced(symbolic_shapes, "sym_eq", sym_eq):
         yield
 
 
 @contextlib.contextmanager
 def refused_autocast(model):
     """A region of autocast that computes in half precision is refused. A trace would record only its casts."""
+    before = torch.autocast.__enter__
+
     def refuse(dtype, line=""):
         raise unsupported(f"{line}cannot export autocast on cpu to {dtype}, because its results have half the precision: "
                           "remove it, or disable it by a flag while the model is exported")
@@ -207,7 +211,7 @@ def refused_autocast(model):
 
     if torch.is_autocast_enabled("cpu"):
         refuse(torch.get_autocast_dtype("cpu"))
-    with replaced(torch.autocast, "__enter__", enter) as before:
+    with replaced(torch.autocast, "__enter__", enter):
         yield
 
 
