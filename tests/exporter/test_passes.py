@@ -535,9 +535,9 @@ def test_text_is_read_back():
 
 @pytest.mark.parametrize("text,message", [
     ("graph(%x : Tensor):\n  %a : Tensor = aten::relu(%y)\n  return (%a)", "a value defined before"),
-    ("graph(%x : Tensor):\n  %a : Tensor = aten::relu(%x, %x)\n  return (%a)", "too many arguments"),
+    ("graph(%x : Tensor):\n  %a : Tensor = aten::relu(%x, %x)\n  return (%a)", "it must have at most 1 arguments, got 2"),
     ("graph(%x : Tensor):\n  %a : Tensor = aten::add.Tensor(%x)\n  return (%a)", "argument 'other' is missing"),
-    ("graph(%x : Tensor):\n  %a : Tensor, %b : Tensor = aten::relu(%x)\n  return (%a)", "number of results"),
+    ("graph(%x : Tensor):\n  %a : Tensor, %b : Tensor = aten::relu(%x)\n  return (%a)", "it must have 1 results, got 2"),
     ("graph(%x : Wrong):\n  return (%x)", "a type instead of 'Wrong'"),
 ])
 def test_a_damaged_graph_is_refused(text, message):

@@ -276,7 +276,7 @@ def test_trees_of_inputs_and_outputs(out):
     got = run(*full)
     assert list(got) == ["sum", "parts"] and isinstance(got["parts"], list) and isinstance(got["parts"][1], tuple)
     torch.testing.assert_close(run(*args), got)  # constants of the program are defaults
-    for wrong, message in [((*args, 4.0, True), "the input scale is 4"), ((*args, 3.0, False), "the input flag is"),
+    for wrong, message in [((*args, 4.0, True), "the input scale must be 3.0, as at export, got 4"), ((*args, 3.0, False), "the input flag is"),
                            ((t(), {"a": t(), "b": t(), "c": t()}, args[2]), "the input d has 3 items")]:
         with pytest.raises(rushlight.RushlightError, match=message):
             run(*wrong)
@@ -470,7 +470,7 @@ def test_a_text_that_looks_like_a_comment_stays_whole(out):
     args = (torch.randn(3), "a  # b @7")
     for source in (True, False):
         rushlight.export(exported(Net(), args), args, out, source=source)
-        with pytest.raises(rushlight.RushlightError, match="exported as a  # b @7"):
+        with pytest.raises(rushlight.RushlightError, match="must be a  # b @7, as at export, got a"):
             rushlight.load(out)(torch.randn(3), "a")
 
 
