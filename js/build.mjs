@@ -1,12 +1,13 @@
-// Puts what is made elsewhere into the package: node js/build.mjs [--all] [--types]
+// Copies and generates the files of the package that are not in the repository: node js/build.mjs [--all] [--types]
 //
-//   wasm/    the binaries, and what slim needs to know of them, from build/<simd|relaxed>/dist
-//   types/   .d.ts files from the JSDoc comments, and globals.d.ts (--types: where they are older than src/; --all),
-// with tests/node_modules' TypeScript   cjs/     src/ and types/ for who has only CommonJS, as Jest: file by file, so
-// that what is one there is one here (--all)   LICENSE, THIRD_PARTY_NOTICES (--all)
+//   wasm/    the binaries from build/<simd|relaxed>/dist, and reach.json.br, the table of `npx rushlight slim` for both
+//   types/   .d.ts files from the JSDoc comments, and globals.d.ts, by the TypeScript of tests/node_modules. --types
+//            makes them if they are older than src/, and --all always does
+//   cjs/     src/ and types/ as CommonJS, for tools such as Jest. Each file stays a file (--all)
+//   LICENSE, THIRD_PARTY_NOTICES (--all)
 //
-// Others may read the package at the same time: a file that is the same already is left alone, and a new one takes its
-// place whole.
+// Other processes may read the package at the same time. A file with the same bytes stays, and a new one replaces the
+// old one in one step.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
@@ -21,6 +22,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
 
 const js = fileURLToPath(new URL('.', import.meta.url));
 const top = fileURLToPath(new URL('..', import.meta.url));
@@ -33,11 +35,11 @@ function fail(message) {
 
 const part = `${js}.part.${process.pid}/`;
 
-/** The files of a folder and of its folders. */
+/** Lists the files below a folder. */
 const filesIn = (dir) =>
   existsSync(dir) ? readdirSync(dir, { recursive: true }).filter((name) => statSync(`${dir}/${name}`).isFile()) : [];
 
-/** Removes what a build before this one has made. */
+/** Removes files of an earlier build. */
 function removeOthers(dir, made) {
   for (const name of filesIn(dir)) if (!made.has(name)) rmSync(`${dir}/${name}`, { force: true });
   for (const { name } of readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
@@ -46,7 +48,7 @@ function removeOthers(dir, made) {
 }
 
 function put(bytes, file) {
-  // It is as new as its source
+  // The new time tells that the file is up to date with its source.
   if (existsSync(file) && readFileSync(file).equals(bytes)) return utimesSync(file, new Date(), new Date());
   mkdirSync(part, { recursive: true });
   mkdirSync(dirname(file), { recursive: true });
@@ -54,7 +56,7 @@ function put(bytes, file) {
   renameSync(`${part}one`, file);
 }
 
-// What Jest's environment jsdom does not give, and the file's own address.
+// Values for names that Jest's environment jsdom lacks, and for the address of the file.
 const FROM_NODE = {
   TextDecoder: "require('node:util').TextDecoder",
   TextEncoder: "require('node:util').TextEncoder",
@@ -62,7 +64,7 @@ const FROM_NODE = {
   fileUrl: "require('node:url').pathToFileURL(__filename).href",
 };
 
-// A worker's script is an ES module of src/ wherever it is started from, and workerd has no CommonJS.
+// Scripts of workers are always ES modules, and workerd has no CommonJS.
 const ONLY_MODULES = /^(worker\/(worker|thread)|workerd)\./;
 
 async function putCommonJs() {
@@ -93,12 +95,11 @@ mkdirSync(`${js}wasm`, { recursive: true });
 const dist = (backend, ending = 'wasm') => `${top}build/${backend}/dist/rushlight-${backend}.${ending}`;
 const built = ['simd', 'relaxed'].filter((backend) => existsSync(dist(backend)));
 if (built.length < (all ? 2 : 1)) fail('there are no binaries: run ./dev build simd relaxed');
-for (const backend of built) {
-  for (const ending of ['wasm', 'reach.json']) {
-    if (all || existsSync(dist(backend, ending)))
-      put(readFileSync(dist(backend, ending)), `${js}wasm/rushlight-${backend}.${ending}`);
-  }
-}
+for (const backend of built) put(readFileSync(dist(backend)), `${js}wasm/rushlight-${backend}.wasm`);
+// Both tables are nearly the same, so that Brotli stores the second one in 2 kB.
+const tables = built.filter((backend) => all || existsSync(dist(backend, 'reach.json')));
+const texts = tables.map((backend) => `"${backend}":${readFileSync(dist(backend, 'reach.json'), 'utf8')}`);
+put(brotliCompressSync(`{${texts.join()}}`), `${js}wasm/reach.json.br`);
 
 const newest = (dir) => Math.max(0, ...filesIn(dir).map((name) => statSync(`${dir}/${name}`).mtimeMs));
 if (all || (process.argv.includes('--types') && newest(`${js}types`) < newest(`${js}src`))) {

@@ -5,7 +5,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { brotliCompressSync, constants } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { RushlightError, unreadableFile } from '../src/base/errors.js';
 import { readHead } from '../src/engine/load-local.js';
 import { BACKENDS } from '../src/engine/runtime.js';
@@ -52,11 +52,12 @@ const REFUSES = [3, 0, 0, 0x0b]; // its body, 3 bytes: no locals, unreachable, e
 export async function slimFor(files, dir, ops) {
   const binaryen = await loadBinaryen();
   const needs = await needsOf(files, ops);
+  const tables = JSON.parse(brotliDecompressSync(await part('reach.json.br')).toString());
   const binaries = [];
   for (const backend of BACKENDS) {
-    const full = await part(`${backend}.wasm`),
-      reach = JSON.parse((await part(`${backend}.reach.json`)).toString());
-    if (createHash('sha256').update(full).digest('hex') !== reach.wasm) {
+    const full = await part(`rushlight-${backend}.wasm`),
+      reach = /** @type {Reach | undefined} */ (tables[backend]);
+    if (createHash('sha256').update(full).digest('hex') !== reach?.wasm) {
       throw new RushlightError(
         'unsupported',
         `rushlight-${backend}.wasm must be the file of this package; another build cannot be slimmed`,
@@ -73,7 +74,7 @@ export async function slimFor(files, dir, ops) {
 
 /** @param {string} name */
 async function part(name) {
-  const path = fileURLToPath(new URL(`../wasm/rushlight-${name}`, import.meta.url));
+  const path = fileURLToPath(new URL(`../wasm/${name}`, import.meta.url));
   return readFile(path).catch((e) => {
     throw unreadableFile(path, e);
   });
