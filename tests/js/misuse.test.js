@@ -1,5 +1,5 @@
-// Whatever a caller passes or throws: a RushlightError with a code and the caller's frame comes of it, or an answer;
-// never a bare error, and never a rejection that nobody handles (rejections.mjs).
+// Every function gets values of every kind, and callbacks that throw. It must give an answer or a RushlightError with a
+// code and the caller's frame, and never a bare error or an unhandled rejection (rejections.mjs).
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -31,7 +31,7 @@ const twice = (/** @type {any} */ x) => ({ ...x, data: x.data.map((/** @type {nu
 const flip = flipFile().bytes(),
   full = fullFile();
 
-/** Values of every kind, some of which are right here or there. @type {[string, () => any][]} */
+/** Values of every kind, each of which may be valid for some option. @type {[string, () => any][]} */
 const VALUES = [
   ['undefined', () => undefined],
   ['null', () => null],
@@ -63,7 +63,7 @@ const VALUES = [
   ],
 ];
 
-/** What is looked into. @type {typeof VALUES} */
+/** Values for inputs, whose fields are read. @type {typeof VALUES} */
 const INPUTS = [
   ...VALUES,
   [
@@ -103,6 +103,16 @@ after(() => {
   rmSync(folder, { recursive: true });
 });
 
+/**
+ * The values that differ for a worker or for threads: values that cannot be cloned or that change when they are, and
+ * one for each type. Each of them may start a worker, so that others of the same type add nothing but time.
+ */
+const SENT = VALUES.filter(([name]) =>
+  ['undefined', '-1', 'NaN', "'x'", '7n', 'a symbol', 'a function', '[]', '{}', 'no prototype', 'a proxy'].includes(
+    name,
+  ),
+);
+
 /** Where a model may live. @type {[string, () => import('../../js/src/index.js').LoadOptions][]} */
 const WAYS = [
   ["on the caller's thread", () => ({})],
@@ -115,8 +125,8 @@ const WAYS = [
 const CODES = [...STATUS, ...JS_CODES];
 
 /**
- * That it gives something, or fails as everything has to.
- * @param {string} what @param {() => unknown} call @returns {Promise<any>} what it gave, or the error
+ * Checks that a call returns a value or fails with a RushlightError.
+ * @param {string} what @param {() => unknown} call @returns {Promise<any>} the value, or the error
  */
 async function tried(what, call) {
   try {
@@ -185,19 +195,17 @@ for (const [way, base] of WAYS) {
     `every option of load() with values of every kind, ${way}`,
     { skip: way === WAYS.at(-1)?.[0] && 'one by one is enough' },
     async () => {
-      for (const option of OPTIONS)
-        await triedWithAll(option, (v) => load(`${url}/flip.rush`, { ...base(), [option]: v }));
-      await triedWithAll('limits.bytes', (v) => load(`${url}/flip.rush`, { ...base(), limits: { bytes: v } }));
-      await triedWithAll('limits.steps', (v) => load(`${url}/flip.rush`, { ...base(), limits: { steps: v } }));
-      await triedWithAll('wasm.simd', (v) =>
-        load(`${url}/flip.rush`, { ...base(), backend: 'simd', wasm: { simd: v } }),
-      );
-      await triedWithAll('request.headers', (v) => load(`${url}/flip.rush`, { ...base(), request: { headers: v } }));
-      await triedWithAll('request.method', (v) => load(`${url}/flip.rush`, { ...base(), request: { method: v } }));
-      await triedWithAll('ops', (v) => load(`${url}/full.rush`, { ...base(), ops: { 'my_ops::twice': v } }));
-      await triedWithAll('schema', (v) =>
-        load(`${url}/full.rush`, { ...base(), ops: { 'my_ops::twice': { schema: v, run: twice } } }),
-      );
+      const values = base().worker || base().threads ? SENT : VALUES;
+      const tryAll = (/** @type {string} */ option, /** @type {(v: any) => object} */ options, file = 'flip') =>
+        triedWithAll(option, (v) => load(`${url}/${file}.rush`, { ...base(), ...options(v) }), values);
+      for (const option of OPTIONS) await tryAll(option, (v) => ({ [option]: v }));
+      await tryAll('limits.bytes', (v) => ({ limits: { bytes: v } }));
+      await tryAll('limits.steps', (v) => ({ limits: { steps: v } }));
+      await tryAll('wasm.simd', (v) => ({ backend: 'simd', wasm: { simd: v } }));
+      await tryAll('request.headers', (v) => ({ request: { headers: v } }));
+      await tryAll('request.method', (v) => ({ request: { method: v } }));
+      await tryAll('ops', (v) => ({ ops: { 'my_ops::twice': v } }), 'full');
+      await tryAll('schema', (v) => ({ ops: { 'my_ops::twice': { schema: v, run: twice } } }), 'full');
     },
   );
 
@@ -257,6 +265,11 @@ for (const [way, base] of WAYS) {
   });
 
   test(`functions of the caller that throw or reject, ${way}`, async () => {
+    /** What the operator of the model does now. @type {(...args: any[]) => any} */ let compute = twice;
+    const model = await load(`${url}/full.rush`, {
+      ...base(),
+      ops: { 'my_ops::twice': (.../** @type {any[]} */ args) => compute(...args) },
+    });
     for (const thrown of [
       new Error('mine'),
       'mine',
@@ -272,26 +285,26 @@ for (const [way, base] of WAYS) {
         async () => {
           throw thrown;
         },
-        () => Promise.reject(thrown),
       ]) {
         const e = await tried('onProgress', () => load(`${url}/flip.rush`, { ...base(), onProgress: fail }));
         assert.deepEqual([e.code, e.cause], ['callback', thrown]);
-        const model = await load(`${url}/full.rush`, { ...base(), ops: { 'my_ops::twice': fail } });
+        compute = fail;
         const failed = await tried('ops', () => model.run({ x: [1, 2] }));
         assert.equal(failed.code, 'operator');
         assert.equal(failed.cause, thrown);
         await tried('verify', () => model.verify());
         await tried('diff', () => model.diff());
         await tried('profile', () => model.profile({ x: [1, 2] }));
-        model.dispose();
       }
     }
     for (const [name, give] of INPUTS) {
-      const model = await load(`${url}/full.rush`, { ...base(), ops: { 'my_ops::twice': give } });
+      compute = give;
       const e = await tried(`an operator that gives ${name}`, () => model.run({ x: [1, 2] }));
       if (e instanceof RushlightError) assert(['operator', 'bad-argument'].includes(e.code), `${name}: ${e.code}`);
-      model.dispose();
     }
+    compute = twice;
+    assert.deepEqual([...(await model.run({ x: [1, 2] })).y.data], [16, 8], 'the model goes on');
+    model.dispose();
   });
 
   test(`an abort is an AbortError, ${way}`, async () => {

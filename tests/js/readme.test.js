@@ -7,7 +7,6 @@ import test from 'node:test';
 
 import { flipFile } from './build-rush.mjs';
 import { Folder, parts } from './examples.mjs';
-import { ranBefore } from './nodes.mjs';
 
 const here = new Folder();
 here.write('flip.rush', flipFile().bytes());
@@ -41,7 +40,7 @@ test('README.md: the same from a shell', () => {
   assert(readFileSync(join(here.path, 'y.npy')).length > 2 * 222 * 222 * 4);
 });
 
-test('exporter/README.md: from a shell and from Python', { skip: ranBefore }, () => {
+test('exporter/README.md: from a shell and from Python', () => {
   const [shell = ''] = parts('exporter/README.md', /(?<=`)rushlight export [^`]*/g);
   const [python = ''] = parts('exporter/README.md', /(?<=`)import rushlight[^`]*/g);
   here.runPython(picture);
@@ -49,7 +48,7 @@ test('exporter/README.md: from a shell and from Python', { skip: ranBefore }, ()
   assert.match(here.runPython(picture + python), /model\.rush/);
 });
 
-test('CONTRIBUTING.md: the schema of an operator', { skip: ranBefore }, () => {
+test('CONTRIBUTING.md: the schema of an operator', () => {
   const [command = ''] = parts('CONTRIBUTING.md', /(?<=`\.\/dev shell )python3 -c [^`]*/g);
   assert.match(here.run(command, [], true), /aten::tanh\(Tensor self\) -> Tensor/);
 });
