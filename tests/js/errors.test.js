@@ -112,7 +112,7 @@ test('every error has the frame of its caller, in a worker, too, and few of its 
   for (const worker of [false, true]) {
     const model = await load(failingFile(), { worker });
     const deep = /** @type {(n: number, call: () => Promise<unknown>) => Promise<unknown>} */ (
-      (n, call) => (n ? deep(n - 1, call) : call())
+      async (n, call) => (n ? await deep(n - 1, call) : await call())
     );
     for (const call of [
       () => model.run({ x: [1, 2] }), // the program

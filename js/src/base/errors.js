@@ -127,14 +127,21 @@ export const messageOf = (e) => (typeof e === 'object' ? String(e?.message ?? e?
 export const callbackFailed = (what, cause) =>
   new RushlightError('callback', `${what} failed: ${messageOf(cause)}`, { cause });
 
+/** The frames that are kept of each call: withCallerStack(), the method and its caller. Each frame costs time. */
+const FRAMES = 3;
+
 /**
- * Does what a caller asks for. A failure is a RushlightError whose stack has the frames of the caller, as they are when
- * this is called. The frames of the place that failed tell callers nothing, and V8 keeps ten frames in all.
- * @template T @param {() => Promise<T>} job looks at its arguments before it gives its promise
+ * Runs a job for a caller. A failure is a RushlightError whose stack begins at the method that was called. Behind its
+ * caller it has the functions that await the call, which V8 finds when the job has failed.
+ * @template T @param {() => Promise<T>} job looks at its arguments before it returns its promise
  * @returns {Promise<T>}
  */
 export async function withCallerStack(job) {
+  const limit = Error.stackTraceLimit,
+    set = (/** @type {number} */ n) => limit > FRAMES && Reflect.set(Error, 'stackTraceLimit', n); // it may be frozen
+  set(FRAMES);
   const site = new Error();
+  set(limit);
   /** @type {Promise<T> | undefined} */ let promise;
   try {
     return await (promise = job());
@@ -145,8 +152,12 @@ export async function withCallerStack(job) {
         : promise
           ? new RushlightError('internal', messageOf(e), { cause: e })
           : badArgument(`the arguments cannot be read: ${messageOf(e)}`, { cause: e });
-    // The first frame is this one. Only V8 begins with what the error says.
-    error.stack = `${site.stack}`.replace(/^(Error(?:\n|$))?.*\n?/, (_, head) => (head ? `${error}\n` : ''));
+    const now = `${new Error().stack}`;
+    // The first frame is this function. Only V8 begins with the text of the error.
+    error.stack = (promise ? site.stack + now.replace(/^Error\n.*|^[^]*/, '') : now).replace(
+      /^(Error(?:\n|$))?.*\n?/,
+      (_, head) => (head ? `${error}\n` : ''),
+    );
     throw error;
   }
 }
@@ -212,8 +223,7 @@ export function checkOptions(where, options, known) {
   }
   const { signal } = options;
   if (signal != null && tagOf(signal) !== 'AbortSignal') {
-    throw badArgument(
-      `${where}: signal must be an AbortSignal, got ${describeValue(signal)}${signal.signal ? ': pass controller.signal' : ''}`,
-    );
+    const help = signal.signal ? ': pass controller.signal' : '';
+    throw badArgument(`${where}: signal must be an AbortSignal, got ${describeValue(signal)}${help}`);
   }
 }
