@@ -32,7 +32,8 @@ enum { TENSOR, INT, FLOAT, STR, ANY, TENSORS, NESTED };
 #define ROWS(R)                                                                                    \
   R(same_tensors, 0, 0, "", TENSOR, T(1, 2, 3), T(1, 2, 3))                                        \
   R(within_rtol, 1e-2f, 0, "", TENSOR, T(100, 200), T(100.5f, 201))                                \
-  R(outside_rtol, 1e-3f, 0, "result: expected 201, got 200 (greatest difference 1)", TENSOR,       \
+  R(outside_rtol, 1e-3f, 0,                                                                        \
+      "result: expected 201, got 200 (greatest difference 1, rtol 0.001, atol 0)", TENSOR,         \
       T(100, 200), T(100, 201))                                                                    \
   R(within_atol, 0, 0.5f, "", TENSOR, T(0, 0.25f), T(0.5f, 0))                                     \
   R(outside_atol, 0, 0.1f, "expected 0, got 0.25", TENSOR, T(0, 0.25f), T(0, 0))                   \

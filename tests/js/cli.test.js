@@ -185,76 +185,83 @@ test('inspect --layers is a table of the modules that have weights', () => {
   });
 });
 
-test('parameters are what PyTorch counts, however weights are stored, and belong to the line that takes what has no name', () => {
-  const f = new RushFile();
-  const int8 = f.tensor(new Int8Array(12), [3, 4], { name: 'a.weight' }),
-    scales = f.tensor(new Float32Array(3), [3], { name: 'a.weight.scales' });
-  const int4 = f.tensor(new Uint8Array(9), [3, 3]),
-    factors = f.tensor(new Uint16Array(3), [3, 1], { dtype: 'float16' });
-  const table = f.tensor(new Uint8Array(60), [5, 12]),
-    bias = f.tensor(new Float32Array(3), [3], { name: 'a.bias' });
-  const [low, high, none] = [f.float(-Infinity), f.float(Infinity), f.none()];
-  f.method(
-    'forward',
-    {
-      inputs: [
-        { name: 'x', dtype: 'float32', shape: [2, 4] },
-        { name: 'i', dtype: 'int64', shape: [3] },
+test(
+  'parameters are what PyTorch counts, however weights are stored, and ' +
+    'belong to the line that takes what has no name',
+  () => {
+    const f = new RushFile();
+    const int8 = f.tensor(new Int8Array(12), [3, 4], { name: 'a.weight' }),
+      scales = f.tensor(new Float32Array(3), [3], { name: 'a.weight.scales' });
+    const int4 = f.tensor(new Uint8Array(9), [3, 3]),
+      factors = f.tensor(new Uint16Array(3), [3, 1], { dtype: 'float16' });
+    const table = f.tensor(new Uint8Array(60), [5, 12]),
+      bias = f.tensor(new Float32Array(3), [3], { name: 'a.bias' });
+    const [low, high, none] = [f.float(-Infinity), f.float(Infinity), f.none()];
+    f.method(
+      'forward',
+      {
+        inputs: [
+          { name: 'x', dtype: 'float32', shape: [2, 4] },
+          { name: 'i', dtype: 'int64', shape: [3] },
+        ],
+        outputs: [{ name: 'y' }, { name: 'r' }],
+        result: '(Tensor, Tensor)',
+      },
+      (m, x, i) => {
+        m.at = f.source('net.py', 1, 0, 'a');
+        const y = m.op('rush::linear_int8', [x, int8, scales, bias, low, high]);
+        m.at = f.source('net.py', 2, 0, 'net.b');
+        m.op('rush::linear_weights', [
+          m.op('aten::cat', [m.op('prim::ListConstruct', [y, y], 'Tensor[]'), f.int(1)]),
+          int4,
+          factors,
+          none,
+          none,
+          f.int(4),
+          f.int(6),
+          f.int(32),
+          low,
+          high,
+          f.int(16),
+        ]);
+        m.at = f.source('net.py', 3, 0, 'rows');
+        return m.op(
+          'prim::TupleConstruct',
+          [y, m.op('rush::embedding_rows', [table, i, none, none, none, f.int(8), f.bool(false)])],
+          '(Tensor, Tensor)',
+        );
+      },
+    );
+    put('few.rush', f.bytes());
+    assert.deepEqual(cli('inspect', 'few.rush', '--layers').out.split('\n'), [
+      'layer  parameters  bytes  weights',
+      'a              15     36  weight int8[3, 4], weight.scales [3], bias [3]',
+      'net.b          18     15  constant uint8[3, 3], constant float16[3, 1]',
+      'rows           20     60  constant uint8[5, 12]',
+      'all            53    111',
+      '',
+    ]);
+    const { out, err } = cli('inspect', 'few.rush', '--run', '--json');
+    assert.deepEqual(
+      JSON.parse(out)
+        .layers.map((/** @type {any} */ l) => [l.layer, l.parameters, l.bytes])
+        .filter((/** @type {any[]} */ row) => row[2]),
+      [
+        ['a', 15, 36],
+        ['net.b', 18, 15],
+        ['rows', 20, 60],
       ],
-      outputs: [{ name: 'y' }, { name: 'r' }],
-      result: '(Tensor, Tensor)',
-    },
-    (m, x, i) => {
-      m.at = f.source('net.py', 1, 0, 'a');
-      const y = m.op('rush::linear_int8', [x, int8, scales, bias, low, high]);
-      m.at = f.source('net.py', 2, 0, 'net.b');
-      m.op('rush::linear_weights', [
-        m.op('aten::cat', [m.op('prim::ListConstruct', [y, y], 'Tensor[]'), f.int(1)]),
-        int4,
-        factors,
-        none,
-        none,
-        f.int(4),
-        f.int(6),
-        f.int(32),
-        low,
-        high,
-        f.int(16),
-      ]);
-      m.at = f.source('net.py', 3, 0, 'rows');
-      return m.op(
-        'prim::TupleConstruct',
-        [y, m.op('rush::embedding_rows', [table, i, none, none, none, f.int(8), f.bool(false)])],
-        '(Tensor, Tensor)',
-      );
-    },
-  );
-  put('few.rush', f.bytes());
-  assert.deepEqual(cli('inspect', 'few.rush', '--layers').out.split('\n'), [
-    'layer  parameters  bytes  weights',
-    'a              15     36  weight int8[3, 4], weight.scales [3], bias [3]',
-    'net.b          18     15  constant uint8[3, 3], constant float16[3, 1]',
-    'rows           20     60  constant uint8[5, 12]',
-    'all            53    111',
-    '',
-  ]);
-  const { out, err } = cli('inspect', 'few.rush', '--run', '--json');
-  assert.deepEqual(
-    JSON.parse(out)
-      .layers.map((/** @type {any} */ l) => [l.layer, l.parameters, l.bytes])
-      .filter((/** @type {any[]} */ row) => row[2]),
-    [
-      ['a', 15, 36],
-      ['net.b', 18, 15],
-      ['rows', 20, 60],
-    ],
-  );
-  assert.equal(err, 'x: float32 [2, 4], random numbers from -1 to 1\ni: int64 [3], random whole numbers from 0 to 4\n');
-  assert.equal(
-    cli('run', 'few.rush', '-i', 'x=2x4', '-i', 'i=100').err,
-    'x: float32 [2, 4], random numbers from -1 to 1\ni: int64 [100], random whole numbers from 0 to 4\n',
-  );
-});
+    );
+    assert.equal(
+      err,
+      'x: float32 [2, 4], random numbers from -1 to 1\ni: int64 [3], random whole numbers from 0 to 4\n',
+    );
+    assert.equal(
+      cli('run', 'few.rush', '-i', 'x=2x4', '-i', 'i=100').err,
+      'x: float32 [2, 4], random numbers from -1 to 1\ni: int64 [100], random whole numbers from 0 to 4\n',
+    );
+  },
+);
 
 test('--output FILE.npy is a file, for a model that gives one tensor', () => {
   assert.equal(cli('run', 'flip.rush', '--input', 'x=x.npy', '--output', 'o.npy').status, 0);
@@ -490,7 +497,9 @@ test("verify and run compute operators of the user's with the functions of a mod
   const bad = cli('verify', 'twice.rush', '--ops', 'thrice.mjs', '--backend', 'simd');
   assert.deepEqual(bad, {
     status: 1,
-    out: 'simd: test 0: differs: test vector 0: result: expected 2, got 3 (greatest difference 2)\n',
+    out:
+      'simd: test 0: differs: test vector 0: result: expected 2, got 3 (greatest ' +
+      'difference 2, rtol 0.0001, atol 1e-05)\n',
     err: '',
   });
   assert.equal(cli('run', 'twice.rush', '--ops', 'twice.mjs', '-i', 'x=x.npy').out, 'y: float32 [2, 2]  2 4 6 8\n');

@@ -286,8 +286,16 @@ for (const worker of [false, true]) {
     assert.deepEqual(
       wrong.tests.map(({ passed, code, message }) => [passed, code, message]),
       [
-        [false, 'mismatch', 'test vector 0: result: expected 2, got 3 (greatest difference 2)'],
-        [false, 'mismatch', 'test vector 1: result: expected 6, got 9 (greatest difference 3)'],
+        [
+          false,
+          'mismatch',
+          'test vector 0: result: expected 2, got 3 (greatest difference ' + '2, rtol 0.0001, atol 1e-05)',
+        ],
+        [
+          false,
+          'mismatch',
+          'test vector 1: result: expected 6, got 9 (greatest difference ' + '3, rtol 0.0001, atol 1e-05)',
+        ],
       ],
     );
     by = 0;
@@ -316,7 +324,7 @@ for (const worker of [false, true]) {
         'my_ops::f(Tensor x) -> Tensor',
         ['Tensor'],
         { data: new Float32Array(2), shape: [3] },
-        /shape \[3\] holds 3 elements, the data has 2/,
+        /the data must have 3 elements for shape \[3\], got 2/,
       ],
       ['my_ops::f(Tensor x) -> int', ['int'], 'x', /the result must be an int/],
       [

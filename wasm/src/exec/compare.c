@@ -119,8 +119,8 @@ static rush_status compare_floats(comparison *c, const rush_tensor *got, const r
   c->small = 0;
   keep_distances(c, &v);
   if (rush_verdict_is_right(&v)) return RUSH_OK;
-  return differ(c, "expected %.9g, got %.9g (greatest difference %.3g)%s", bad_want, bad_got,
-                c->report->max_abs, distances_text(&v, eyes));
+  return differ(c, "expected %.9g, got %.9g (greatest difference %.3g, rtol %g, atol %g)%s",
+                bad_want, bad_got, c->report->max_abs, c->rtol, atol, distances_text(&v, eyes));
 }
 
 /* Compares the real parts, then the imaginary parts. */
