@@ -16,6 +16,7 @@ for (const variant of variants) {
     read: (file) => readFile(new URL(`${variant}/${file}`, folder)),
   });
   console.log(
-    `${title.padEnd(20)} max abs ${maxAbs.toExponential(1)} from OpenCV in ${cases.length} cases, ${medianMs.toFixed(2)} ms`,
+    `${title.padEnd(20)} max abs ${maxAbs.toExponential(1)} from OpenCV in ` +
+      `${cases.length} cases, ${medianMs.toFixed(2)} ms`,
   );
 }

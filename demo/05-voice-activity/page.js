@@ -168,7 +168,8 @@ async function hear(blob, name, reference) {
     if (!reference) return;
     const { maxAbs, close } = difference(shown.heard, readNpy(await (await fetch(reference)).arrayBuffer()).data);
     byId('agreement').textContent =
-      `${close ? 'Agrees with' : 'Differs from'} PyTorch on every chunk: greatest difference ${maxAbs.toExponential(1)}.`;
+      `${close ? 'Agrees with' : 'Differs from'} PyTorch on every chunk: ` +
+      `greatest difference ${maxAbs.toExponential(1)}.`;
   } catch (error) {
     if (mine !== turn) return;
     shown = undefined; // clears the previous recording's picture

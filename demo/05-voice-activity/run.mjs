@@ -25,7 +25,8 @@ for (const file of given.length ? given : [new URL(manifest.sample, folder)]) {
   const took = performance.now() - start;
   const seconds = (/** @type {number} */ chunk) => ((chunk * listener.size) / sound.rate).toFixed(1);
   console.log(
-    `${String(file).split('/').pop()}: ${seconds(heard.length)} s, heard in ${took.toFixed(0)} ms (${(took / heard.length).toFixed(2)} ms a chunk)`,
+    `${String(file).split('/').pop()}: ${seconds(heard.length)} s, heard in ${took.toFixed(0)} ` +
+      `ms (${(took / heard.length).toFixed(2)} ms a chunk)`,
   );
   for (const { from, to } of stretches(heard)) console.log(`  speech from ${seconds(from)} s to ${seconds(to)} s`);
 }

@@ -69,7 +69,9 @@ async function answer(asked) {
   }
   if (tokens > 0)
     facts.prepend(
-      `${count(tokens, 'token')}${stopped.aborted ? ', stopped' : ''}: the first after ${(first - start).toFixed(0)} ms${tokens > 1 ? `, then ${speed()}` : ''}. The cache holds ${count(conversation?.position ?? 0, 'token')}.`,
+      `${count(tokens, 'token')}${stopped.aborted ? ', stopped' : ''}: the first after ` +
+        `${(first - start).toFixed(0)} ms${tokens > 1 ? `, then ${speed()}` : ''}. The cache ` +
+        `holds ${count(conversation?.position ?? 0, 'token')}.`,
     );
   else if (stopped.aborted) facts.textContent = 'Stopped.';
   words.className = '';

@@ -28,7 +28,8 @@ for (const question of questions) {
     if (count++ === 0) first = performance.now();
   }
   console.log(
-    `\n(first token after ${(first - start).toFixed(0)} ms, then ${(((count - 1) / (performance.now() - first)) * 1000).toFixed(1)} tokens/s)`,
+    `\n(first token after ${(first - start).toFixed(0)} ms, then ` +
+      `${(((count - 1) / (performance.now() - first)) * 1000).toFixed(1)} tokens/s)`,
   );
 }
 model.dispose();

@@ -94,7 +94,8 @@ async function write(where, named) {
     const [only, ...others] = named;
     if (!only || !isTensor(only[1]) || others.length)
       throw badArgument(
-        `--output ${where} holds one tensor, and the model gives ${named.map(([name]) => name).join(', ') || 'none'}: give a folder, or FILE.safetensors`,
+        `--output ${where} holds one tensor, and the model gives ` +
+          `${named.map(([name]) => name).join(', ') || 'none'}: give a folder, or FILE.safetensors`,
       );
     return void (await writeFile(where, writeNpy(only[1])));
   }
@@ -173,7 +174,10 @@ function runText(layers) {
   const sum = (/** @type {'parameters' | 'bytes' | 'ms' | 'firstMs'} */ of) =>
     layers.reduce((all, l) => all + l[of], 0);
   rows.push(['all', '', '', some(sum('parameters')), some(sum('bytes')), sum('ms').toFixed(3), '', '']);
-  return `${table(['layer', 'operator', 'output', 'parameters', 'bytes', 'ms', '%', ''], rows, [3, 4, 5, 6])}\nms: medians of ${RUNS} runs; a first run took ${sum('firstMs').toFixed(3)} ms`;
+  return (
+    `${table(['layer', 'operator', 'output', 'parameters', 'bytes', 'ms', '%', ''], rows, [3, 4, 5, 6])}\nms: ` +
+    `medians of ${RUNS} runs; a first run took ${sum('firstMs').toFixed(3)} ms`
+  );
 }
 
 /** @param {number} part of 1 */
@@ -235,7 +239,9 @@ export async function verify(file, flags) {
     if (!flags.json) {
       if (!report.tests.length) print(`${file} holds no test vectors: nothing was verified`);
       for (const t of report.tests) {
-        const found = `max abs ${t.maxAbs.toExponential(2)}, max rel ${t.maxRel.toExponential(2)} over ${counted(t.compared, 'number')}${measured(t)}`;
+        const found =
+          `max abs ${t.maxAbs.toExponential(2)}, max rel ${t.maxRel.toExponential(2)} ` +
+          `over ${counted(t.compared, 'number')}${measured(t)}`;
         print(
           `${model.backend.name}: test ${t.index}: ${t.passed ? `as expected, ${found}` : `differs: ${t.message}`}`,
         );
@@ -253,7 +259,10 @@ function measured({ float64 }) {
   const { pytorch, rushlight, difference } = float64;
   const text = (/** @type {{ max: number, l2: number }} */ d) =>
     `${d.max.toExponential(2)} (L2 ${d.l2.toExponential(2)})`;
-  return `; from float64 PyTorch is off by ${text(pytorch)}, this by ${text(rushlight)}, between them ${text(difference)}`;
+  return (
+    `; from float64 PyTorch is off by ${text(pytorch)}, this by ` +
+    `${text(rushlight)}, between them ${text(difference)}`
+  );
 }
 
 /** @param {string} file @param {Flags} flags */
@@ -270,7 +279,9 @@ export async function diff(file, flags) {
     print(toJson({ ...report, first: first && { ...first, node: first.node.name } }));
   } else {
     print(
-      `${counted(compared, 'value')} ${compared === 1 ? 'agrees' : 'agree'} with PyTorch's, max abs ${maxAbs.toExponential(2)}, max rel ${maxRel.toExponential(2)}; ${unpaired} ${unpaired === 1 ? 'has' : 'have'} no counterpart`,
+      `${counted(compared, 'value')} ${compared === 1 ? 'agrees' : 'agree'} with PyTorch's, max abs ` +
+        `${maxAbs.toExponential(2)}, max rel ${maxRel.toExponential(2)}; ${unpaired} ` +
+        `${unpaired === 1 ? 'has' : 'have'} no counterpart`,
     );
     if (first) print(`then they part: ${first.message}`);
   }
@@ -297,7 +308,8 @@ export async function bench(file, flags) {
         await model.run(inputs, methodOf(flags));
         times.push(performance.now() - from);
         progress(
-          `${model.backend.name} ${'\u2588'.repeat(Math.round((24 * i) / runs)).padEnd(24, '\u2591')} ${i}/${runs}  ${(times[i] ?? 0).toFixed(1)} ms`,
+          `${model.backend.name} ${'\u2588'.repeat(Math.round((24 * i) / runs)).padEnd(24, '\u2591')} ` +
+            `${i}/${runs}  ${(times[i] ?? 0).toFixed(1)} ms`,
         );
       }
     } finally {
@@ -346,11 +358,15 @@ const progress = (text) => void (process.stderr.isTTY && process.stderr.write(`\
 function printBench(r) {
   const ms = (/** @type {number} */ n) => `${n.toFixed(2)} ms`;
   print(
-    `${r.backend}${r.threads > 1 ? `, ${r.threads} threads` : ''}: median ${ms(r.medianMs)}, min ${ms(r.minMs)} of ${counted(r.runs, 'run')}; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; peak ${size(r.memory.peak)}, wasm memory ${size(r.memory.heap)}`,
+    `${r.backend}${r.threads > 1 ? `, ${r.threads} threads` : ''}: median ${ms(r.medianMs)}, min ` +
+      `${ms(r.minMs)} of ${counted(r.runs, 'run')}; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; ` +
+      `peak ${size(r.memory.peak)}, wasm memory ${size(r.memory.heap)}`,
   );
   for (const { op, calls, ms: time, share } of r.ops.slice(0, 15)) {
     print(
-      `  ${op.padEnd(40)} ${String(Math.round(calls)).padStart(5)} ${Math.round(calls) === 1 ? 'call ' : 'calls'} ${ms(time).padStart(11)} ${(100 * share).toFixed(1).padStart(5)} %`,
+      `  ${op.padEnd(40)} ${String(Math.round(calls)).padStart(5)} ` +
+        `${Math.round(calls) === 1 ? 'call ' : 'calls'} ${ms(time).padStart(11)} ` +
+        `${(100 * share).toFixed(1).padStart(5)} %`,
     );
   }
 }
@@ -380,7 +396,8 @@ export async function slim(file, flags, rest) {
   print(`${counted(operators.length, 'operator')}: ${operators.join(', ')}`);
   for (const { file: path, before, after } of binaries)
     print(
-      `${path}: ${number(before.bytes)} -> ${number(after.bytes)} bytes, brotli ${number(before.brotli)} -> ${number(after.brotli)}`,
+      `${path}: ${number(before.bytes)} -> ${number(after.bytes)} bytes, brotli ` +
+        `${number(before.brotli)} -> ${number(after.brotli)}`,
     );
   return 0;
 }

@@ -147,7 +147,9 @@ export function wanted({ name, type, shape, dtype }, command) {
     `${command} needs --input ${name}=VALUE, ${
       example
         ? `for example --input ${name}=${example}`
-        : `a ${type} in JSON${type.includes('Tensor') ? ', where a tensor is {"dtype": "float32", "shape": [2], "data": [0, 1]}' : ''}`
+        : `a ${type} in JSON${
+            type.includes('Tensor') ? ', where a tensor is {"dtype": "float32", "shape": ' + '[2], "data": [0, 1]}' : ''
+          }`
     }`,
     { input: name },
   );

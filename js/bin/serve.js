@@ -20,7 +20,8 @@ const OPEN =
   /^\/(?:src\/(?:[a-z]+\/)?[\w-]+\.js|bin\/(?:layers|random|ranges|units|weights)\.js|bin\/page\/[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
 const HEADERS = {
   'Content-Security-Policy':
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; " +
+    "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
   'Cross-Origin-Resource-Policy': 'same-origin',

@@ -106,7 +106,8 @@ async function needsOf(files, ops) {
     if (missing.length) {
       throw new RushlightError(
         'unsupported',
-        `${file} needs operators that no runtime here has: ${missing.map(({ name }) => name).join(', ')}. If JavaScript computes them: --ops FILE.js`,
+        `${file} needs operators that this package lacks: ${missing.map(({ name }) => name).join(', ')}. ` +
+          'Pass --ops FILE.js if JavaScript computes them',
         { source: file },
       );
     }
@@ -128,7 +129,7 @@ async function loadBinaryen() {
   }
   throw new RushlightError(
     'unsupported',
-    'slim removes code with binaryen, which is not installed here: npm install --save-dev binaryen@132',
+    'slim needs binaryen, which is not installed: run npm install --save-dev binaryen@132',
   );
 }
 

@@ -57,11 +57,11 @@ function typeOf({ kind, of }, dtype, given) {
 }
 
 const NAME = /^[A-Za-z_$][\w$]*$/;
-/** What TypeScript takes for no label of a tuple. */
+/** Words that TypeScript does not accept as a label in a tuple. */
 const RESERVED = new Set(
-  `break case catch class const continue debugger default delete do else enum export extends false finally for function if
-  import in instanceof new null return super switch this throw true try typeof var void while with implements interface let package private
-  protected public static yield`.split(/\s+/),
+  `break case catch class const continue debugger default delete do else enum export extends false finally for
+  function if import in instanceof new null return super switch this throw true try typeof var void while with
+  implements interface let package private protected public static yield`.split(/\s+/),
 );
 /** @param {string} name @param {number} i which argument */
 const label = (name, i) => (NAME.test(name) && !RESERVED.has(name) ? name : `arg${i}`);
@@ -70,7 +70,7 @@ const IMPORTED = ['Complex', 'InputValue', 'Tensor', 'TensorLike', 'Value'];
 
 /** @param {string} name */
 const key = (name) => (NAME.test(name) ? name : shown(JSON.stringify(name)));
-/** Of a file: it shall not end a comment. @param {string} text */
+/** A comment with text of a file, which must not end the comment. @param {string} text */
 const comment = (text) => `/** ${text.replace(/\*\//g, '* /').replace(/[^ -~]/gu, '?')} */`;
 
 /** "float32 [batch >= 2, 3, ?]", or "". @param {Port} port */
@@ -78,7 +78,8 @@ function shapeOf({ dtype, shape, constraints }) {
   if (!shape) return dtype ?? '';
   const sizes = shape.map((size, i) => {
     const { name, min = 0, max } = constraints?.[i] ?? { name: null };
-    return `${size ?? name ?? '?'}${min > 0 && size === null ? ` >= ${min}` : ''}${max && size === null ? ` <= ${max}` : ''}`;
+    if (size !== null) return String(size);
+    return `${name ?? '?'}${min > 0 ? ` >= ${min}` : ''}${max ? ` <= ${max}` : ''}`;
   });
   return `${dtype ?? '?'} [${sizes.join(', ')}]`;
 }
@@ -90,7 +91,10 @@ const members = (ports, given, pad) =>
       const shape = shapeOf(port),
         type = parseType(port.type);
       const mark = given && (port.optional || type.kind === 'Optional' || type.kind === 'NoneType') ? '?' : '';
-      return `${shape && `${pad}${comment(shape)}\n`}${pad}${key(port.name || String(i))}${mark}: ${typeOf(type, port.dtype, given)};\n`;
+      return (
+        `${shape && `${pad}${comment(shape)}\n`}${pad}${key(port.name || String(i))}${mark}: ` +
+        `${typeOf(type, port.dtype, given)};\n`
+      );
     })
     .join('');
 
@@ -126,8 +130,9 @@ ${members(outputs, false, '      ')}    };
 export function declaration(methods, name, file) {
   const body = methods.map(methodText).join('');
   const used = IMPORTED.filter((type) => new RegExp(`\\b${type}\\b`).test(body));
+  const imports = used.length ? `import type { ${used.join(', ')} } from 'rushlight';\n\n` : '';
   return `// Made from ${file.replace(/[^ -~]/gu, '?')} by npx rushlight types. Sizes are those of the export's examples.
-${used.length ? `import type { ${used.join(', ')} } from 'rushlight';\n\n` : ''}export type ${name} = {
+${imports}export type ${name} = {
 ${body}};
 `;
 }

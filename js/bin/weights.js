@@ -39,7 +39,8 @@ const BESIDE = {
  */
 const PACKED = {
   'rush::linear_weights': [1, ([, { shape }, , , , , columns]) => shape[0] * columns],
-  'rush::embedding_rows': [0, ([{ shape }, , , , , bits]) => shape[0] * (shape[1] - (bits === 8 ? 8 : 4)) * (8 / bits)], // a row ends with its scale and bias
+  // A row ends with its scale and bias.
+  'rush::embedding_rows': [0, ([{ shape }, , , , , bits]) => shape[0] * (shape[1] - (bits === 8 ? 8 : 4)) * (8 / bits)],
 };
 
 /** Scales and zero points of a weight bear its name. */

@@ -64,12 +64,12 @@ export const tests = {
     if (name === 'relaxed')
       equal(await flips(bytes, { backend: 'relaxed' }), {
         name,
-        reason: 'asked for by the option `backend`',
+        reason: 'requested by the option `backend`',
         threads: 1,
       });
     equal(await flips(bytes, { backend: 'simd' }), {
       name: 'simd',
-      reason: 'asked for by the option `backend`',
+      reason: 'requested by the option `backend`',
       threads: 1,
     });
   },
@@ -102,7 +102,7 @@ export const tests = {
     refused(
       load(`${base}/tests/browser/replay.html`),
       'bad-file',
-      /^got HTML from .*replay\.html where a \.rush file was expected/,
+      /replay\.html must be a \.rush file, got HTML: check the address/,
     ),
 
   'what fails is one rejection, with the frame of its caller': async () => {
@@ -160,7 +160,7 @@ export const tests = {
     await refused(
       load(bytes, { wasm: `${base}/tests/browser/replay.html` }),
       'bad-file',
-      /^got HTML from .* where the wasm was expected/,
+      / must be the wasm, got HTML/,
     );
   },
 
@@ -179,7 +179,8 @@ export const tests = {
     const answers = [];
     for (const options of [{}, { threads: 2 }, { threads: 3, worker: true }]) {
       const model = await load(f.bytes(), options);
-      equal(model.backend.threads, typeof SharedArrayBuffer === 'undefined' ? 1 : (options.threads ?? 1)); // WebKitGTK has none
+      // WebKitGTK has no SharedArrayBuffer.
+      equal(model.backend.threads, typeof SharedArrayBuffer === 'undefined' ? 1 : (options.threads ?? 1));
       for (let i = 0; i < 3; i++) answers.push(await model.run({ x }));
       model.dispose();
     }
@@ -207,7 +208,7 @@ export const tests = {
     model.dispose();
   },
 
-  'a long operator gives others a turn, hears an abort, in a worker too, and ends with the model, where the engine has Promise Integration':
+  'a long operator gives others a turn, hears an abort, and ends with the model, with Promise Integration':
     async () => {
       if (!('Suspending' in WebAssembly)) return;
       const { RushFile } = await import('../js/build-rush.mjs');

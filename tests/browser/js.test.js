@@ -80,7 +80,7 @@ test('a page that the server gives in place of the wasm is named', async () => {
   assert.equal(code, 'bad-file');
   assert.match(
     message,
-    /^got HTML from http.*rushlight-relaxed\.wasm where the wasm was expected: check the address\. Pass its address as the option `wasm`: see "With a bundler" in README.md of this package$/,
+    /^http.*rushlight-relaxed\.wasm must be the wasm, got HTML: check the address\. Pass its address as the option `wasm`: see "With a bundler" in README.md of this package$/,
   );
   await page.close();
 });
@@ -109,7 +109,8 @@ test('a page that requires Trusted Types has workers and threads by the policy "
   const page = await open();
   const isolated = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
   const trusted =
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; worker-src 'self'; require-trusted-types-for 'script'; trusted-types";
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; worker-src " +
+    "'self'; require-trusted-types-for 'script'; trusted-types";
   for (const [query, policy] of [
     ['trusted', 'rushlight'],
     ['untrusted', "'none'"],
@@ -170,7 +171,7 @@ test('a worker that does not start says why, and what to do', async () => {
     [
       { contentType: 'text/html', body: '<!doctype html>' },
       'bad-file',
-      /^the worker did not start: got HTML from http.*\/js\/src\/worker\/worker\.js where a script was expected: check the address\. It is src\/worker\/worker\.js/,
+      /^the worker did not start: http.*\/js\/src\/worker\/worker\.js must be a script, got HTML: check the address\. It is src\/worker\/worker\.js/,
     ],
     [
       { contentType: 'text/javascript', body: 'import "./none.js";' },

@@ -38,7 +38,9 @@ if (inWorker) {
   const text = /** @type {HTMLElement} */ (document.getElementById('text'));
   report.then(
     ({ backend, passed, failed }) => {
-      text.textContent = `${backend}: ${passed} passed, ${failed.length} failed\n${failed.map((/** @type {any} */ f) => `${f.file}: ${f.message}`).join('\n')}`;
+      text.textContent =
+        `${backend}: ${passed} passed, ${failed.length} ` +
+        `failed\n${failed.map((/** @type {any} */ f) => `${f.file}: ${f.message}`).join('\n')}`;
     },
     (e) => {
       text.textContent = String(e);

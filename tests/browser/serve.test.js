@@ -84,51 +84,54 @@ const ask = (path, headers = {}, method = 'GET') =>
       .end();
   });
 
-test('the server answers requests for its own name, and gives the page, the package and the model, nothing else', async () => {
-  const { port } = new URL(served.url);
-  for (const name of [
-    'evil.example',
-    `evil.example:${port}`,
-    'localhost',
-    'localhost:1',
-    `localhost.evil.example:${port}`,
-  ]) {
-    for (const path of ['/', '/model.rush', '/src/index.js'])
-      assert.equal((await ask(path, { host: name })).status, 403, name);
-  }
-  for (const path of [
-    '/',
-    '/model.rush',
-    '/src/index.js',
-    '/bin/page/page.js',
-    '/bin/layers.js',
-    '/wasm/rushlight-simd.wasm',
-  ]) {
-    for (const name of [`localhost:${port}`, `127.0.0.1:${port}`]) {
-      const { status, headers } = await ask(path, { host: name });
-      assert.equal(status, 200, path);
-      assert.equal(headers['cross-origin-resource-policy'], 'same-origin');
-      assert.match(headers['content-security-policy'], /default-src 'none'.*frame-ancestors 'none'/);
+test(
+  'the server answers requests for its own name, and gives the page, ' + 'the package and the model, nothing else',
+  async () => {
+    const { port } = new URL(served.url);
+    for (const name of [
+      'evil.example',
+      `evil.example:${port}`,
+      'localhost',
+      'localhost:1',
+      `localhost.evil.example:${port}`,
+    ]) {
+      for (const path of ['/', '/model.rush', '/src/index.js'])
+        assert.equal((await ask(path, { host: name })).status, 403, name);
     }
-  }
-  for (const path of [
-    '/package.json',
-    '/bin/serve.js',
-    '/src/../package.json',
-    '/src/..%2fpackage.json',
-    '//etc/passwd',
-    '/bin/page/../serve.js',
-    '/other.rush',
-    '/src/',
-  ])
-    assert.equal((await ask(path)).status, 404, path);
-  assert.equal((await ask('/', {}, 'POST')).status, 405);
-  await assert.rejects(serveModel(join(dir, 'none.rush'), 0), { code: 'unreadable' });
-  await assert.rejects(serveModel(join(dir, 'pictures.rush'), Number(port)), {
-    code: 'unsupported',
-    message: /cannot serve on port/,
-  });
-});
+    for (const path of [
+      '/',
+      '/model.rush',
+      '/src/index.js',
+      '/bin/page/page.js',
+      '/bin/layers.js',
+      '/wasm/rushlight-simd.wasm',
+    ]) {
+      for (const name of [`localhost:${port}`, `127.0.0.1:${port}`]) {
+        const { status, headers } = await ask(path, { host: name });
+        assert.equal(status, 200, path);
+        assert.equal(headers['cross-origin-resource-policy'], 'same-origin');
+        assert.match(headers['content-security-policy'], /default-src 'none'.*frame-ancestors 'none'/);
+      }
+    }
+    for (const path of [
+      '/package.json',
+      '/bin/serve.js',
+      '/src/../package.json',
+      '/src/..%2fpackage.json',
+      '//etc/passwd',
+      '/bin/page/../serve.js',
+      '/other.rush',
+      '/src/',
+    ])
+      assert.equal((await ask(path)).status, 404, path);
+    assert.equal((await ask('/', {}, 'POST')).status, 405);
+    await assert.rejects(serveModel(join(dir, 'none.rush'), 0), { code: 'unreadable' });
+    await assert.rejects(serveModel(join(dir, 'pictures.rush'), Number(port)), {
+      code: 'unsupported',
+      message: /cannot serve on port/,
+    });
+  },
+);
 
 /** @param {import('playwright-core').BrowserContextOptions} options */
 async function open(options) {

@@ -89,7 +89,7 @@ test('threads whose script the server does not give are not counted, and the rea
     [{ status: 404, body: 'no' }, /HTTP 404 Not Found for http.*\/js\/src\/worker\/thread\.js\. Their script/],
     [
       { contentType: 'text/html', body: '<!doctype html>', headers: sets },
-      /got HTML from http.*\/js\/src\/worker\/thread\.js where a script was expected: check the address\. Their script/,
+      /http.*\/js\/src\/worker\/thread\.js must be a script, got HTML: check the address\. Their script/,
     ],
     [
       { contentType: 'text/javascript', body: '' },

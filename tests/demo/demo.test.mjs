@@ -135,7 +135,8 @@ for case in manifest['cases']:
         outputs = session.run(inputs)
     assert outputs.keys() == case['outputs'].keys()
     for name, file in case['outputs'].items():
-        torch.testing.assert_close(outputs[name], tensor(file), rtol=1e-4, atol=1e-5, msg=lambda m: case['name'] + ': ' + m)`;
+        say = lambda m: case['name'] + ': ' + m
+        torch.testing.assert_close(outputs[name], tensor(file), rtol=1e-4, atol=1e-5, msg=say)`;
     execFileSync('python3', ['-c', code, fileURLToPath(new URL(`build/demo/${folder}`, TOP))], { encoding: 'utf8' });
   });
 }

@@ -53,7 +53,8 @@ for folder in sys.argv[1:]:
     manifest = json.load(open(folder + '/manifest.json'))
     session = rushlight.load(folder + '/' + manifest['file'])
     for case in manifest['cases']:
-        tokens, wanted = (torch.from_numpy(numpy.load(f"{folder}/cases/{case['name']}.{key}.npy")) for key in ('tokens', 'logits'))
+        files = (f"{folder}/cases/{case['name']}.{key}.npy" for key in ('tokens', 'logits'))
+        tokens, wanted = (torch.from_numpy(numpy.load(file)) for file in files)
         position, rows = 0, []
         for piece in tokens.split(case['pieces'], 1):
             rows.append(session.run({'tokens': piece, 'position': position})['logits'])

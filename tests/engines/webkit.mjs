@@ -75,7 +75,8 @@ export async function startWebKit() {
        */
       async evaluate(f, arg) {
         const script = `const done = arguments[1];
-          Promise.resolve((${f})(arguments[0])).then((value) => done({ value }), (e) => done({ error: String(e) + '\\n' + (e?.stack ?? '') }));`;
+          const fail = (e) => done({ error: String(e) + '\\n' + (e?.stack ?? '') });
+          Promise.resolve((${f})(arguments[0])).then((value) => done({ value }), fail);`;
         const { value, error } = await ask('POST', `${session}/execute/async`, { script, args: [arg ?? null] });
         if (error) throw new Error(error);
         return value;

@@ -322,26 +322,29 @@ test('what cannot be written is not kept, and the model runs', async () => {
   assert.deepEqual(await list({ cache: folder }), []);
 });
 
-test('on a full disk the old version makes room; where that is too little, nothing is kept and the model runs', async (t) => {
-  const { writeFile } = promises;
-  let room = 10 << 20;
-  t.mock.method(promises, 'writeFile', async (/** @type {string} */ path, /** @type {Uint8Array} */ bytes) => {
-    if (bytes.length > room - readdirSync(cache).reduce((sum, name) => sum + statSync(join(cache, name)).size, 0))
-      throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
-    return writeFile(path, bytes);
-  });
-  await kept();
-  server = { ...server, bytes: other, etag: '"2"' };
-  assert.equal(await kept(), 3);
-  assert.deepEqual(
-    (await list({ cache })).map((m) => [m.etag, m.kept]),
-    [['"2"', other.length]],
-  );
-  room = 5 << 20;
-  server = { ...server, bytes: one, etag: '"1"' };
-  assert.equal(await kept(), 1);
-  assert.deepEqual([await list({ cache }), readdirSync(cache)], [[], []]);
-});
+test(
+  'on a full disk the old version makes room; where that is too ' + 'little, nothing is kept and the model runs',
+  async (t) => {
+    const { writeFile } = promises;
+    let room = 10 << 20;
+    t.mock.method(promises, 'writeFile', async (/** @type {string} */ path, /** @type {Uint8Array} */ bytes) => {
+      if (bytes.length > room - readdirSync(cache).reduce((sum, name) => sum + statSync(join(cache, name)).size, 0))
+        throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+      return writeFile(path, bytes);
+    });
+    await kept();
+    server = { ...server, bytes: other, etag: '"2"' };
+    assert.equal(await kept(), 3);
+    assert.deepEqual(
+      (await list({ cache })).map((m) => [m.etag, m.kept]),
+      [['"2"', other.length]],
+    );
+    room = 5 << 20;
+    server = { ...server, bytes: one, etag: '"1"' };
+    assert.equal(await kept(), 1);
+    assert.deepEqual([await list({ cache }), readdirSync(cache)], [[], []]);
+  },
+);
 
 test('the default folder is that of RUSHLIGHT_CACHE, else of the system', async () => {
   const run = async (/** @type {string} */ name, /** @type {Record<string, string>} */ env) =>

@@ -1,5 +1,5 @@
-// A current Node runs the files whose outcome may depend on the Node: those that run both binaries, or that use parts of
-// the platform which later Nodes have or changed. Node 20 takes the plain binary, and a current Node the relaxed one.
+// A current Node runs the files whose outcome may depend on the Node. They run both binaries, or use parts of the
+// platform that later Nodes have or changed. Node 20 takes the plain binary, and a current Node the relaxed one.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

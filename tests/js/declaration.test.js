@@ -98,11 +98,12 @@ export type M = {
 
 /** Names that mean something to TypeScript or JavaScript, and such as a file may have. */
 const NAMES =
-  `abstract accessor any as asserts assert async await bigint boolean break case catch class const constructor continue debugger declare default
-  defer delete do else enum export extends false finally for from function get global if implements import in infer instanceof interface intrinsic is keyof
-  let module namespace never new null number object of out override package private protected public readonly require return satisfies set static string
-  super switch symbol this throw true try type typeof undefined unique unknown using var void while with yield eval arguments __proto__ prototype
-  hasOwnProperty toString NaN Infinity`
+  `abstract accessor any as asserts assert async await bigint boolean break case catch class const constructor
+  continue debugger declare default defer delete do else enum export extends false finally for from function get
+  global if implements import in infer instanceof interface intrinsic is keyof let module namespace never new null
+  number object of out override package private protected public readonly require return satisfies set static string
+  super switch symbol this throw true try type typeof undefined unique unknown using var void while with yield eval
+  arguments __proto__ prototype hasOwnProperty toString NaN Infinity`
     .split(/\s+/)
     .concat([
       '',

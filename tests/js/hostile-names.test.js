@@ -132,26 +132,29 @@ for (const args of [
   });
 }
 
-test('npx rushlight run: what fails names the line of the source, of which only the first line begins at the margin', async () => {
-  const { methods } = await plan(bytesOf('all.rush'));
-  const failing = methods.filter(
-    (m) =>
-      m.name.startsWith('fails_') &&
-      /^[^=]*[\n\u202e\x1b][^=]*$/.test(m.inputs[0]?.name ?? '') &&
-      (m.inputs[0]?.name.length ?? 0) < 100,
-  );
-  assert(failing.length > 2);
-  for (const {
-    name,
-    inputs: [input],
-  } of failing) {
-    const { status, err } = cli('run', all, '--method', name, '--input', `${input?.name}=${npy}`);
-    assert.equal(status, 1, err);
-    assert.match(err, /^rushlight: .*\n( {2}.*\n)*$/);
-    assert.match(err, /\b7\b/);
-  }
-  untouched();
-});
+test(
+  'npx rushlight run: what fails names the line of the source, of which ' + 'only the first line begins at the margin',
+  async () => {
+    const { methods } = await plan(bytesOf('all.rush'));
+    const failing = methods.filter(
+      (m) =>
+        m.name.startsWith('fails_') &&
+        /^[^=]*[\n\u202e\x1b][^=]*$/.test(m.inputs[0]?.name ?? '') &&
+        (m.inputs[0]?.name.length ?? 0) < 100,
+    );
+    assert(failing.length > 2);
+    for (const {
+      name,
+      inputs: [input],
+    } of failing) {
+      const { status, err } = cli('run', all, '--method', name, '--input', `${input?.name}=${npy}`);
+      assert.equal(status, 1, err);
+      assert.match(err, /^rushlight: .*\n( {2}.*\n)*$/);
+      assert.match(err, /\b7\b/);
+    }
+    untouched();
+  },
+);
 
 test('npx rushlight names an operator that is missing', () => {
   for (const { file, op } of ROWS) {

@@ -225,12 +225,12 @@ test('damaged and hostile .safetensors and .npy files give a message', () => {
     [ranges([0, 3], [2, 4]), /overlaps/],
     [ranges([0, 4], [1, 2]), /overlaps/],
     [ranges([2, 4], [0, 3]), /"t0" overlaps that of "t1"/],
-    [ranges([0, 2], [3, 4]), /the range of "t1" leaves bytes behind "t0"/],
-    [ranges([1, 4]), /leaves bytes behind the beginning/],
+    [ranges([0, 2], [3, 4]), /the range of "t1" leaves a gap after "t0"/],
+    [ranges([1, 4]), /leaves a gap after the beginning/],
     [ranges([0, 2]), /2 bytes at its end belong to no tensor/],
     [{}, /4 bytes at its end/],
-    [ranges([0, 5]), /does not fit/],
-    [{ a: { ...f32, data_offsets: [0, 4, 8] } }, /does not fit/],
+    [ranges([0, 5]), /ends behind the file/],
+    [{ a: { ...f32, data_offsets: [0, 4, 8] } }, /must have 4 bytes/],
   ]))
     assert.throws(() => readSafetensors(safetensors(head, 4)), { code: 'bad-file', message }, JSON.stringify(head));
   assert.deepEqual(

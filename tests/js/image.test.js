@@ -234,9 +234,11 @@ test('colour maps are those of matplotlib, within one of 255', () => {
   // Of matplotlib's 256 colours every 15th.
   const maps = {
     viridis:
-      '440154 481769 472a7a 433d84 3d4e8a 355e8d 2e6d8e 297b8e 23898e 1f978b 21a585 2eb37c 46c06f 65cb5e 89d548 b0dd2f d8e219 fde725',
+      '440154 481769 472a7a 433d84 3d4e8a 355e8d 2e6d8e 297b8e 23898e 1f978b 21a585 ' +
+      '2eb37c 46c06f 65cb5e 89d548 b0dd2f d8e219 fde725',
     turbo:
-      '30123b 3f3e9c 4666dd 458cfd 2fb2f4 1ad4d0 22ebaa 52fa7a 8bff4b b7f735 dbe236 f5c53a fea130 f9751d e84b0c ce2d04 a91601 7a0403',
+      '30123b 3f3e9c 4666dd 458cfd 2fb2f4 1ad4d0 22ebaa 52fa7a 8bff4b b7f735 dbe236 ' +
+      'f5c53a fea130 f9751d e84b0c ce2d04 a91601 7a0403',
   };
   for (const [colormap, colours] of Object.entries(maps)) {
     const wanted = Buffer.from(colours.replaceAll(' ', ''), 'hex');

@@ -91,7 +91,8 @@ let url = '';
 const folder = mkdtempSync(join(tmpdir(), 'rush-misuse-'));
 before(async () => {
   server = createServer((request, response) => {
-    response.setHeader('etag', '"1"').setHeader('connection', 'close'); // else a slow machine meets connections that have ended
+    // With open connections, a slow machine would use one that has ended.
+    response.setHeader('etag', '"1"').setHeader('connection', 'close');
     response.end(request.url === '/flip.rush' ? flip : full);
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));

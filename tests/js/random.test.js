@@ -62,20 +62,23 @@ for (const worker of [false, true]) {
   );
 }
 
-test('without a seed each run and each model draws others; reset and verify leave the generator as it is', async (t) => {
-  if (missing) return t.skip(missing);
-  const [a, b] = await Promise.all([load(readFileSync(file)), load(readFileSync(file))]);
-  const drawn = [await draw(a, 5), await draw(a, 5), await draw(b, 5)].map((x) => String(x));
-  assert.equal(new Set(drawn).size, 3);
-  await a.manualSeed(7);
-  const [first, second] = [await draw(a, 5), await draw(a, 5)];
-  await a.manualSeed(7);
-  assert.deepEqual(await draw(a, 5), first);
-  await a.reset();
-  assert.ok((await a.verify()).passed);
-  assert.deepEqual(await draw(a, 5), second);
-  for (const model of [a, b]) model.dispose();
-});
+test(
+  'without a seed each run and each model draws others; reset and ' + 'verify leave the generator as it is',
+  async (t) => {
+    if (missing) return t.skip(missing);
+    const [a, b] = await Promise.all([load(readFileSync(file)), load(readFileSync(file))]);
+    const drawn = [await draw(a, 5), await draw(a, 5), await draw(b, 5)].map((x) => String(x));
+    assert.equal(new Set(drawn).size, 3);
+    await a.manualSeed(7);
+    const [first, second] = [await draw(a, 5), await draw(a, 5)];
+    await a.manualSeed(7);
+    assert.deepEqual(await draw(a, 5), first);
+    await a.reset();
+    assert.ok((await a.verify()).passed);
+    assert.deepEqual(await draw(a, 5), second);
+    for (const model of [a, b]) model.dispose();
+  },
+);
 
 test('a seed that is no integer is refused', async (t) => {
   if (missing) return t.skip(missing);

@@ -31,7 +31,8 @@ test('a rejection that nobody handles fails its file, also when its test has end
   };
   assert.equal(run("test('a', () => {});").status, 0);
   const { status, stdout, stderr } = run(
-    "test('a', () => {}); process.on('beforeExit', () => { if (!globalThis.once) Promise.reject(new Error((globalThis.once = 'late'))); });",
+    "test('a', () => {}); process.on('beforeExit', () => { if (!globalThis.once) " +
+      "Promise.reject(new Error((globalThis.once = 'late'))); });",
   );
   assert.notEqual(status, 0);
   assert.match(stdout + stderr, /a rejection that nobody handles: Error: late/);

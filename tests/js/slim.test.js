@@ -276,7 +276,8 @@ test('a kernel goes only where each weight says that it is not reached', () => {
     'winograd',
     'another',
   ]);
-  assert.deepEqual(stay(float, undefined), ['conv_any', 'gemm_any', 'halves', 'dwconv_5x5', 'winograd', 'another']); // it is computed
+  // The second weight is computed.
+  assert.deepEqual(stay(float, undefined), ['conv_any', 'gemm_any', 'halves', 'dwconv_5x5', 'winograd', 'another']);
   assert(reaches('conv_any', 'torchvision::deform_conv2d', weightsOf([graph(float)]), false)); // no rule is known
   for (const halves of [false, true]) assert.equal(reaches('copy_halves', 'aten::relu', new Map(), halves), halves);
   assert(
@@ -323,7 +324,7 @@ test('what cannot be slimmed is refused, with a way out', { skip: ranBefore }, a
   writeFileSync(at('own.rush'), own.bytes());
   await assert.rejects(
     slim(at('own.rush'), '-o', at('none')),
-    /own\.rush needs operators that no runtime here has: my_ops::scale\. If JavaScript computes them: --ops FILE\.js/,
+    /own\.rush needs operators that this package lacks: my_ops::scale\. Pass --ops FILE\.js if JavaScript computes them/,
   );
   writeFileSync(at('ops.mjs'), "export default { 'my_ops::scale': (x) => x };\n");
   assert.match(await slim(at('own.rush'), '--ops', at('ops.mjs'), '-o', at('own')), /^0 operators/);

@@ -49,7 +49,7 @@ test('answers do not depend on the number of threads, in a worker either', async
     for (const threads of [2, 3, 8]) {
       const model = await load(bytes, { threads, worker });
       assert.equal(model.backend.threads, threads);
-      assert.match(model.backend.reason, new RegExp(`; ${threads} threads: asked for$`));
+      assert.match(model.backend.reason, new RegExp(`; ${threads} threads: as requested$`));
       for (let i = 0; i < 5; i++) assert.deepEqual(await model.run({ x, w }), expected);
       model.dispose();
     }
@@ -88,7 +88,7 @@ test('"auto" takes what the machine has, and 1 is one', async () => {
   );
   auto.dispose();
   const one = await load(bytes, { threads: 1 });
-  assert.match(one.backend.reason, /; one thread: asked for$/);
+  assert.match(one.backend.reason, /; one thread: as requested$/);
   one.dispose();
 });
 

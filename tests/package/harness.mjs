@@ -151,7 +151,7 @@ const RIGHT = { passed: true, compared: 20, shape: '3,10' };
 export const answers = (reports, threads) =>
   assert.deepEqual(
     reports,
-    [RIGHT, RIGHT].map((right) => ({ ...right, ...(threads && { threads: 2, reason: '2 threads: asked for' }) })),
+    [RIGHT, RIGHT].map((right) => ({ ...right, ...(threads && { threads: 2, reason: '2 threads: as requested' }) })),
   );
 
 /**

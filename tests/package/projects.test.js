@@ -122,7 +122,7 @@ test('vite7: the page that it serves, and what that says without the script of t
     );
     assert.match(
       said,
-      /^bad-file: the worker did not start: got HTML from \S+\/node_modules\/rushlight\/src\/worker\/worker\.js where a script was expected/,
+      /^bad-file: the worker did not start: \S+\/node_modules\/rushlight\/src\/worker\/worker\.js must be a script, got HTML/,
     );
     await close();
   });
@@ -145,7 +145,8 @@ test('webpack, of import and of require', async () => {
       ...modules.map((/** @type {any} */ m) => m.name),
     ])
     .join('\n');
-  assert(files.includes('/rushlight/src/base/errors.js') && !files.includes('/cjs/'), files); // one instance, whichever way it is taken
+  // `import` and `require` must give one instance.
+  assert(files.includes('/rushlight/src/base/errors.js') && !files.includes('/cjs/'), files);
   await checkFolder(chrome, dir, `${here.url}/digits.rush`);
 });
 

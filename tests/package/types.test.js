@@ -17,7 +17,8 @@ const PROJECTS = {
   page: { lib: ['es2022', 'dom'], types: [], module: 'esnext', moduleResolution: 'bundler' },
   node: { lib: ['es2022'], types: ['node'], module: 'nodenext', moduleResolution: 'nodenext' },
   commonjs: { lib: ['es2022'], types: ['node'], module: 'node16', moduleResolution: 'node16' },
-  old: { lib: ['es2022', 'dom'], types: [], module: 'esnext', moduleResolution: 'node' }, // knows no `exports`; ends with TypeScript 6
+  // This resolution knows no `exports`, and TypeScript 6 is the last version with it.
+  old: { lib: ['es2022', 'dom'], types: [], module: 'esnext', moduleResolution: 'node' },
   bare: { lib: ['es2022'], types: [], module: 'nodenext', moduleResolution: 'nodenext' },
 };
 

@@ -108,7 +108,9 @@ async function soak(place) {
     wrong = wrongs(first, now);
     samples.push({ hours: (Date.now() - begun) / 3.6e6, wasm: now.wasm, heap: now.heap, rss: now.rss });
     console.log(
-      `${place.name}, ${((Date.now() - begun) / 60_000).toFixed(1)} min: ${now.done.actions} actions, ${now.done.runs} runs, ${now.done.loads} models; wasm ${mb(now.wasm)}, heap ${mb(now.heap)}, RSS ${mb(now.rss)} MB`,
+      `${place.name}, ${((Date.now() - begun) / 60_000).toFixed(1)} min: ${now.done.actions} actions, ` +
+        `${now.done.runs} runs, ${now.done.loads} models; wasm ${mb(now.wasm)}, ` +
+        `heap ${mb(now.heap)}, RSS ${mb(now.rss)} MB`,
     );
   }
   await place.end();

@@ -310,7 +310,6 @@ for (const [name, parts] of [...sizes]
   .map(([name, parts]) => [name, Buffer.concat(parts)])
   .sort(([, a], [, b]) => b.length - a.length)) {
   const kB = (n) => (n / 1000).toFixed(1).padStart(8);
-  console.log(
-    `${name.padEnd(28)}${`${familyOf.filter((family) => family === name).length || ''}`.padStart(9)}${kB(parts.length)}${kB(brotliCompressSync(parts).length)}`,
-  );
+  const operators = familyOf.filter((family) => family === name).length || '';
+  console.log(name.padEnd(28) + `${operators}`.padStart(9) + kB(parts.length) + kB(brotliCompressSync(parts).length));
 }

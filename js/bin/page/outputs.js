@@ -197,7 +197,8 @@ function plot(shape, numbers) {
     trace(g, shown.subarray(row * width, (row + 1) * width), x, y);
   }
   canvas.role = 'img';
-  canvas.ariaLabel = `${lines > 1 ? `${lines} rows of ` : ''}${counted(width, 'number')} from ${short(low)} to ${short(high)}`;
+  canvas.ariaLabel =
+    `${lines > 1 ? `${lines} rows of ` : ''}${counted(width, 'number')} ` + `from ${short(low)} to ${short(high)}`;
   if (rows <= 1) return canvas;
   const key = make(
     'p',

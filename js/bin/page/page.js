@@ -91,8 +91,8 @@ function shapeOf(text, { constraints }) {
     if (!constraint) continue;
     if (size === undefined) return `the input must have at least ${counted(dim + 1, 'dimension')}, got ${shape.length}`;
     const { min, max } = constraint;
-    if (size < min || (max !== null && size > max))
-      return `size ${dim} must be ${max === null ? `at least ${min}` : min === max ? min : `between ${min} and ${max}`}, got ${size}`;
+    const wanted = max === null ? `at least ${min}` : min === max ? min : `between ${min} and ${max}`;
+    if (size < min || (max !== null && size > max)) return `size ${dim} must be ${wanted}, got ${size}`;
   }
   return shape;
 }
@@ -253,7 +253,8 @@ async function start(model) {
       const layers = await layersOf(model, inputs, { method: method.value, runs: RUNS });
       get('time').hidden = false;
       get('total').textContent =
-        `${total(layers, 'ms')} ms in ${counted(layers.length, 'operator')} (median of ${RUNS} runs); the first run took ${total(layers, 'firstMs')} ms`;
+        `${total(layers, 'ms')} ms in ${counted(layers.length, 'operator')} (median of ${RUNS} ` +
+        `runs); the first run took ${total(layers, 'firstMs')} ms`;
       drawFlame(get('flame'), get('detail'), layers);
       get('layers').replaceChildren(...table(layers));
       document.documentElement.dataset.done = String(seed);

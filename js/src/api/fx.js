@@ -199,7 +199,8 @@ function packed(v, node, i) {
     get data() {
       throw new RushlightError(
         'unsupported',
-        `the elements of argument ${i} of ${node.target}${tensor ? `, "${tensor}",` : ''} cannot be read, as loading packed them for the kernels. Its dtype and shape can be read, and super.callFunction() runs with it`,
+        `the elements of argument ${i} of ${node.target}${tensor ? `, "${tensor}",` : ''} cannot be read, as ` +
+          'loading packed them for the kernels. Its dtype and shape can be read, and super.callFunction() runs with it',
         { op: node.target },
       );
     },

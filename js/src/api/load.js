@@ -48,7 +48,8 @@ const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request', 'limits']
 function cannot(cause) {
   throw new RushlightError(
     'unsupported',
-    `cannot import a module of rushlight (${messageOf(cause)}). A service worker cannot import modules at run time: use cached() of rushlight/cache`,
+    `cannot import a module of rushlight (${messageOf(cause)}). A service worker cannot import ` +
+      'modules at run time: use cached() of rushlight/cache',
     { cause },
   );
 }

@@ -92,7 +92,7 @@ export function checkReplaceable(value) {
   if (Object.values(DTYPES).some(([name]) => name === dtype)) {
     throw new RushlightError(
       'unsupported',
-      `a ${dtype} tensor cannot be given: replace the result of the dequantize that follows`,
+      `a result must not be a ${dtype} tensor: replace the result of the dequantize that follows`,
       { actual: dtype },
     );
   }

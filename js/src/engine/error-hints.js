@@ -16,7 +16,8 @@ const OTHERS = [
 ];
 
 const FORBIDDEN =
-  "the Content-Security-Policy of the page, or of the worker's script, forbids WebAssembly. Allow script-src 'wasm-unsafe-eval'";
+  "the Content-Security-Policy of the page, or of the worker's script, forbids " +
+  "WebAssembly. Allow script-src 'wasm-unsafe-eval'";
 const WAY_OUT = 'Pass its address as the option `wasm`: see "With a bundler" in README.md of this package';
 
 /**
@@ -32,7 +33,10 @@ export function addHint(e, wasm, alive) {
     { origin } = /** @type {any} */ (globalThis),
     ofWasm = /\.wasm\b|`wasm`|^the wasm/.test(source);
   const but = (/** @type {string} */ text) => new RushlightError(code, text, e);
-  if (code === 'out-of-memory' && alive) return but(`${message}. Models alive: ${alive}; dispose()`);
+  if (code === 'out-of-memory' && alive)
+    return but(
+      `${message}. ${alive} ${alive === 1 ? 'model is' : 'models are'} ` + 'loaded: dispose() frees the memory of one',
+    );
   if (ofWasm && /Content.Security.Policy|\bCSP\b|unsafe-eval/i.test(messageOf(cause)))
     return but(`cannot compile ${source}: ${FORBIDDEN}`);
   if (ofWasm && wasm === undefined && !message.includes(WAY_OUT)) return but(`${message}. ${WAY_OUT}`);
@@ -77,7 +81,8 @@ export function cloneError(cause, names, values) {
       return badArgument(
         hasDetached(v)
           ? `${what}: its buffer was transferred before`
-          : `${what} must be plain data, to be cloned: ${messageOf(e)}${typeof v === 'object' ? " For a proxy, as Vue's reactive() makes it, pass toRaw(value)" : ''}`,
+          : `${what} must be plain data, to be cloned: ${messageOf(e)}` +
+              (typeof v === 'object' ? " For a proxy, as Vue's reactive() makes it, pass toRaw(value)" : ''),
         { input, cause },
       );
     }

@@ -126,7 +126,7 @@ function choose(wanted) {
   if (wanted !== 'simd' && wanted !== 'relaxed')
     throw unknownNameError('there is no backend', wanted, ['auto', ...BACKENDS]);
   if (wanted === 'relaxed' && !relaxed) throw new RushlightError('unsupported', reason);
-  return { name: wanted, reason: 'asked for by the option `backend`' };
+  return { name: wanted, reason: 'requested by the option `backend`' };
 }
 
 /** @param {any} wasm @returns {wasm is { simd?: WasmSource, relaxed?: WasmSource }} */

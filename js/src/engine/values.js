@@ -89,7 +89,7 @@ function fromNumbers(numbers, dtype, where) {
     if (may) data[i] = big ? BigInt(/** @type {number} */ (v)) : Number(v);
     // What an array of whole numbers cannot hold wraps, or loses its fraction.
     if (!may || (whole && (data[i] != v || (bool && /** @type {any} */ (v) > 1)))) {
-      throw badArgument(`${where}: element ${i} is ${describeValue(v)}, which ${dtype} cannot hold`, {
+      throw badArgument(`${where}: element ${i} must be a value of ${dtype}, got ${describeValue(v)}`, {
         expected: dtype,
         actual: v,
       });
@@ -130,7 +130,7 @@ function inferShape(n, hint, where) {
   const known = product(hint.shape.map((s) => s ?? 1));
   if (open > 1 || (open ? known === 0 || n % known !== 0 : n !== known)) {
     throw badArgument(
-      `${where} must have a shape: ${n} elements do not fill the example's, ${shapeText(hint.shape)}; pass { data, shape }`,
+      `${where} must have a shape: ${n} elements do not fill ${shapeText(hint.shape)}; pass { data, shape }`,
       { expected: hint.shape, actual: n },
     );
   }
@@ -204,10 +204,13 @@ function checkShape(shape, n, where) {
     throw badArgument(`${where}: a shape must be an array of sizes, got ${describeValue(shape)}`, { actual: shape });
   }
   if (product(shape) !== n) {
-    throw badArgument(`${where}: shape ${shapeText(shape)} holds ${product(shape)} elements, the data has ${n}`, {
-      expected: product(shape),
-      actual: n,
-    });
+    throw badArgument(
+      `${where}: the data must have ${product(shape)} elements for shape ${shapeText(shape)}, got ${n}`,
+      {
+        expected: product(shape),
+        actual: n,
+      },
+    );
   }
 }
 

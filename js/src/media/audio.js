@@ -45,7 +45,8 @@ export function audioToTensor(source, options = {}) {
     )
   ) {
     throw badArgument(
-      `audio must be an AudioBuffer, a Float32Array, or an array of one Float32Array for each channel, all of one length, got ${describeValue(source)}. decodeAudioData() decodes a file; divide 16-bit samples by 32768`,
+      'audio must be an AudioBuffer, a Float32Array, or an array of one Float32Array for each channel, all ' +
+        `of one length, got ${describeValue(source)}. decodeAudioData() decodes a file; divide 16-bit samples by 32768`,
     );
   }
   const from = isBuffer ? given.sampleRate : options.from;
@@ -67,7 +68,8 @@ export function audioToTensor(source, options = {}) {
     for (const rate of [sampleRate, from]) {
       if (!(Number.isInteger(rate) && rate > 0))
         throw badArgument(
-          `sampleRate and from must be integers, in samples per second, got ${describeValue(sampleRate)} and ${describeValue(from)}`,
+          'sampleRate and from must be integers, in samples per second, got ' +
+            `${describeValue(sampleRate)} and ${describeValue(from)}`,
           { actual: rate },
         );
     }
@@ -137,7 +139,8 @@ export function tensorToAudio(tensor, options) {
     [length = 0, channels = 1] = [...sizes].reverse();
   if (dtype !== 'float32' || sizes.length < 1 || sizes.length > 2 || !(length * channels > 0)) {
     throw badArgument(
-      `a tensor of audio must be float32 of shape [samples], [channels, samples] or [1, channels, samples], got ${dtype} of shape [${shape}]`,
+      'a tensor of audio must be float32 of shape [samples], [channels, samples] or [1, ' +
+        `channels, samples], got ${dtype} of shape [${shape}]`,
       { actual: shape },
     );
   }
@@ -158,7 +161,8 @@ function newSound(length, numberOfChannels, sampleRate) {
     return new AudioBuffer({ length, numberOfChannels, sampleRate });
   } catch (cause) {
     throw badArgument(
-      `tensorToAudio: an AudioBuffer of ${numberOfChannels} channels and sampleRate ${describeValue(sampleRate)} cannot be made: ${messageOf(cause)}`,
+      `tensorToAudio: an AudioBuffer of ${numberOfChannels} channels and sampleRate ` +
+        `${describeValue(sampleRate)} cannot be made: ${messageOf(cause)}`,
       { cause },
     );
   }

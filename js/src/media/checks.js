@@ -1,9 +1,9 @@
-// What the readers and writers of files are given.
+// Checks of the arguments of the functions that read and write files.
 
 import { badArgument, describeValue } from '../base/errors.js';
 import { bytesOf, tagOf } from '../base/platform.js';
 
-/** The bytes of a file. @param {string} where @param {unknown} file @returns {Uint8Array} */
+/** Returns the bytes of a file. @param {string} where @param {unknown} file @returns {Uint8Array} */
 export function fileBytes(where, file) {
   if (!ArrayBuffer.isView(file) && !/^(Shared)?ArrayBuffer$/.test(tagOf(file) ?? ''))
     throw badArgument(`${where}: the file must be an ArrayBuffer or a Uint8Array, got ${describeValue(file)}`);
@@ -15,7 +15,7 @@ export function fileBytes(where, file) {
 }
 
 /**
- * A tensor that is one.
+ * Checks that a value has the fields of a tensor, and returns it.
  * @param {string} where
  * @param {import('../base/types.js').Tensor} tensor
  * @returns {import('../base/types.js').Tensor}

@@ -284,9 +284,11 @@ function read(source) {
   const { data, width, height, colorSpace = 'srgb' } = source ?? {};
   if (!/^Uint8(Clamped)?Array$/.test(tag(data))) {
     const wanted =
-      '{ data, width, height } with bytes of R, G, B and A; in a browser also an <img>, <canvas> or <video>, an ImageBitmap or a VideoFrame';
+      '{ data, width, height } with bytes of R, G, B and A; in a browser also an <img>, ' +
+      '<canvas> or <video>, an ImageBitmap or a VideoFrame';
     throw badArgument(
-      `a picture must be ${wanted}, got ${describeValue(source)}${source?.stream ? ': give await createImageBitmap(it)' : ''}`,
+      `a picture must be ${wanted}, got ` +
+        `${describeValue(source)}${source?.stream ? ': give await createImageBitmap(it)' : ''}`,
     );
   }
   if (
@@ -296,7 +298,8 @@ function read(source) {
     ![3, 4].includes(data.length / (width * height))
   )
     throw badArgument(
-      `data must have 4 or 3 bytes for each of ${describeValue(width)} x ${describeValue(height)} pixels, got ${data.length} bytes`,
+      `data must have 4 or 3 bytes for each of ${describeValue(width)} x ` +
+        `${describeValue(height)} pixels, got ${data.length} bytes`,
     );
   if (colorSpace !== 'srgb')
     throw badArgument(
@@ -317,7 +320,13 @@ function draw(source, kind) {
   if (!(width * height) || source.complete === false || source.readyState < 2) {
     throw new RushlightError(
       'bad-state',
-      `the ${kind} has no pixels: ${source.decode ? 'await its decode() before' : source.play ? 'wait for its event "loadeddata"' : 'it is empty, closed or transferred'}`,
+      `the ${kind} has no pixels: ${
+        source.decode
+          ? 'await its decode() before'
+          : source.play
+            ? 'wait for its event "loadeddata"'
+            : 'it is empty, closed or transferred'
+      }`,
     );
   }
   try {
@@ -339,16 +348,17 @@ function draw(source, kind) {
 }
 
 /**
- * Colours at equal distances, in between linear. Viridis (N. Smith, S. van der Walt, E. Firing) and turbo (A.
- * Mikhailov) are fitted: at matplotlib's
- * 256 places they differ from it by at most 1 of 255.
+ * Colors at equal distances, with linear interpolation between them. Viridis (N. Smith, S. van der Walt, E. Firing) and
+ * turbo (A. Mikhailov) differ from matplotlib's by at most 1 of 255 at its 256 places.
  */
 const COLORMAPS = {
   gray: '000000ffffff',
   viridis:
-    '440154481164481f71482d7c443a834046883b528b355d8d31688e2c728e287c8e24868e21908d1e9a8a20a48627ae8035b77947c06f5dc96374d0548fd744abdc32c7e01fe3e417fee724',
+    '440154481164481f71482d7c443a834046883b528b355d8d31688e2c728e287c8e24868e21908d1e9a8a20a48627ae80' +
+    '35b77947c06f5dc96374d0548fd744abdc32c7e01fe3e417fee724',
   turbo:
-    '31123c3a2d7b4247ae465fd54777f0458dff39a5fd29bbed1bd0d517e0be24eda73ff68a62fd6b86ff4fa3fd3bbbf634d1e934e5da38f4c73bfdb437fe9b2efc8022f46516e94c0cdb3a07c92803b21a01990e017a0402',
+    '31123c3a2d7b4247ae465fd54777f0458dff39a5fd29bbed1bd0d517e0be24eda73ff68a62fd6b86ff4fa3fd3bbbf634' +
+    'd1e934e5da38f4c73bfdb437fe9b2efc8022f46516e94c0cdb3a07c92803b21a01990e017a0402',
 };
 
 /**

@@ -2,7 +2,7 @@
  * NumPy's .npy files: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
  * @module rushlight/npy
  */
-// (npm has readers, none of them maintained; the format is one line of text before the elements.)
+// No reader on npm is maintained, and the format is one line of text before the elements.
 
 import { RushlightError } from '../base/errors.js';
 import { fileBytes, tensorParts } from './checks.js';
@@ -37,32 +37,33 @@ const bad = (message) => new RushlightError('bad-file', message);
 export function readNpy(file) {
   const bytes = fileBytes('readNpy', file);
   if (bytes.length < 12 || bytes[0] !== 0x93 || String.fromCharCode(...bytes.subarray(1, 6)) !== 'NUMPY')
-    throw bad('this is not a .npy file');
+    throw bad('the file must begin as a .npy file does');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const start = bytes[6] === 1 ? 10 : 12;
   const end = start + (bytes[6] === 1 ? view.getUint16(8, true) : view.getUint32(8, true));
   const head = new TextDecoder('latin1').decode(bytes.subarray(start, end));
   const descr = /'descr': *'([^']*)'/.exec(head)?.[1] ?? '';
   const dtype = Object.hasOwn(DTYPE_OF, descr) ? DTYPE_OF[descr] : undefined;
-  if (!dtype)
-    throw bad(`this .npy file has elements of type '${descr}'; known are ${Object.keys(DTYPE_OF).join(', ')}`);
+  if (!dtype) throw bad(`the dtype of a .npy file must be one of ${Object.keys(DTYPE_OF).join(', ')}, got '${descr}'`);
   const sizes = /'shape': *\(([^)]*)\)/.exec(head)?.[1];
-  if (sizes === undefined) throw bad('this .npy file says no shape');
+  if (sizes === undefined) throw bad('the header of the .npy file must have a shape');
   const shape = sizes
     .split(',')
     .filter((n) => n.trim())
     .map(Number);
-  if (!shape.every((n) => Number.isSafeInteger(n) && n >= 0)) throw bad(`this .npy file has the shape (${sizes})`);
+  if (!shape.every((n) => Number.isSafeInteger(n) && n >= 0))
+    throw bad('the shape of the .npy file must be a tuple of ' + `sizes, got (${sizes})`);
   const Type = DTYPES[dtype].Array;
   const size = shape.reduce((a, b) => a * b, partsOf(dtype)) * Type.BYTES_PER_ELEMENT;
-  if (!(end + size <= bytes.length)) throw bad(`this .npy file is cut off: got ${bytes.length} of ${end + size} bytes`);
-  // (slice() of a Node Buffer copies nothing)
+  if (!(end + size <= bytes.length))
+    throw bad(`the .npy file is truncated: got ${bytes.length} ` + `of ${end + size} bytes`);
+  // A new Uint8Array, because slice() of a Node Buffer copies nothing.
   const data = new Type(new Uint8Array(bytes.subarray(end, end + size)).buffer);
   const tensor = /** @type {Tensor} */ ({ dtype, shape, data });
   return /'fortran_order': *True/.test(head) ? rowMajor(tensor) : tensor;
 }
 
-/** Elements in column-major order to row-major order. @param {Tensor} tensor @returns {Tensor} */
+/** Puts elements from column-major order into row-major order. @param {Tensor} tensor @returns {Tensor} */
 function rowMajor({ dtype, shape, data }) {
   const out = /** @type {any} */ (data.slice());
   const index = shape.map(() => 0),
@@ -71,7 +72,7 @@ function rowMajor({ dtype, shape, data }) {
     const to = index.reduce((at, i, d) => at * /** @type {number} */ (shape[d]) + i, 0) * parts;
     for (let k = 0; k < parts; k++) out[to + k] = data[from + k];
     for (let d = 0; d < shape.length; d++) {
-      // the first index runs fastest
+      // The first index changes fastest.
       index[d] = /** @type {number} */ (index[d]) + 1;
       if (index[d] !== shape[d]) break;
       index[d] = 0;
@@ -81,7 +82,7 @@ function rowMajor({ dtype, shape, data }) {
 }
 
 /**
- * Makes a .npy file, format 1.
+ * Writes a .npy file of format 1.
  * @param {Tensor} tensor
  * @returns {Uint8Array}
  * @throws {RushlightError} `unsupported`: numpy has no bfloat16
@@ -89,7 +90,7 @@ function rowMajor({ dtype, shape, data }) {
 export function writeNpy(tensor) {
   const { dtype, shape, data } = tensorParts('writeNpy', tensor);
   const descr = Object.keys(DTYPE_OF).find((key) => DTYPE_OF[key] === dtype);
-  if (!descr) throw new RushlightError('unsupported', `a .npy file cannot hold ${dtype}; a .safetensors file can`);
+  if (!descr) throw new RushlightError('unsupported', `.npy files have no dtype ${dtype}: use writeSafetensors()`);
   const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(', ');
   let head = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${sizes}), }`;
   head = head.padEnd(Math.ceil((head.length + 11) / 64) * 64 - 11) + '\n'; // elements start at a multiple of 64

@@ -2,7 +2,8 @@
  * .safetensors files: https://huggingface.co/docs/safetensors
  * @module rushlight/safetensors
  */
-// u64 size of a JSON text { NAME: { dtype, shape, data_offsets: [from, to] } }, the text, the elements.
+// A file has the size of a JSON text as uint64, the text { NAME: { dtype, shape, data_offsets: [from, to] } }, and the
+// elements.
 
 import { RushlightError, badArgument, describeValue } from '../base/errors.js';
 import { fileBytes, tensorParts } from './checks.js';
@@ -26,7 +27,7 @@ const DTYPE_OF = {
 };
 
 /** @param {string} message */
-const bad = (message) => new RushlightError('bad-file', `this is not a valid .safetensors file: ${message}`);
+const bad = (message) => new RushlightError('bad-file', `the .safetensors file is not valid: ${message}`);
 
 /**
  * Reads all tensors of a file.
@@ -36,16 +37,16 @@ const bad = (message) => new RushlightError('bad-file', `this is not a valid .sa
  */
 export function readSafetensors(file) {
   const bytes = fileBytes('readSafetensors', file);
-  if (bytes.length < 8) throw bad('it is shorter than 8 bytes');
+  if (bytes.length < 8) throw bad('it must have at least 8 bytes');
   const start = 8 + Number(new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true));
-  if (!(start <= bytes.length)) throw bad('it is cut off');
+  if (!(start <= bytes.length)) throw bad('its head is truncated');
   let head;
   try {
     head = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
   } catch {
-    throw bad('its head is not JSON');
+    throw bad('its head must be JSON');
   }
-  if (!isRecord(head)) throw bad('its head is no JSON object');
+  if (!isRecord(head)) throw bad('its head must be a JSON object');
   const entries = Object.entries(head)
     .filter(([name]) => name !== '__metadata__')
     .map(([name, entry]) => readEntry(name, entry));
@@ -66,12 +67,13 @@ const isSize = (/** @type {unknown} */ n) => typeof n === 'number' && Number.isS
 function readEntry(name, entry) {
   const { dtype: given, shape, data_offsets: range } = isRecord(entry) ? entry : {};
   if (typeof given !== 'string' || !Object.hasOwn(DTYPE_OF, given))
-    throw bad(`"${name}" has dtype ${given}; known are ${Object.keys(DTYPE_OF).join(', ')}`);
-  if (!Array.isArray(shape) || !shape.every(isSize)) throw bad(`"${name}" has shape ${JSON.stringify(shape)}`);
+    throw bad(`the dtype of "${name}" must be one of ${Object.keys(DTYPE_OF).join(', ')}, got ${given}`);
+  if (!Array.isArray(shape) || !shape.every(isSize))
+    throw bad(`the shape of "${name}" must be an array of sizes, ` + `got ${JSON.stringify(shape)}`);
   const dtype = /** @type {DType} */ (DTYPE_OF[given]),
     size = shape.reduce((a, b) => a * b, partsOf(dtype)) * DTYPES[dtype].Array.BYTES_PER_ELEMENT;
   if (!Array.isArray(range) || range.length !== 2 || !range.every(isSize) || range[1] - range[0] !== size)
-    throw bad(`the range of "${name}" does not fit`);
+    throw bad(`the range of "${name}" must have ${size} bytes`);
   return { name, dtype, shape, from: Number(range[0]), to: Number(range[1]) };
 }
 
@@ -84,9 +86,9 @@ function checkRanges(entries, length) {
   let end = 0,
     last = 'the beginning';
   for (const { name, from, to } of [...entries].sort((a, b) => a.from - b.from || a.to - b.to)) {
-    if (to > length) throw bad(`the range of "${name}" does not fit`);
+    if (to > length) throw bad(`the range of "${name}" ends behind the file`);
     if (from !== end)
-      throw bad(`the range of "${name}" ${from < end ? 'overlaps that of' : 'leaves bytes behind'} ${last}`);
+      throw bad(`the range of "${name}" ${from < end ? 'overlaps that of' : 'leaves a gap after'} ${last}`);
     [end, last] = [to, `"${name}"`];
   }
   if (end !== length) throw bad(`${length - end} bytes at its end belong to no tensor`);
@@ -95,12 +97,12 @@ function checkRanges(entries, length) {
 /** @param {DType} dtype */
 function kindOf(dtype) {
   const name = Object.keys(DTYPE_OF).find((key) => DTYPE_OF[key] === dtype);
-  if (!name) throw new RushlightError('unsupported', `a .safetensors file cannot hold ${dtype}; a .npy file can`);
+  if (!name) throw new RushlightError('unsupported', `.safetensors files have no dtype ${dtype}: use writeNpy()`);
   return name;
 }
 
 /**
- * Makes a file.
+ * Writes a file.
  * @param {Record<string, Tensor>} tensors by name
  * @returns {Uint8Array}
  * @throws {RushlightError} `unsupported`: the format has no complex128
@@ -110,7 +112,7 @@ export function writeSafetensors(tensors) {
     throw badArgument(`writeSafetensors: the tensors must be an object by name, got ${describeValue(tensors)}`);
   for (const [name, tensor] of Object.entries(tensors)) tensorParts(`writeSafetensors: "${name}"`, tensor);
   let at = 0;
-  // Large elements first: then each tensor lies at a multiple of its element's size.
+  // Large elements come first, so that the offset of each tensor is a multiple of the size of its elements.
   const entries = Object.entries(tensors).sort((a, b) => b[1].data.BYTES_PER_ELEMENT - a[1].data.BYTES_PER_ELEMENT);
   const head = Object.fromEntries(
     entries.map(([name, { dtype, shape, data }]) => [

@@ -26,7 +26,8 @@ export async function openStore(cache) {
   const fs = builtin('node:fs');
   if (typeof cache !== 'string' || !(/^\w[\w.-]*$/.test(cache) || (fs && /[\\/]/.test(cache)))) {
     throw badArgument(
-      `cache must be 'auto', false or a name of letters, digits, "." and "-"${fs ? ', or the path of a folder' : ''}, got ${describeValue(cache)}`,
+      `cache must be 'auto', false or a name of letters, digits, "." and ` +
+        `"-"${fs ? ', or the path of a folder' : ''}, got ${describeValue(cache)}`,
       { actual: cache },
     );
   }
@@ -74,7 +75,8 @@ function inFolder(fs, folder) {
 
 /** @param {string} name @param {Cache} cache @returns {Store} */
 function inCache(name, cache) {
-  const address = 'https://rushlight.invalid/'; // so that a service worker that looks for the model's own address finds none of these
+  // A service worker that looks for the address of the model must find none of these.
+  const address = 'https://rushlight.invalid/';
   return {
     async read(name) {
       const response = await cache.match(address + name);

@@ -213,7 +213,8 @@ export class Download {
       drop(response);
       throw new RushlightError(
         'network',
-        `${this.url} broke off at ${this.at} bytes, and its ETag and Last-Modified do not show that the server still has the same file: load it again`,
+        `the download of ${this.url} stopped at ${this.at} bytes, and its ETag and Last-Modified do ` +
+          'not show that the server still has the same file: load it again',
         { source: this.url, expected: this.version, actual: versionOf(response) },
       );
     }

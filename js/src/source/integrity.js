@@ -19,14 +19,15 @@ export class Check {
   constructor(integrity) {
     if (typeof integrity !== 'string')
       throw badArgument(
-        `integrity must be a string: sha256-, sha384- or sha512- and a digest in base64, got ${describeValue(integrity)}`,
+        'integrity must be a string: sha256-, sha384- or sha512- and a digest ' +
+          `in base64, got ${describeValue(integrity)}`,
         { actual: integrity },
       );
     for (const text of integrity.split(/\s+/).filter(Boolean)) {
       const [, kind, digest = ''] = /^sha(256|384|512)-([\w+/-]+)=*(?:\?.*)?$/.exec(text) ?? [];
       const bits = /** @type {Bits} */ (Number(kind));
       if (digest.length !== LENGTHS[bits])
-        throw badArgument(`integrity: "${text}" is not sha256-, sha384- or sha512- and a digest in base64`, {
+        throw badArgument(`integrity must be sha256-, sha384- or sha512- and a digest in base64, got "${text}"`, {
           actual: integrity,
         });
       if (bits > this.#bits) this.accepted = [];

@@ -85,7 +85,7 @@ export function checkResponse(response, name, wanted) {
 
 /** @param {string} name @param {string} wanted @param {string} actual @param {string} help */
 export const unexpectedFile = (name, wanted, actual, help) =>
-  new RushlightError('bad-file', `got ${actual} from ${name} where ${wanted} was expected: ${help}`, {
+  new RushlightError('bad-file', `${name} must be ${wanted}, got ${actual}: ${help}`, {
     source: name,
     expected: wanted,
     actual,

@@ -78,7 +78,8 @@ function withPolicy(make) {
   } catch (cause) {
     throw new RushlightError(
       'unsupported',
-      `this page requires Trusted Types: its Content-Security-Policy must allow the policy, trusted-types rushlight (${messageOf(cause)})`,
+      'this page requires Trusted Types: its Content-Security-Policy must allow the ' +
+        `policy, trusted-types rushlight (${messageOf(cause)})`,
       { cause },
     );
   }

@@ -60,14 +60,15 @@ async function howMany(wanted) {
   const { crossOriginIsolated, navigator, document } = /** @type {any} */ (globalThis),
     node = builtin('node:worker_threads');
   const one = (/** @type {string} */ why) => ({ count: 1, reason: `one thread: ${why}` });
-  if (n === 1) return one('asked for');
+  if (n === 1) return one('as requested');
   if (!node && typeof Worker === 'undefined') return one('workers are not available here');
   if (crossOriginIsolated === false)
     return one(
-      `${document ? 'the page' : 'this worker'} is not cross-origin isolated: it must be served with ${(await missingHeaders()).join(' and ')}`,
+      `${document ? 'the page' : 'this worker'} is not cross-origin isolated: it must be ` +
+        `served with ${(await missingHeaders()).join(' and ')}`,
     );
   if (typeof SharedArrayBuffer === 'undefined') return one('SharedArrayBuffer is not available here');
-  if (!auto) return { count: n, reason: `${n} threads: asked for` };
+  if (!auto) return { count: n, reason: `${n} threads: as requested` };
   const cores = navigator?.hardwareConcurrency ?? builtin('node:os')?.availableParallelism() ?? 1;
   // Many cores are half as many with two threads each, or some fast ones and some slow ones.
   const count = cores <= 4 ? cores : Math.min(8, Math.ceil(cores / 2));
@@ -109,7 +110,9 @@ export async function planFor(wanted, interrupted) {
       if (threads) backend.threads = threads.count;
       const n = backend.threads === 1 ? 'one thread' : `${backend.threads} threads`;
       const why = fault
-        ? `${n}: ${count - backend.threads} more did not start: ${fault.message}. Their script is src/worker/thread.js of this package, and must be served with the page's own Cross-Origin-Embedder-Policy: see "Threads" in README.md there`
+        ? `${n}: ${count - backend.threads} more did not start: ${fault.message}. Their script is ` +
+          `src/worker/thread.js of this package, and must be served with the page's own ` +
+          'Cross-Origin-Embedder-Policy: see "Threads" in README.md there'
         : count > 1 && !threads
           ? `${n}: the binary given as \`wasm\` is compiled already`
           : reason;

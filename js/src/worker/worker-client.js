@@ -48,7 +48,8 @@ function start() {
 }
 
 const HELP =
-  'It is src/worker/worker.js of this package, with the files that it imports: see "With a bundler" in README.md there; a model also loads without `worker`';
+  'It is src/worker/worker.js of this package, with the files that it imports: see "With a ' +
+  'bundler" in README.md there; a model also loads without `worker`';
 
 /**
  * The error of a worker that did not start.
@@ -59,7 +60,8 @@ async function notStarted(cause, directive) {
   if (directive) {
     return new RushlightError(
       'unsupported',
-      `the worker did not start: the page's Content-Security-Policy forbids it (${directive}). Allow worker-src 'self', and blob: where this package comes from another origin; or load without \`worker\``,
+      `the worker did not start: the page's Content-Security-Policy forbids it (${directive}). Allow ` +
+        `worker-src 'self', and blob: where this package comes from another origin; or load without \`worker\``,
       { cause },
     );
   }

@@ -23,7 +23,7 @@ for (const worker of [false, true]) {
 
   test(`a model runs on two threads, worker: ${worker}`, async () => {
     const model = await load(MODEL, { worker, threads: 2 });
-    expect(model.backend).toMatchObject({ threads: 2, reason: expect.stringMatching('; 2 threads: asked for$') });
+    expect(model.backend).toMatchObject({ threads: 2, reason: expect.stringMatching('; 2 threads: as requested$') });
     expect((await model.verify()).passed).toBe(true);
     model.dispose();
   });

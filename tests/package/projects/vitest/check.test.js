@@ -13,7 +13,7 @@ test.each([false, true])('a model runs on two threads, in a worker: %s', async (
     compared: 20,
     shape: '3,10',
     threads: 2,
-    reason: '2 threads: asked for',
+    reason: '2 threads: as requested',
   });
 });
 
