@@ -1,5 +1,5 @@
-// What a compiled file says of the torch that it was built for. python/rushlight/_build.py reads it
-// in the file's bytes: another torch would crash while it is loaded.
+// States the torch version that a file was compiled for. python/rushlight/_build.py reads it in the
+// file's bytes, because loading the file into another torch would crash.
 #include <string>  // has _GLIBCXX_USE_CXX11_ABI
 
 #define TEXT(x) #x

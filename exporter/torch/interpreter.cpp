@@ -44,7 +44,7 @@ namespace rush {
 
 namespace {
 
-// What of ours is thrown becomes c10::Error, with the same message.
+// Our exceptions become c10::Error, with the same message.
 template <class F>
 auto translated(F f) -> decltype(f()) {
   try {
@@ -122,8 +122,7 @@ at::Tensor bytes_of(const c10::IValue &source) {
   return source.toTensor().detach().contiguous().clone();
 }
 
-// How many of the bytes are the file: its header says so, and the validator will see whether that
-// is true.
+// Returns the number of bytes of the file, from its header. The validator checks the number later.
 int64_t file_bytes(const at::Tensor &bytes) {
   if (bytes.numel() < RUSH_HEADER_BYTES) return bytes.numel();
   uint64_t n;
@@ -131,7 +130,7 @@ int64_t file_bytes(const at::Tensor &bytes) {
   return n < static_cast<uint64_t>(bytes.numel()) ? static_cast<int64_t>(n) : bytes.numel();
 }
 
-// The texts behind each `"key":"` of a description.
+// Returns the texts behind each `"key":"` of a description.
 std::vector<std::string> texts_at(const std::string &json, const std::string &key) {
   std::vector<std::string> out;
   const std::string mark = "\"" + key + "\":\"";
@@ -170,8 +169,8 @@ void flatten(const c10::IValue &value, c10::List<at::Tensor> *out) {
     for (const c10::IValue &item : value.toTupleRef().elements()) flatten(item, out);
 }
 
-// Whether an operator draws random numbers. Recurrent layers do where they drop in training, which
-// nobody runs here.
+// Returns whether an operator draws random numbers. Recurrent layers draw some for dropout in
+// training, which does not run here.
 bool draws(const std::string &op) {
   if (op == "aten::manual_seed") return true;
   for (const char *layer : {"aten::lstm", "aten::gru", "aten::rnn_"})
@@ -184,8 +183,8 @@ bool draws(const std::string &op) {
   return std::find(tags.begin(), tags.end(), at::Tag::nondeterministic_seeded) != tags.end();
 }
 
-// torch's generator, lent to a session for a run. Its own lock is not held meanwhile: who holds it
-// may want Python's, and so may a program that prints.
+// Lends torch's generator to a session for a run. The generator's own lock is not held meanwhile,
+// because its holder may wait for Python's lock, and so may a program that prints.
 class Loan {
  public:
   explicit Loan(rush_session *session) : session_(session), turn_(turns()) {
@@ -298,7 +297,8 @@ class Interpreter : public torch::CustomClassHolder {
   }
 
  private:
-  // A session for one run. Models with attributes have one, which is never given away.
+  // Returns a session for one run. A model with attributes has only one session, which stays in the
+  // pool.
   class Turn {
    public:
     explicit Turn(Interpreter &of) : of_(of) {

@@ -38,7 +38,8 @@ size_t reach(const at::Tensor &t) {
 constexpr size_t kNear = 64 << 10;
 
 // Bytes of its storage in front of it, which go with it: storage_offset() and as_strided count from
-// there. Where it is more than the tensor itself, and not just a little, they count from its first element.
+// there. Where it is more than the tensor itself, and not just a little, they count from its first
+// element.
 size_t lead(const at::Tensor &t, size_t bytes) {
   const size_t front = static_cast<size_t>(t.storage_offset()) * t.itemsize();
   return t.numel() > 0 && front <= kNear + bytes ? front : 0;
@@ -101,13 +102,14 @@ RuntimeError::RuntimeError(rush_status s, const rush_ctx *ctx)
 
 namespace {
 
-// What a terminal or an editor obeys: controls, and marks of lines and of directions of writing.
+// Returns whether a terminal or an editor obeys the character: controls, and marks of lines and of
+// writing directions.
 bool is_obeyed(uint32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
-// The character at `at`, of up to three bytes of UTF-8, and how many they are.
+// Returns the character at `at`, of up to three bytes of UTF-8, and its number of bytes.
 uint32_t character(const std::string &text, size_t at, size_t *bytes) {
   const auto byte = [&](size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
@@ -343,8 +345,8 @@ void Values::write_back() {
       }
       if (!t.is_inference()) t.unsafeGetTensorImpl()->bump_version();
     }
-    // What lies between a tensor's elements, or in front of them, may be another thread's: what the
-    // program writes there through as_strided or resize_ is not the caller's.
+    // Memory between a tensor's elements, or in front of them, may belong to another thread. Writes
+    // of the program there (as_strided, resize_) do not reach the caller.
     s.same = s.compact || s.dense() || std::memcmp(s.theirs, s.ours, s.bytes) == 0;
   }
 }
@@ -447,7 +449,7 @@ at::Tensor Values::read_tensor(const rush_value &value) {
 
 namespace {
 
-// The type of what was read; Any where items differ.
+// Returns the type of the value that was read; Any if items differ.
 c10::TypePtr type_of(const c10::IValue &v) {
   return v.isTensor() ? c10::TypePtr(c10::TensorType::get()) : v.type();
 }

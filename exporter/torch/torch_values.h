@@ -13,7 +13,7 @@
 
 namespace rush {
 
-// What the runtime refused, with its message.
+// A refusal of the runtime, with its message.
 struct RuntimeError : std::runtime_error {
   RuntimeError(rush_status s, const std::string &message)
       : std::runtime_error(message), status(s) {}
@@ -79,7 +79,7 @@ class Values {
     bool same = true;                 // after write_back: all that both have is equal
     // Whether the caller's storage still is what it was: its owner may have been called meanwhile.
     bool unmoved() const;
-    // Whether all of the memory is elements of the one tensor.
+    // Returns whether all of the memory belongs to elements of one tensor.
     bool dense() const;
   };
   // Memory of results.
@@ -97,7 +97,7 @@ class Values {
   void fill_base(Shared *s);
   template <class Create>
   rush_value container(const c10::ArrayRef<c10::IValue> &items, Create create);
-  // What is shared in the program, or holds itself, would have no end written out.
+  // Values that are shared, or that contain themselves, could be endless as plain values.
   static constexpr int kDeepest = 1000;
   static constexpr size_t kMostValues = size_t{1} << 24;
   void take_one(int depth);

@@ -1,4 +1,4 @@
-// What the tests of pages ask in a page: is there text that one can hardly read?
+// Finds text in a page that is hard to read.
 
 /** Texts of this page whose colour is too near to what lies behind them, by WCAG's rule AA. */
 export function unreadable() {

@@ -276,8 +276,9 @@ def test_trees_of_inputs_and_outputs(out):
     got = run(*full)
     assert list(got) == ["sum", "parts"] and isinstance(got["parts"], list) and isinstance(got["parts"][1], tuple)
     torch.testing.assert_close(run(*args), got)  # constants of the program are defaults
-    for wrong, message in [((*args, 4.0, True), "the input scale must be 3.0, as at export, got 4"), ((*args, 3.0, False), "the input flag is"),
-                           ((t(), {"a": t(), "b": t(), "c": t()}, args[2]), "the input d has 3 items")]:
+    for wrong, message in [((*args, 4.0, True), "the input scale must be 3.0, as at export, got 4"),
+                           ((*args, 3.0, False), "the input flag must be True, as at export, got False"),
+                           ((t(), {"a": t(), "b": t(), "c": t()}, args[2]), "the input d must have 2 items, as at export, got 3")]:
         with pytest.raises(rushlight.RushlightError, match=message):
             run(*wrong)
 

@@ -12,7 +12,6 @@
 #include "ir/from_c10.h"
 #include "ir/schema.h"
 #include "ir/unsupported.h"
-#include "passes/passes.h"
 
 namespace rush {
 
@@ -248,8 +247,7 @@ void GraphBuilder::change(Value *written, Value *value) {
 }
 
 void GraphBuilder::finish(Program *program, Method *method) {
-  if (!graph_) throw std::logic_error("a graph is built once");
-  canonicalize(*graph_);
+  if (!graph_) throw std::logic_error("finish() must be called once for each graph");
   at_ = {};
   for (auto [written, value] : changed_) change(written, value);
   program->attributes = std::move(attributes_);

@@ -61,7 +61,7 @@ void place_generated_code(Program &program, const py::dict &lines) {
     }
 }
 
-// As rushlight.dynamic and rushlight.exported.guards have them.
+// Reads constraints in the form of front/dynamic_shapes.py and exported_program/guards.py.
 std::vector<Constraint> constraints_from(py::handle from) {
   using Multiple = std::tuple<std::string, int64_t, bool>;
   using Row = std::tuple<int64_t, std::string, int64_t, std::optional<int64_t>, bool,

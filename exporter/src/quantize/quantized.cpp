@@ -41,7 +41,7 @@ Quantized distance_of(const std::vector<double> &got, const std::vector<double> 
 
 using Pair = std::pair<const Const *, const Const *>;
 
-// Pairs of values in the same places. Throws if the structures differ.
+// Returns the pairs of values in the same positions. Throws if the structures differ.
 std::vector<Pair> pairs_of(const Const &got, const Const &want) {
   const Difference same_kinds = compare(got, want, HUGE_VAL, HUGE_VAL, "an output");
   const std::vector<const Const *> mine = measured_values(got), theirs = measured_values(want);

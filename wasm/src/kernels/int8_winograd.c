@@ -14,7 +14,7 @@ static size_t half_up(size_t n) {
   return (n + 1) / 2;
 }
 
-/* Whether neighbouring outputs see neighbouring pixels. */
+/* Returns whether neighbouring outputs read neighbouring pixels. */
 static bool is_shifted(const rush_int8_window *w, int d) {
   const ptrdiff_t *at = w->places[d];
   for (size_t o = 0; o + 1 < w->out[d]; o++)

@@ -36,9 +36,9 @@ def _apply(cls, *args):
 
 @contextlib.contextmanager
 def traced_autograd_functions(model):
-    """Function.apply calls forward directly. Where Function.apply is Python code, so does a reference to it that a module kept."""
+    """Function.apply calls forward directly. If Function.apply is Python code, a reference to it that a module kept does the same."""
     direct = isinstance(vars(function.Function)["apply"], types.ClassMethodDescriptorType)
-    owner = function.Function if direct else function._SingleLevelFunction  # the Python code calls its base class's
+    owner = function.Function if direct else function._SingleLevelFunction  # the Python code calls apply of its base class
     own, thread = vars(owner).get("apply"), threading.get_ident()
 
     def apply_(cls, *args, **kwargs):

@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/transformers/attention.cpp, transformer.cpp
+# Follows aten/src/ATen/native/transformers/attention.cpp, transformer.cpp
 
 
 def _native_multi_head_attention(query, key, value, embed_dim: int, num_head: int, qkv_weight, qkv_bias,
@@ -75,7 +75,7 @@ def _scaled_dot_product_attention_math(query, key, value, attn_mask: Optional[Te
     return torch.matmul(weights, value), weights
 
 
-# A nested tensor is a padded one, and which of its items there are (front/nested.cpp): of [batch, length].
+# A nested tensor is a padded tensor and a mask [batch, length] of its items (front/nested_tensors.cpp).
 
 
 def nested_items(x, mask):
@@ -153,7 +153,7 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(grad_out, query, key, v
 
 
 def _masked_softmax(x, mask, dim: Optional[int], mask_type: Optional[int]):
-    """mask_type 0: a mask of [length, length], 1: of [batch, length], otherwise of x's shape. A line that is all masked is NaN, as PyTorch's."""
+    """mask_type 0: a mask of [length, length], 1: of [batch, length], otherwise of x's shape. If all of a row is masked, it is NaN, as in PyTorch."""
     assert mask.dtype == torch.bool, "Mask should be a boolean tensor"
     at = -1 if dim is None else dim
     if mask_type is not None and mask_type == 1:

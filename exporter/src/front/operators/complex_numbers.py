@@ -1,5 +1,5 @@
-# As torch/csrc/jit/runtime/register_prim_ops.cpp and register_special_ops.cpp have Python's complex numbers: each counts as
-# a tensor of one number. NAME__complex is for the overloads with ints and floats, too
+# Python's complex numbers. Follows register_prim_ops.cpp and register_special_ops.cpp of torch/csrc/jit/runtime.
+# Each number counts as a tensor of one number. NAME__complex also serves the overloads with ints and floats.
 
 
 def complex_tensor(z: number):

@@ -1,8 +1,8 @@
-# As aten/src/ATen/native/ConvolutionTBC.cpp
+# Follows aten/src/ATen/native/ConvolutionTBC.cpp
 
 
 def conv_tbc(x, weight, bias, pad: int):
-    """A conv1d of [time, batch, channels], whose weight is [kernel, channels, outputs]."""
+    """A conv1d for [time, batch, channels], with a weight [kernel, channels, outputs]."""
     assert x.dim() == 3, "Input must have 3 dims: time, batch, in_channel"
     assert weight.dim() == 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels."
     assert bias.dim() == 1, "Bias must be 1-D"
@@ -10,12 +10,12 @@ def conv_tbc(x, weight, bias, pad: int):
     assert weight.size(2) == bias.size(0), "Bias size must equal dim 2 in the weight tensor (output channels)."
     return torch.conv1d(x.permute([1, 2, 0]), weight.permute([2, 1, 0]), bias, [1], [pad]).permute([2, 0, 1]).contiguous()
 
-# ---- Of complex numbers: three convolutions of real ones, as aten/src/ATen/native/Convolution.cpp has it. They serve calls
+# ---- Complex numbers: three convolutions of real numbers, as in aten/src/ATen/native/Convolution.cpp. They serve calls
 # whose weight is known to be complex (front/decompose.cpp).
 
 
 def parts_of_bias(bias: Optional[Tensor]) -> Tuple[Optional[Tensor], Optional[Tensor]]:
-    """The real part, and the sum of both; nothing of no bias."""
+    """Returns the real part and the sum of both parts; None without a bias."""
     if bias is None:
         return None, None
     return torch.real(bias), torch.real(bias) + torch.imag(bias)

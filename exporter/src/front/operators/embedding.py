@@ -1,8 +1,8 @@
-# As aten/src/ATen/native/EmbeddingBag.cpp
+# Follows aten/src/ATen/native/EmbeddingBag.cpp
 
 
 def greatest_rows(out, rows, whose, indices):
-    """The first of each bag's rows that has its greatest number, in each column; 0 of an empty bag."""
+    """Returns the first row of each bag that has the maximum of a column; 0 for an empty bag."""
     many = rows.size(0)
     at = torch.arange(many).unsqueeze(1)
     places = torch.where(rows == torch.index_select(out, 0, whose), at, torch.full_like(at, many))

@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/SpectralOps.cpp, TensorFactories.cpp
+# Follows aten/src/ATen/native/SpectralOps.cpp, TensorFactories.cpp
 
 def fft_norm(norm: Optional[str], forward: bool) -> int:
     if norm is None or norm == "backward":

@@ -1,4 +1,4 @@
-# As torch/_decomp/decompositions.py and the kernels of aten/src/ATen/native: what autograd calls for a gradient that forward takes.
+# The operators that autograd calls for gradients in forward. Follows torch/_decomp/decompositions.py and aten/src/ATen/native.
 
 
 def opmath(x):
@@ -45,7 +45,7 @@ def hardsigmoid_backward(grad_output, x):
 
 def hardswish_backward(grad_output, x):
     g, at = opmath(grad_output), opmath(x)
-    inside = at < 3 if at.dtype == x.dtype else at <= 3  # as PyTorch's vectors of floats, and of halves
+    inside = at < 3 if at.dtype == x.dtype else at <= 3  # as PyTorch's vectors of floats and of halves compute it
     middle = torch.where(inside, g * (at / 3 + 0.5), g)
     return torch.where(at < -3, torch.zeros_like(g), middle).to(grad_output.dtype)
 
@@ -156,7 +156,7 @@ def _softmax_backward_data(grad_output, output, dim: int, input_dtype: int):
 
 
 def _masked_softmax_backward(grad_output, output, mask, dim: Optional[int]):
-    """What is masked gets nothing."""
+    """Masked elements get no gradient."""
     g = torch.masked_fill(grad_output, mask, 0) * output
     return torch.masked_fill(g - output * torch.sum(g, [-1 if dim is None else dim], True), mask, 0)
 
@@ -175,7 +175,7 @@ def summed_to(x, first: int, dtype: int):
 
 
 def normed_backward(g, normed, rstd, dims: List[int]):
-    """Of (x - mean) * rstd, where mean and variance are those of `dims`."""
+    """Returns the gradient of (x - mean) * rstd, with the mean and variance over `dims`."""
     return rstd * (g - torch.mean(g, dims, True) - normed * torch.mean(g * normed, dims, True))
 
 
@@ -301,7 +301,7 @@ def conv_tbc_backward(grad_output, x, weight, bias, pad: int):
 
 
 def through(g, matrices: List[Tensor]):
-    """The gradient of what multiplies each of the last dimensions by a matrix."""
+    """Returns the gradient of a function that multiplies each of the last dimensions by a matrix."""
     out = opmath(g)
     for k in range(len(matrices)):
         dim = g.dim() - len(matrices) + k
@@ -483,7 +483,7 @@ def upsample_trilinear3d_backward(grad_output, output_size: List[int], input_siz
 
 
 def unit_picture(g, size: int):
-    """Its rows go through an operator one by one, since the height stays as it is."""
+    """Its rows pass through an operator one by one, because the height does not change."""
     return torch.eye(size, dtype=opmath(g).dtype).view([1, 1, size, size])
 
 
@@ -556,7 +556,7 @@ def embedding_dense_backward(grad_output, indices, num_weights: int, padding_idx
 
 
 def bags_of(indices, offsets, offset2bag):
-    """The forward operator leaves offset2bag out where it does not need it."""
+    """The forward operator leaves out offset2bag if it does not need it."""
     if offset2bag.numel() == indices.numel():
         return offset2bag.to(torch.int64)
     return torch.searchsorted(offsets.contiguous(), torch.arange(indices.numel(), dtype=offsets.dtype), right=True) - 1
@@ -596,7 +596,7 @@ def mse_loss_backward(grad_output, x, target, reduction: int):
 
 
 def clipped_loss_backward(g, apart, limit: float, slope: float, scale: float):
-    """scale * slope beyond the limit, in between the distance."""
+    """The gradient is scale * slope beyond the limit, and the distance otherwise."""
     end = torch.full_like(apart, slope * scale)
     inside = apart * (scale * slope / limit) if limit > 0 else torch.zeros_like(apart)
     return torch.where(apart <= -limit, -end, torch.where(apart >= limit, end, inside)) * g
@@ -637,7 +637,7 @@ def nll_loss2d_backward(grad_output, x, target, weight: Optional[Tensor], reduct
 
 
 def distance_backward(g, apart, distance, p: float):
-    """Of the p-norm `distance` of `apart`, element by element."""
+    """Returns the gradient of the p-norm `distance` of `apart`, element by element."""
     if p == 0.0:
         return torch.zeros_like(apart)
     if p == 1.0:
@@ -667,7 +667,7 @@ def _pdist_backward(grad, x, p: float, distances):
 
 
 def reflected(at, low: float, high: float):
-    """(at, kept within low and high by reflection, and its slope)."""
+    """Returns (`at` reflected into low to high, the slope of this)."""
     if low == high:
         return torch.zeros_like(at), torch.zeros_like(at)
     beyond, span = at - low, high - low
@@ -678,7 +678,7 @@ def reflected(at, low: float, high: float):
 
 
 def sampled_places(grid, size: int, padding_mode: int, align_corners: bool):
-    """(where in a dimension numbers from -1 to 1 lie, and the slope of that)."""
+    """Returns (positions in a dimension for numbers from -1 to 1, the slope of this)."""
     half = (size - 1) / 2.0 if align_corners else size / 2.0
     at = (grid + 1) * half if align_corners else (grid + 1) * half - 0.5
     slope = torch.full_like(at, half)
@@ -740,7 +740,7 @@ def grid_sampler_3d_backward(grad_output, x, grid, interpolation_mode: int, padd
 
 
 def cubic_weights(part):
-    """(The weights of the four pixels around, and their slopes), A = -0.75."""
+    """Returns (weights of the four pixels around, their slopes), with A = -0.75."""
     far, near, rest = part + 1, part, 1 - part
     last = 2 - part
     weights = [((-0.75 * far + 3.75) * far - 6.0) * far + 3.0, (1.25 * near - 2.25) * near * near + 1, (1.25 * rest - 2.25) * rest * rest + 1,

@@ -3,7 +3,7 @@
 
 
 def share_of_rows(rows, grad_output, reduction: int):
-    """What one place of a row adds to the gradient."""
+    """Returns the share of one position of a row in the gradient."""
     share = 1.0 / (rows.size(0) * rows.size(1)) if reduction == 1 else 1.0 / rows.size(1)
     return grad_output.reshape([-1, 1]) * share
 
@@ -35,7 +35,7 @@ def multilabel_margin_loss_backward(grad_output, x, target, reduction: int, is_t
 
 
 def ctc_targets(targets, target_lengths: List[int]):
-    """The labels of each target."""
+    """Returns the labels of each target."""
     own: List[Tensor] = []
     begin = 0
     for b in range(len(target_lengths)):
@@ -46,7 +46,7 @@ def ctc_targets(targets, target_lengths: List[int]):
 
 
 def _ctc_loss(log_probs, targets, input_lengths: List[int], target_lengths: List[int], blank: int, zero_infinity: bool):
-    """(the loss of each target, the alphas as [target, time, state]); what PyTorch leaves unset is minus infinity here."""
+    """Returns (loss of each target, alphas as [target, time, state]). Elements that PyTorch leaves unset are minus infinity."""
     check_ctc(log_probs, input_lengths, target_lengths, blank)
     labels = ctc_targets(targets, target_lengths)
     width = 1
@@ -66,12 +66,12 @@ def _ctc_loss__Tensor(log_probs, targets, input_lengths, target_lengths, blank: 
 
 
 def ctc_betas(logs, labels, blank: int):
-    """The alphas of what is read backwards."""
+    """Returns the alphas of the reversed sequence."""
     return torch.flip(ctc_alphas(torch.flip(logs, [0]), torch.flip(labels, [0]), blank), [0, 1])
 
 
 def ctc_backward_of_one(g, logs, labels, loss, alphas, blank: int):
-    """As [time, class]."""
+    """Has the form [time, class]."""
     states = ctc_states(labels, blank)
     both = alphas[:logs.size(0), :states.size(0)] + ctc_betas(logs, labels, blank)
     of_class = states.unsqueeze(1) == torch.arange(logs.size(1))

@@ -1,5 +1,5 @@
-# As aten/src/ATen/native/BatchLinearAlgebra.cpp and LinearAlgebra.cpp, of the factors that the runtime has
-# (wasm/src/ops/linalg/factor.c); what takes several steps goes in double and is rounded once.
+# Follows aten/src/ATen/native/BatchLinearAlgebra.cpp and LinearAlgebra.cpp, with the factors of the runtime
+# (wasm/src/ops/linalg/factor.c). Several steps are computed in double and rounded once.
 
 
 def in_double(x):
@@ -17,7 +17,7 @@ def need_square(name: str, x):
 
 
 def first_fault(info):
-    """Of what is not 0: "(Batch element 3): " or nothing, and its number."""
+    """Returns "(Batch element 3): " or nothing, and the number, of the first element that is not 0."""
     flat = info.flatten()
     at = int(torch.argmax(torch.ne(flat, 0).to(torch.int64)))
     return ("(Batch element {}): ".format(at) if info.dim() > 0 else ""), int(flat[at])
@@ -28,7 +28,7 @@ def no_faults(info):
 
 
 def columns(x):
-    """Column by column, as LAPACK has matrices."""
+    """Stores the matrix column by column, as LAPACK does."""
     return torch.transpose(torch.clone(torch.transpose(x, -2, -1), memory_format=0), -2, -1) if x.dim() > 1 else x.contiguous()
 
 
@@ -52,7 +52,7 @@ def _lu_with_info(x, pivot: bool, check_errors: bool):
 
 
 def rows_of(pivots, rows: int):
-    """Which row of A each row of L U is."""
+    """Returns, for each row of L U, its row in A."""
     out = torch.arange(rows).expand(pivots.size()[:-1] + [rows]).clone()
     to = pivots.to(torch.int64) - 1
     for k in range(pivots.size(-1)):
@@ -176,7 +176,7 @@ def inverse(x):
 
 
 def sign_of(pivots):
-    """Of the permutation that swapping rows makes."""
+    """Returns the sign of the permutation that the row swaps make."""
     swaps = torch.sum(torch.ne(pivots, torch.arange(1, pivots.size(-1) + 1)), [-1])
     return 1 - 2 * torch.remainder(swaps, 2)
 
@@ -188,7 +188,7 @@ def factors_of_square(name: str, x):
 
 
 def product(x):
-    """Of the last dimension."""
+    """Norms the last dimension."""
     return torch.select(torch.cumprod(x, -1), -1, -1) if x.size(-1) > 0 else torch.ones(x.size()[:-1], dtype=x.dtype)
 
 
@@ -350,7 +350,7 @@ def nuclear_norm__dim(x, dim: List[int], keepdim: bool):
 
 
 def least_kept(x, values, atol: Optional[Tensor], rtol: Optional[Tensor]):
-    """At most which singular values of x count as 0: max(atol, rtol * the largest)."""
+    """Returns the limit up to which singular values of x count as 0: max(atol, rtol * the largest)."""
     eps = 2.220446049250313e-16 if x.dtype == torch.float64 or x.dtype == torch.complex128 else 1.1920928955078125e-07
     default = torch.full([], eps * max(x.size(-2), x.size(-1)), dtype=torch.float64)
     least = torch.zeros([], dtype=torch.float64) if atol is None else atol.to(torch.float64)
@@ -437,7 +437,7 @@ def linalg_cond__p_str(x, p: str):
     return linalg_matrix_norm__str_ord(x, p, [-2, -1], False, None) * linalg_matrix_norm__str_ord(out, p, [-2, -1], False, None)
 
 
-# ---- Of these
+# ---- Operators made of these
 
 
 def linalg_matrix_power(x, n: int):

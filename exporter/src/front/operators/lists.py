@@ -1,5 +1,5 @@
-# As aten/src/ATen/core/List, torch/csrc/jit/runtime/register_ops_utils.h: items of a list are compared by value, each one
-# with `==` or `<`, whose answer has to be one bool
+# Follows aten/src/ATen/core/List and torch/csrc/jit/runtime/register_ops_utils.h. Items of a list are compared by value,
+# with `==` or `<`, and the result of each comparison must be one bool.
 
 
 def place_in(items: List[Tensor], wanted) -> int:
@@ -43,7 +43,7 @@ def ne__Tensor_list(a: List[Tensor], b: List[Tensor]) -> bool:
 
 
 def sort__Tensor(items: List[Tensor], reverse: bool) -> None:
-    """Each item goes before those that it belongs before: equal ones turn round where the order does, as in libtorch."""
+    """Moves each item in front of larger ones. Equal items are reversed if the order is, as in libtorch."""
     for i in range(1, len(items)):
         item = items[i]
         at = i

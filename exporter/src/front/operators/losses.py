@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/Loss.cpp, LossNLL.cpp, LossMultiMargin.cpp, LossMultiLabelMargin.cpp, LossCTC.cpp
+# Follows aten/src/ATen/native/Loss.cpp, LossNLL.cpp, LossMultiMargin.cpp, LossMultiLabelMargin.cpp, LossCTC.cpp
 
 
 def reduced(loss, reduction: int):
@@ -10,12 +10,12 @@ def reduced(loss, reduction: int):
 
 
 def rounded_like(x, value: float) -> float:
-    """A number as an element of x."""
+    """Returns a number as an element of x."""
     return float(torch.full([], value, dtype=x.dtype))
 
 
 def written_like(x, loss):
-    """What PyTorch writes into empty_like(x), resized where the other tensor is larger."""
+    """Returns the tensor that PyTorch writes into empty_like(x), which it enlarges if the other tensor is larger."""
     if x.size() == loss.size():
         return torch.empty_like(x).copy_(loss)
     return loss.contiguous()
@@ -35,7 +35,7 @@ def smooth_l1(z, beta: float):
 
 def smooth_l1_loss(x, target, reduction: int, beta: float):
     assert beta >= 0, "smooth_l1_loss does not support negative values for beta."
-    if x.dtype == torch.bfloat16:  # alone among dtypes it is rounded once
+    if x.dtype == torch.bfloat16:  # only this dtype is rounded once
         return reduced(smooth_l1(torch.abs(x.to(torch.float32) - target.to(torch.float32)), beta).to(x.dtype), reduction)
     return reduced(smooth_l1(torch.abs(x - target), rounded_like(x, beta)), reduction)
 
@@ -190,7 +190,7 @@ def multi_margin_loss(x, target, p: number, margin: number, weight: Optional[Ten
 
 
 def labels_of_rows(labels):
-    """(which of them count: those before the first negative one, all labels with 0 for those that do not)"""
+    """Returns (mask of the labels before the first negative one, labels with 0 in place of all others)."""
     counts = torch.cumsum(labels < 0, 1) == 0
     return counts, torch.where(counts, labels, torch.zeros_like(labels))
 
@@ -215,7 +215,7 @@ def multilabel_margin_loss(x, target, reduction: int):
 
 
 def ctc_states(labels, blank: int):
-    """The labels with blanks around each."""
+    """Returns the labels with a blank around each."""
     states = torch.full([2 * labels.size(0) + 1], blank, dtype=torch.int64)
     if labels.size(0) > 0:
         states[1::2] = labels
@@ -223,7 +223,7 @@ def ctc_states(labels, blank: int):
 
 
 def ctc_alphas(logs, labels, blank: int):
-    """As [time, state], of [time, class] logarithms and the labels of one target."""
+    """Returns [time, state], from [time, class] logarithms and the labels of one target."""
     n = labels.size(0)
     states = ctc_states(labels, blank)
     if logs.size(0) == 0:
@@ -244,7 +244,7 @@ def ctc_alphas(logs, labels, blank: int):
 
 
 def ctc_of_alphas(alphas):
-    """The loss of one target."""
+    """Returns the loss of one target."""
     if alphas.size(0) == 0:
         return torch.full([], 0.0 if alphas.size(1) == 1 else float("inf"), dtype=alphas.dtype)
     return -torch.logsumexp(alphas[-1][-2:], [0])

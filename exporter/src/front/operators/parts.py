@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/Fill.cpp, PackedSequence.cpp, Im2Col.cpp, Col2Im.cpp, AffineGridGenerator.cpp, MaxUnpooling.cpp,
+# Follows aten/src/ATen/native/Fill.cpp, PackedSequence.cpp, Im2Col.cpp, Col2Im.cpp, AffineGridGenerator.cpp, MaxUnpooling.cpp,
 # FractionalMaxPool2d.cpp, TensorShape.cpp, TensorAdvancedIndexing.cpp
 
 
@@ -116,7 +116,7 @@ def max_unpool3d(x, indices, output: List[int], stride: List[int], padding: List
 
 
 def fractional_starts(samples, size: int, out: int, kernel: int):
-    """Where windows begin: samples N x C, result N x C x out."""
+    """Returns where windows begin: samples N x C, result N x C x out."""
     last = size - kernel
     assert last >= 0, "fractional_max_pool: pool size {} too large relative to input size {}".format(kernel, size)
     if out == 1:
@@ -138,7 +138,7 @@ def fractional_max_pool(x, kernel: List[int], output: List[int], samples):
     at = torch.zeros([many, channels] + [1 for _ in range(2 * rank)], dtype=torch.int64)
     for d in range(rank):
         size = batched.size(2 + d)
-        # The samples are of width first.
+        # The samples begin with the width.
         begin = fractional_starts(samples[:, :, rank - 1 - d], size, output[d], kernel[d])
         lines = begin.unsqueeze(-1) + torch.arange(kernel[d])
         shape = [many, channels] + [1 for _ in range(2 * rank)]
@@ -158,7 +158,7 @@ def fractional_max_pool2d(x, kernel: List[int], output: List[int], samples):
 
 
 def fractional_max_pool3d(x, kernel: List[int], output: List[int], samples):
-    # Here they are of depth first.
+    # Here, the samples begin with the depth.
     return fractional_max_pool(x, kernel, output, torch.flip(samples, [-1]))
 
 
@@ -203,7 +203,7 @@ def nonzero_static(x, size: int, fill_value: int):
 
 
 def as_strided_scatter(x, src, size: List[int], stride: List[int], offset: Optional[int]):
-    # The copy has the strides of x, in a storage that reaches as far.
+    # The copy has the strides of x, in a storage of the same extent.
     reach = 1 + x.storage_offset()
     for d in range(x.dim()):
         reach += max(x.size(d) - 1, 0) * x.stride(d)

@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/UnaryOps.cpp, Activation.cpp, SoftMax.cpp
+# Follows aten/src/ATen/native/UnaryOps.cpp, Activation.cpp, SoftMax.cpp
 
 
 def isreal(x):
@@ -54,7 +54,7 @@ def rrelu_with_noise_(x, noise, lower: number, upper: number, training: bool, ge
 
 
 def power_of_two(n):
-    """In two steps: 2 to the power of 1074 is no number, its halves are."""
+    """Multiplies in two steps, because 2 to the power of 1074 is too large for a double."""
     half = torch.clamp(n, -1000, 1000)
     return torch.pow(2.0, half.to(torch.float64)), torch.pow(2.0, (n - half).to(torch.float64))
 
@@ -64,7 +64,7 @@ def frexp__Tensor(x):
     wide = x.to(torch.float64)
     special = torch.logical_or(wide == 0, torch.logical_not(torch.isfinite(wide)))
     usual = torch.masked_fill(wide, special, 0.5)
-    below = torch.abs(usual) < 1  # what is denormal is none 54 powers of two further up
+    below = torch.abs(usual) < 1  # a denormal number becomes a normal one, 54 powers of two larger
     up = torch.where(below, usual * 18014398509481984.0, usual)
     n = torch.floor(torch.log2(torch.abs(up))).to(torch.int64) + 1 - 54 * below.to(torch.int64)
     a, b = power_of_two(-n)

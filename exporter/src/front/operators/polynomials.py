@@ -1,15 +1,15 @@
-# As aten/src/ATen/native/Math.h: orthogonal polynomials, whose degree is a tensor, too
+# Orthogonal polynomials, whose degree may be a tensor. Follows aten/src/ATen/native/Math.h.
 
 
 def numbered(n):
-    """The degree; what is no number is as negative as PyTorch has it."""
+    """Returns the degree. NaN becomes a negative degree, as in PyTorch."""
     if torch.is_floating_point(n):
         n = torch.where(torch.isfinite(n), n, torch.full_like(n, -1))
     return n.to(torch.int64)
 
 
 def recurrence(kind: int, x, n, first):
-    """The polynomials of degree n by their recurrence from 1 and `first`."""
+    """Returns the polynomials of degree n by their recurrence from 1 and `first`."""
     p, q = torch.ones_like(x), first
     y = torch.where(n == 0, p, q)
     last = int(torch.max(n)) if n.numel() > 0 else 0
@@ -31,7 +31,7 @@ def recurrence(kind: int, x, n, first):
 
 
 def chebyshev(kind: str, x, n):
-    """T, U, V, W at x."""
+    """Returns T, U, V or W at x."""
     if kind == "t":
         first, closed, least = x, torch.cos(n * torch.acos(x)), 6
     elif kind == "u":

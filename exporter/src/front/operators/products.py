@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/Distance.cpp, Linear.cpp, Cross.cpp, ReduceOps.cpp, Integration.cpp, WeightNorm.cpp, Normalization.cpp
+# Follows aten/src/ATen/native/Distance.cpp, Linear.cpp, Cross.cpp, ReduceOps.cpp, Integration.cpp, WeightNorm.cpp, Normalization.cpp
 
 
 def dist(x, other, p: number):
@@ -106,7 +106,7 @@ def bilinear(x, other, weight, bias: Optional[Tensor]):
 def diff(x, n: int, dim: int, prepend: Optional[Tensor], append: Optional[Tensor]):
     assert x.dim() > 0, "diff expects input to be at least one-dimensional"
     assert n >= 0, "order must be non-negative but got {}".format(n)
-    if n == 0:  # whatever stands before and behind
+    if n == 0:  # with all dimensions before and behind it
         return x.clone()
     if prepend is not None:
         x = torch.cat([prepend, x], dim)
@@ -184,7 +184,7 @@ def need_numbers(name: str, what: str, x):
 
 
 def steps_between(name: str, y, x, dim: int):
-    """What lies between neighbours of x, to be multiplied with sums of y's."""
+    """Returns the distances between neighbours of x, which are multiplied by sums of y's."""
     need_numbers(name, "x", x)
     if x.dim() == 1:
         assert x.size(0) == y.size(dim), "{}: There must be one `x` value for each sample point".format(name)
@@ -316,7 +316,7 @@ def trace(x):
 
 
 def addr(x, vec1, vec2, beta: number, alpha: number):
-    """With a beta of 0 x counts for nothing, NaN and all; an alpha of 0 is a factor like others."""
+    """With a beta of 0, x is ignored, even its NaN. An alpha of 0 is a factor like others."""
     assert vec1.dim() == 1, "addr: Expected 1-D argument vec1, but got {}-D".format(vec1.dim())
     assert vec2.dim() == 1, "addr: Expected 1-D argument vec2, but got {}-D".format(vec2.dim())
     dtype = torch.promote_types(x.dtype, torch.promote_types(vec1.dtype, vec2.dtype))

@@ -1,15 +1,15 @@
 # Fake quantization, and the operators of torch.ao.quantization's pt2e, whose quantized tensors are ordinary integers.
-# As aten/src/ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp, torch/ao/quantization/fx/_decomposed.py
+# Follows aten/src/ATen/native/quantized/cpu/kernels/QuantizedOpKernels.cpp, torch/ao/quantization/fx/_decomposed.py
 
 
-# [1, .., n, .., 1]: one number per place along the axis.
+# Returns [1, .., n, .., 1]: one number per position along the axis.
 def along_axis(x, numbers, axis: int):
     sizes = [1 for _ in range(x.dim())]
     sizes[axis] = numbers.numel()
     return numbers.reshape(sizes)
 
 
-# The integers, as floats; what an int64 cannot hold, and NaN, is below the least.
+# Returns the integers as floats. NaN and values that an int64 cannot hold are below the minimum.
 def fake_quantized_steps(x, scale, zero_point, quant_min: int):
     steps = torch.round(x * (1.0 / scale)) + zero_point
     return torch.where(torch.abs(steps) < 9.2e18, steps, float(quant_min) - 1)
@@ -218,7 +218,7 @@ def quantized_decomposed_convert_element_type__no_fuse(x, dtype: int):
     return x.to(dtype)
 
 
-# x, float32, in integers that stand for it as `scale` and `zero_point` say: between the bounds of `like`'s dtype.
+# Quantizes x (float32) by `scale` and `zero_point`, within the bounds of `like`'s dtype.
 def quantized_as(x, like, scale: float, zero_point: int):
     return torch.quantize_per_tensor(x, scale, zero_point, like.dtype)
 
@@ -265,7 +265,7 @@ def quantized_conv_transpose3d(x, w, scales, zeros, bias: Optional[Tensor], qnnp
     return quantized_conv3d(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point)
 
 
-# The input is quantized for its range, and so is the result for the input's: what is beyond is lost, in PyTorch too.
+# The input is quantized for its range, and the result for the input's range. Larger results are clipped, as in PyTorch.
 def quantized_convolution_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
     scales_of_x, zero_points = qparams_of_ranges(torch.amin(x), torch.amax(x), 0, levels_of(qnnpack, reduce_range), False)
     scale, zero_point = float(scales_of_x), int(zero_points)
@@ -297,7 +297,7 @@ def quantized_conv_transpose3d_dynamic(x, w, scales, zeros, bias: Optional[Tenso
     return quantized_conv3d_dynamic(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, reduce_range)
 
 
-# onednn's alone: its sums, before they are integers again, and another tensor.
+# Only onednn adds another tensor to its sums before they become integers again.
 def quantized_convolution_sum(x, other, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool):
     assert not transposed
     integers = x.int_repr().to(torch.float32) - float(torch.q_zero_point(x))
@@ -404,7 +404,7 @@ def quantized_sum_by_qnnpack(a, b, scale: float, zero_point: int, relu: bool):
     return quantized_sum(a, b, scale, zero_point, relu)
 
 
-# In place of quantized_add where qnnpack is the engine.
+# Replaces quantized_add if qnnpack is the engine.
 def quantized_add_by_qnnpack(a, b, scale: float, zero_point: int):
     return quantized_sum_by_qnnpack(a, b, scale, zero_point, False)
 
@@ -421,7 +421,7 @@ def quantized_add_relu(a, b, scale: float, zero_point: int):
     return quantized_sum(a, b, scale, zero_point, True)
 
 
-# Integers are multiplied, and rounded before the zero point comes to them: scales that are alike make many halves.
+# Multiplies integers and rounds them before it adds the zero point, because equal scales make many halves.
 def quantized_product(a, b, scale: float, zero_point: int, relu: bool):
     if a.dtype != torch.qint32:
         return rush.quantized_product(a, b, scale, zero_point, relu)
@@ -440,7 +440,7 @@ def quantized_mul_relu(a, b, scale: float, zero_point: int):
 
 
 def quantized_times_number(x, factor: float, relu: bool):
-    """The same integers at another scale; of a negative number they are counted from the other end of their range."""
+    """Returns the same integers at another scale. For a negative number, they are counted from the other end of their range."""
     integers, zero = x.int_repr(), torch.q_zero_point(x)
     if factor == 0.0:
         return torch._make_per_tensor_quantized_tensor(torch.zeros_like(integers), 1.0, 0)
@@ -489,7 +489,7 @@ def quantized_relu6(x, inplace: bool):
     return torch.relu6_(x) if inplace else torch.relu6(x)
 
 
-# Functions of one element are computed once for each byte, and looked up, where that is less work.
+# A function of one element is computed once for each byte and then looked up, if that is less work.
 def has_table(x):
     return x.dtype != torch.qint32 and x.numel() > 256
 
@@ -501,7 +501,7 @@ def numbers_of(x):
     return torch._make_per_tensor_quantized_tensor(integers, torch.q_scale(x), torch.q_zero_point(x)).dequantize()
 
 
-# `made` is what became of numbers_of(x).
+# `made` is the function's result for numbers_of(x).
 def quantized_by(made, x, scale: float, zero_point: int):
     q = quantized_as(made, x, scale, zero_point)
     return rush.quantized_by_table(x, q) if has_table(x) else q
@@ -571,8 +571,7 @@ def quantized_dropout(x, scale: float, zero_point: int, p: number, training: boo
     return x
 
 
-# Tables of rows with a scale and a bias each, as qembeddingbag.cpp and qembeddingbag_prepack.cpp of aten/src/ATen/native/quantized/cpu
-# have them. Bags are sums, whatever `mode` is.
+# Tables of rows with a scale and a bias each, as in qembeddingbag.cpp and qembeddingbag_prepack.cpp of aten/src/ATen/native/quantized/cpu. Bags are sums for every `mode`.
 def quantized_rows(table, bits: int, indices):
     assert indices.dim() == 1 or indices.dim() == 2, "qembedding/qembedding_bag operator supports 1 or 2d indices, got {}".format(indices.dim())
     made = rush.embedding_rows(table, indices.reshape([-1]), None, None, None, bits, False)
@@ -633,7 +632,7 @@ def quantized_embedding_bag_byte_unpack(table):
     return torch.narrow(table, -1, 0, n) * torch.narrow(numbers, -1, 0, 1) + torch.narrow(numbers, -1, 1, 1)
 
 
-# Of a few bits, several in a byte, the first in its lowest bits.
+# Unpacks integers of a few bits: several are in a byte, and the first is in its lowest bits.
 def rows_of_few_bits(weight, bits: int, optimized_qparams: bool):
     assert not optimized_qparams, "optimized_qparams: pack such weights before the export"
     most, each = (1 << bits) - 1, 8 // bits

@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/Distributions.cpp: random numbers lie in the order of what they are written into
+# Follows aten/src/ATen/native/Distributions.cpp. Random numbers are drawn in the memory order of the result.
 
 
 def bernoulli__out(x, generator: Optional[Generator], out):
@@ -65,7 +65,7 @@ def log_of(x: float) -> float:
 
 
 def rounded_to(x: float, single: bool) -> float:
-    """x, rounded to float32 if `single`."""
+    """Returns x, rounded to float32 if `single`."""
     return float(torch.full([], x, dtype=torch.float32)) if single else x
 
 

@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/mkldnn/RNN.cpp
+# Follows aten/src/ATen/native/mkldnn/RNN.cpp
 
 
 def mkldnn_rnn_layer(x, w_ih, w_hh, b_ih, b_hh, hx, cx, reverse: bool, batch_sizes: List[int], mode: int, hidden_size: int, num_layers: int,

@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/TensorFactories.cpp, BinaryOps.cpp, ReduceOps.cpp, Histogram.cpp
+# Follows aten/src/ATen/native/TensorFactories.cpp, BinaryOps.cpp, ReduceOps.cpp, Histogram.cpp
 
 
 def cosine_window(name: str, n: int, periodic: bool, a: float, b: float, c: float, dtype: Optional[int]):
@@ -162,7 +162,7 @@ def linspace__Tensor_Tensor_out(start, end, steps: int, out):
 
 
 def laid_into(values, out):
-    """Of as many elements `out` keeps its shape."""
+    """If `out` has that many elements, it keeps its shape."""
     if out.numel() != values.numel():
         out.resize_(values.size())
     return out.copy_(values.view(out.size()))
@@ -185,7 +185,7 @@ def logspace__out(start: number, end: number, steps: int, base: float, out):
 
 
 def with_end(start: number, end: number, step: number, dtype: Optional[int]):
-    """torch.range: of integers where the dtype is."""
+    """torch.range counts with integers if the dtype is an integer dtype."""
     first, last, by = torch.full([], start, dtype=dtype), torch.full([], end, dtype=dtype), torch.full([], step, dtype=dtype)
     floats = torch.is_floating_point(first)
     a = float(start) if floats else float(first.item())
@@ -244,5 +244,5 @@ def empty__out(size: List[int], memory_format: Optional[int], out):
 
 
 def _convert_indices_from_coo_to_csr(x, size: int, out_int32: bool):
-    """Where each of `size` rows begins, and where the last ends, in sorted indices of rows."""
+    """Returns where each of `size` rows begins, and where the last one ends, in sorted indices of rows."""
     return torch.searchsorted(x, torch.arange(size + 1, dtype=x.dtype), out_int32=out_int32)

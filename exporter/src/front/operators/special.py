@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/Math.h: the coefficients are Cephes's
+# Follows aten/src/ATen/native/Math.h. The coefficients are those of Cephes.
 
 
 def floating(x):
@@ -6,7 +6,7 @@ def floating(x):
 
 
 def single(x):
-    """What halves are computed in."""
+    """Returns the dtype in which halves are computed."""
     at = floating(x)
     return at if at.dtype == torch.float64 else at.to(torch.float32)
 
@@ -32,12 +32,12 @@ def chebyshev_series(x, coefficients: List[float]):
 
 
 def chosen(condition, x, value: float):
-    """x, but `value` where the condition holds."""
+    """Returns x with `value` where the condition is true."""
     return torch.masked_fill(x, condition, value)
 
 
 def bessel_far(x, order: int, second: bool):
-    """For x above 5: j0, j1, y0, y1 by order and kind."""
+    """Returns j0, j1, y0 or y1 for x above 5, by order and kind."""
     z = 25.0 / (x * x) if order == 0 else 5.0 / x * (5.0 / x)
     if order == 0:
         p = polynomial(z, [0.0007969367292973471, 0.08283523921074408, 1.239533716464143, 5.447250030587687, 8.74716500199817, 5.303240382353949, 1.0]) / polynomial(z, [0.0009244088105588637, 0.08562884743544745, 1.2535274390105895, 5.470977403304171, 8.761908832370695, 5.306052882353947, 1.0])
@@ -71,7 +71,7 @@ def j1(given):
 
 
 def of_positive(x, y):
-    """Functions with a pole at 0: -inf there, and NaN below."""
+    """Makes a function with a pole -inf at 0, and NaN below it."""
     return chosen(x < 0, chosen(x == 0, y, -float("inf")), float("nan"))
 
 
@@ -234,7 +234,7 @@ def special_ndtri(given):
 
 
 def special_erfcx(given):
-    """exp(x^2) erfc(x): by a continued fraction where erfc is small, which 60 terms give to the last digit."""
+    """Returns exp(x^2) erfc(x). Where erfc is small, 60 terms of a continued fraction are exact to the last digit."""
     x = single(given).to(torch.float64)
     far = torch.clamp_min(x, 2.0)
     k = far
@@ -245,7 +245,7 @@ def special_erfcx(given):
 
 
 def zeta_of(given, other):
-    """Hurwitz's, by the sum of Euler and Maclaurin."""
+    """Returns Hurwitz's zeta function by the Euler-Maclaurin formula."""
     x, q = given, other
     s = torch.pow(q, -x)
     a = q
@@ -284,7 +284,7 @@ def zeta_of(given, other):
 
 
 def both(x, other):
-    """The dtype of the two, a floating one."""
+    """Returns the floating-point dtype of both tensors."""
     return floating(torch.zeros([0], dtype=torch.result_type(x, other))).dtype
 
 
@@ -338,7 +338,7 @@ def special_polygamma(n: int, x):
 
 
 def gamma_series(a, x):
-    """P(a, x) for x up to a, in float64."""
+    """Returns P(a, x) for x up to a, in float64."""
     term = 1.0 / a
     total, r = term, a
     more = True
@@ -351,7 +351,7 @@ def gamma_series(a, x):
 
 
 def gamma_fraction(a, x):
-    """Q(a, x) for x above a, by Lentz's continued fraction, in float64."""
+    """Returns Q(a, x) for x above a by Lentz's continued fraction, in float64."""
     b = x + 1.0 - a
     c = torch.full_like(b, 1e300)
     d = 1.0 / b

@@ -1,4 +1,4 @@
-# As aten/src/ATen/native/Sorting.cpp, Itertools.cpp, Correlation.cpp, Histogram.cpp, ReduceOps.cpp
+# Follows aten/src/ATen/native/Sorting.cpp, Itertools.cpp, Correlation.cpp, Histogram.cpp, ReduceOps.cpp
 
 
 def quantile_of(x, q, dim: Optional[int], keepdim: bool, interpolation: str, ignore_nan: bool):
@@ -118,7 +118,7 @@ def corrcoef(x):
 
 
 def edges_of(x, bins: int, given: Optional[List[float]], d: int):
-    """bins + 1 numbers from least to most, of x or as given for dimension d."""
+    """Returns bins + 1 numbers from minimum to maximum, of x or as given for dimension d."""
     low, high = torch.zeros([], dtype=x.dtype), torch.ones([], dtype=x.dtype)
     if given is not None:
         low, high = torch.full([], given[2 * d], dtype=x.dtype), torch.full([], given[2 * d + 1], dtype=x.dtype)
@@ -353,7 +353,7 @@ def _segment_reduce_backward(grad, output, data, reduce: str, lengths: Optional[
         g = g / torch.clamp_min(torch.sum(mask, [axis + 1], True), 1)
     elif reduce == "max" or reduce == "min":
         mask = torch.logical_and(mask, torch.logical_or(x == out, torch.isnan(x)))
-        g = torch.where(g > 0, g / torch.clamp_min(torch.sum(mask, [axis + 1], True), 1), g)  # PyTorch divides no negative one
+        g = torch.where(g > 0, g / torch.clamp_min(torch.sum(mask, [axis + 1], True), 1), g)  # PyTorch does not divide a negative number
     elif reduce == "prod":
         own = torch.eye(data.size(axis), dtype=torch.bool).view([data.size(axis), data.size(axis)] + [1 for _ in range(data.dim() - axis - 1)])
         each = torch.where(mask, x, torch.ones_like(x)).unsqueeze(axis + 1)
