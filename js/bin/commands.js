@@ -1,4 +1,4 @@
-// What the commands of `npx rushlight` do. Each returns the exit code.
+// The commands of `npx rushlight`. Each returns the exit code.
 
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -29,7 +29,10 @@ import { weightsOf } from './weights.js';
 /** @param {string} text */
 const print = (text) => void process.stdout.write(shown(text) + (text.endsWith('\n') ? '' : '\n'));
 
-/** Any result as JSON: typed arrays as arrays, Maps as objects, what JSON lacks as strings. @param {unknown} value */
+/**
+ * Writes a result as JSON, with arrays for typed arrays, objects for Maps, and strings for other values.
+ * @param {unknown} value
+ */
 const toJson = (value) =>
   JSON.stringify(value, (_, v) => {
     if (ArrayBuffer.isView(v)) return [.../** @type {any} */ (v)];
@@ -49,7 +52,7 @@ function summary(value) {
 }
 
 /**
- * Tensors inside lists and dicts get names with a point.
+ * Names tensors inside lists and dicts with a dot.
  * @param {string} name
  * @param {unknown} value
  * @returns {[string, unknown][]}
@@ -62,11 +65,11 @@ function leaves(name, value) {
   return [[name, value]];
 }
 
-/** What Windows takes for a device. */
+/** Names that Windows reserves for devices. */
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 /**
- * Names of files in one folder, each another one, for names that a model gives: they may be anything.
+ * Returns different names of files for the names in a model, which may have any characters.
  * @param {string[]} names
  */
 function fileNames(names) {
@@ -141,7 +144,7 @@ export async function inspect(file, flags) {
   return 0;
 }
 
-/** What a run shows: the operators in their order, with shapes and times. @param {string} file @param {Flags} flags */
+/** Prints the operators of a run in order, with shapes and times. @param {string} file @param {Flags} flags */
 async function inspectRun(file, flags) {
   const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...(await optionsOf(flags)) });
   try {
@@ -154,7 +157,7 @@ async function inspectRun(file, flags) {
   }
 }
 
-const RUNS = 5; // after a first
+const RUNS = 5; // after a first run
 const number = (/** @type {number} */ n) => n.toLocaleString('en');
 
 /** @param {import('./layers.js').Layer[]} layers */
@@ -197,7 +200,7 @@ function table(head, rows, right) {
 }
 
 /**
- * A line for each module that has weights, and for constants of the program without a module.
+ * Prints a line for each module with weights, and for the constants without a module.
  * @param {import('../src/engine/engine.js').Description} plan @param {import('../src/api/graph.js').GraphJson} program
  */
 function layersText(plan, program) {
@@ -253,7 +256,7 @@ export async function verify(file, flags) {
   return ok ? 0 : 1;
 }
 
-/** How far from float64's answer. @param {import('../src/api/model.js').VerifyTest} test */
+/** Describes the distances from float64's answer. @param {import('../src/api/model.js').VerifyTest} test */
 function measured({ float64 }) {
   if (!float64) return '';
   const { pytorch, rushlight, difference } = float64;
@@ -347,7 +350,7 @@ export async function bench(file, flags) {
   return 0;
 }
 
-/** A line that the next one takes the place of, on a terminal; the last is ''. @param {string} text */
+/** Prints a line that the next one replaces on a terminal. The last line is ''. @param {string} text */
 const progress = (text) => void (process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`));
 
 /**
@@ -371,7 +374,7 @@ function printBench(r) {
   }
 }
 
-/** Until it is interrupted. @param {string} file @param {Flags} flags */
+/** Serves until it is interrupted. @param {string} file @param {Flags} flags */
 export async function serve(file, flags) {
   const port = Number(flags.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65535)
@@ -403,7 +406,7 @@ export async function slim(file, flags, rest) {
 }
 
 /**
- * What load() is given besides a backend.
+ * Returns the options of load() except the backend.
  * @param {Flags} flags
  * @returns {Promise<import('../src/api/load.js').LoadOptions>}
  */
@@ -436,7 +439,7 @@ function limitOf(name, text) {
 }
 
 /**
- * Inputs as given, and random numbers where none are.
+ * Returns the given inputs, or random numbers if there are none.
  * @param {string} command
  * @param {Model} model
  * @param {Flags} flags
@@ -451,7 +454,7 @@ async function everyInput(command, model, flags) {
 }
 
 /**
- * What the module of --ops exports.
+ * Imports the operators of the module in --ops.
  * @param {Flags} flags
  * @returns {Promise<{ ops?: import('../src/engine/ops.js').Ops }>}
  */

@@ -1,4 +1,4 @@
-// The values of --input.
+// Reads the values of --input.
 
 import { readFile } from 'node:fs/promises';
 import { badArgument, unreadableFile } from '../src/base/errors.js';
@@ -27,13 +27,13 @@ async function read(path) {
 
 /**
  * @param {readonly Port[]} ports
- * @param {Graph} graph of the method: what it can take where only a shape is given
+ * @param {Graph} graph of the method, for the range of random numbers
  * @param {readonly string[]} [texts] "NAME=VALUE" each
  * @returns {Promise<Record<string, any>>}
  */
 export async function readInputs(ports, graph, texts = []) {
   /** @type {Record<string, any>} */
-  const inputs = Object.create(null); // an input may be called __proto__
+  const inputs = Object.create(null); // an input may have the name __proto__
   for (const text of texts) {
     const equals = text.indexOf('=');
     if (equals < 0 && text.endsWith('.safetensors')) {
@@ -73,7 +73,7 @@ async function readInput(name, text, port, graph) {
     return tensor;
   }
   if (port?.type === 'str') return text;
-  // One dimension is wanted, so what would else be a number is its size.
+  // The input has one dimension, so that a number is its size.
   if (/^-?\d+$/.test(text) && port?.shape?.length !== 1)
     return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
   const shape = SHAPE.exec(text);
@@ -108,10 +108,10 @@ function fromShape(name, [, sizes = '', given, low, high], port, graph) {
 }
 
 /**
- * Something to run a model with.
+ * Makes inputs for a run.
  * @param {Port} port
  * @param {Graph} graph of the method
- * @param {string} command which needs it
+ * @param {string} command the command that needs inputs
  */
 export function filled(port, graph, command) {
   if (port.type === 'int') return 1;
@@ -122,7 +122,7 @@ export function filled(port, graph, command) {
 }
 
 /**
- * A tensor that nobody gave, said on stderr.
+ * Makes a random tensor, and says so on stderr.
  * @param {string} name
  * @param {number[]} shape
  * @param {DType} dtype
@@ -133,7 +133,7 @@ function made(name, shape, dtype, { low, high } = {}) {
   return random(shape, dtype, low, high);
 }
 
-/** The error that says how to give an input. @param {Port} port @param {string} command which needs it */
+/** The error that shows how to pass an input. @param {Port} port @param {string} command the command that needs it */
 export function wanted({ name, type, shape, dtype }, command) {
   const tensor = `${shape?.map((n) => n ?? 8).join('x') ?? '1x8'}:${dtype ?? 'float32'}`;
   const example = /** @type {Record<string, string>} */ ({

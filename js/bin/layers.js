@@ -1,5 +1,5 @@
-// What each step of a run gives, how many parameters it has, and how long it takes: for `inspect --run` and the page of
-// `serve`.
+// Measures each operator of a run: its results, its parameters and its time. `inspect --run` and the page of `serve`
+// show them.
 
 import { ShapeProp } from '../src/api/fx.js';
 import { weightsOf } from './weights.js';
@@ -9,24 +9,23 @@ import { weightsOf } from './weights.js';
  * @typedef {import('../src/base/types.js').InputValue} InputValue
  *
  * @typedef {object} Layer an operator of the program, in the program's order
- * @property {string} layer the submodule that it comes from, "" where the file does not say
+ * @property {string} layer its submodule; "" if the file does not name it
  * @property {string} op "aten::add.Tensor"
  * @property {string} name of its first result
- * @property {string[]} outputs dtype and shape of each tensor, "float32 [1, 8, 5, 5]"; of quantized ones what their
- *   integers stand for: "quint8 [1, 8, 5, 5] (scale 0.0235, zero point 128)"; of a loop's last round
- * @property {number} parameters of the weights that it takes, as PyTorch counts them, however they are stored; those
- *   that an earlier
- *   one takes are counted there
- * @property {number} bytes of these weights and of what says what their integers stand for, as they are stored
- * @property {number} calls in one run
- * @property {number} firstMs of the first run, all its calls
- * @property {number} ms the median of the runs after it
- * @property {number} share of all the operators' time, by these medians
+ * @property {string[]} outputs dtype and shape of each tensor, "float32 [1, 8, 5, 5]", in the last iteration of a loop.
+ *   Quantized tensors also have their scale: "quint8 [1, 8, 5, 5] (scale 0.0235, zero point 128)"
+ * @property {number} parameters the parameters of its weights, as PyTorch counts them. Weights of an earlier operator
+ *   are counted there
+ * @property {number} bytes the stored size of these weights, with their scales and zero points
+ * @property {number} calls the number of calls in one run
+ * @property {number} firstMs the time of all its calls in the first run
+ * @property {number} ms the median time of the later runs
+ * @property {number} share its share of the time of all operators, by these medians
  * @property {string} source "model.py:12", or ""
  */
 
 /**
- * Runs the model a first time, then once to see the shapes and `runs` times for the time.
+ * Runs the model once, then once to see the shapes, and then `runs` times to measure the time.
  * @param {Model} model @param {Record<string, InputValue>} inputs @param {{ method?: string, runs?: number }} [options]
  * @returns {Promise<Layer[]>}
  */

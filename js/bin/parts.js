@@ -1,11 +1,12 @@
-// What slim may take from operators that stay: kernels for weights that no file has (wasm/src/kernels/optional.h).
+// Rules for the kernels that slim may remove from operators that stay, because no file has weights for them
+// (wasm/src/kernels/optional.h).
 
 /**
  * @typedef {{ name: string, shape: number[], dtype: string } | undefined} Weight a constant of the file; undefined
- *    where it is computed
+ *    if it is computed
  */
 
-/** Operators whose second argument is a weight, of whose dtype all else has to be. */
+/** Operators whose second argument is a weight, and whose other tensors must have its dtype. */
 const WEIGHTED = /^(aten|rush)::_?(conv|linear)/;
 
 /**
@@ -14,7 +15,7 @@ const WEIGHTED = /^(aten|rush)::_?(conv|linear)/;
  */
 
 /**
- * Where all weights of an operator that has some are so.
+ * Makes a rule that applies if all weights of an operator satisfy a condition.
  * @param {(weight: Weight) => boolean | undefined} fits
  * @returns {Rule}
  */
@@ -22,15 +23,15 @@ const all = (fits) => (weights) => weights?.every(fits);
 
 const allFloat32 = all((weight) => weight?.dtype === 'float32');
 
-/** Where a weight is of fewer channels, wasm/src/kernels/winograd.c leaves it to the direct form. */
+/** The fewest channels for which wasm/src/kernels/winograd.c is used. */
 const LEAST_CHANNELS = 16;
 
-/** Where an operator does not reach a part. @type {Record<string, Rule>} */
+/** For each part, the rule by which an operator does not reach it. @type {Record<string, Rule>} */
 const WITHOUT = {
   conv_any: allFloat32,
   gemm_any: allFloat32,
   halves: allFloat32,
-  copy_halves: (_, halves) => !halves, // everything copies
+  copy_halves: (_, halves) => !halves, // every operator may copy
   dwconv_5x5: all((weight) => weight && !/,5,5$/.test(String(weight.shape))),
   winograd: all(
     (weight) => weight && !(Number(weight.shape[1]) >= LEAST_CHANNELS && /,3,3$/.test(String(weight.shape))),
@@ -38,14 +39,14 @@ const WITHOUT = {
 };
 
 /**
- * Whether a file's description or program names float16 or bfloat16. One that makes them itself, of no such dtype, does
- * without a kernel.
+ * Tests whether the description or the program of a file names float16 or bfloat16. Other programs need no kernel for
+ * them.
  * @param {string} text
  */
 export const namesHalves = (text) => /"b?float16"/.test(text);
 
 /**
- * The weights of each operator.
+ * Returns the weights of each operator.
  * @param {import('../src/api/graph.js').GraphJson[]} graphs
  * @returns {Map<string, Weight[]>}
  */
@@ -63,7 +64,7 @@ export function weightsOf(graphs) {
 }
 
 /**
- * Whether an operator may reach the part.
+ * Tests whether an operator may reach the part.
  * @param {string} part
  * @param {string} op
  * @param {Map<string, Weight[]>} weights

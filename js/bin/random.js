@@ -1,4 +1,4 @@
-// Numbers to run a model with, in Node and in the page of `serve`.
+// Random inputs, for Node and for the page of `serve`.
 
 import { badArgument } from '../src/base/errors.js';
 import { DTYPES, partsOf } from '../src/base/types.js';
@@ -9,12 +9,12 @@ import { rowsFor } from './ranges.js';
  * @typedef {import('../src/base/types.js').Tensor} Tensor
  */
 
-/** Of whole numbers of which nothing is known: all 1, which is a mask and a length that every model takes. */
+/** The range of integers with an unknown meaning. All are 1, which is a valid mask and length for every model. */
 const LOW = 1,
   HIGH = 2;
 
 /**
- * What is known of an input's numbers: whole ones that choose rows of a table are 0 to its last.
+ * Returns the range of an input's numbers. Integers that choose rows of a table end at its last row.
  * @param {import('../src/base/types.js').Port} port @param {import('../src/api/graph.js').Graph} graph of the method
  * @returns {{ low?: number, high?: number }}
  */
@@ -23,7 +23,7 @@ export function rangeOf({ name, dtype }, graph) {
   return rows ? { low: 0, high: rows } : {};
 }
 
-/** What random() makes, for people. @param {string} dtype @param {number} [low] @param {number} [high] */
+/** Describes the numbers of random() for people. @param {string} dtype @param {number} [low] @param {number} [high] */
 export function madeText(dtype, low, high) {
   if (/float|complex/.test(dtype)) return `random numbers from ${low ?? -1} to ${high ?? 1}`;
   const from = low ?? LOW,
@@ -32,7 +32,7 @@ export function madeText(dtype, low, high) {
 }
 
 /**
- * The same numbers for a seed each time: floats from low to high (-1 to 1), whole numbers from low up to but not high.
+ * Makes the same numbers for each seed: floats from low to high (by default -1 to 1), integers from low to high - 1.
  * @param {number[]} shape
  * @param {DType} dtype
  * @param {number} [low]

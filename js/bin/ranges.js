@@ -1,6 +1,6 @@
-// Whole numbers that a program can take: those of an input that embeddings read are numbers of rows.
+// Finds the range of integers that an input may have. If embeddings read the input, its numbers are rows of a table.
 
-/** Which argument is the table and which the rows that are taken. @type {Record<string, [number, number]>} */
+/** The arguments with the table and with the row numbers. @type {Record<string, [number, number]>} */
 const TAKES_ROWS = {
   'aten::embedding': [0, 1],
   'aten::embedding_bag': [0, 1],
@@ -9,13 +9,13 @@ const TAKES_ROWS = {
   'rush::embedding_rows': [0, 1],
 };
 
-/** What gives the numbers that it takes, in another form. */
+/** Operators that return the numbers of their argument in another form. */
 const SAME =
   /^aten::(?:to|view|reshape|flatten|unflatten|unsqueeze|squeeze|slice|select|narrow|expand|transpose|permute|t|contiguous|clone|detach|alias|chunk|split|stack|cat|_unsafe_view|view_as|reshape_as|_to_copy|type_as)(?:\.|$)|^prim::List(?:Construct|Unpack)$/;
 
 /**
- * How many rows the smallest table has that an input's numbers choose of; undefined where none does, or of a table that
- * is computed.
+ * Returns the number of rows of the smallest table that an input's numbers index; undefined if there is none, or if the
+ * table is computed.
  * @param {import('../src/api/graph.js').Graph} graph @param {string} input its name
  * @returns {number | undefined}
  */
@@ -37,7 +37,7 @@ export function rowsFor(graph, input) {
 }
 
 /**
- * Whether an argument is what a node gives, one of its results or in a list.
+ * Tests whether an argument is a result of a node, also in a list.
  * @param {any} arg
  * @param {unknown} node
  * @returns {boolean}

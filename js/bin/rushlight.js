@@ -79,7 +79,7 @@ const OPTIONS = /** @type {const} */ ({
 const LIMITS = ['max-bytes', 'max-steps'];
 /**
  * @typedef {{ act: (file: string, flags: import('./commands.js').Flags, rest: string[]) => Promise<number>, options:
- *    string[], many?: boolean }} Command many: it takes several files
+ *    string[], many?: boolean }} Command many: it accepts several files
  */
 const COMMANDS = {
   run: { act: run, options: ['input', 'output', 'method', 'backend', 'threads', 'ops', ...LIMITS, 'cache', 'json'] },
@@ -112,7 +112,7 @@ const NAMES = Object.keys(COMMANDS)
   .join(', ')
   .replace(/, (?=\w+$)/, ' and ');
 
-/** Whether it is the command line that is wrong: not what the program finds in a run. @param {RushlightError} e */
+/** Tests whether the command line is wrong, as opposed to an error during a run. @param {RushlightError} e */
 const isUsage = ({ code, op, message }) =>
   code === 'bad-argument' && (op === undefined || message.startsWith('load: '));
 
@@ -126,12 +126,12 @@ function read() {
   try {
     return parseArgs({ options: OPTIONS, allowPositionals: true });
   } catch (e) {
-    // Node says more in the sentences after the first.
+    // Only the first sentence of Node's message is about the option.
     return usage(String(e instanceof Error ? e.message : e).split('. ')[0] ?? '');
   }
 }
 
-// Who reads no further, like `head`, has what was wanted.
+// A reader that closes the pipe early, such as `head`, is no error.
 process.stdout.on('error', (e) => {
   if (/** @type {NodeJS.ErrnoException} */ (e).code !== 'EPIPE') throw e;
   process.exit();
@@ -158,7 +158,7 @@ if (values.help || name === 'help' || process.argv.length === 2) {
   for (const option of Object.keys(values)) {
     if (!command.options.includes(option)) usage(`${name} has no option --${option}`);
   }
-  console.log = (text) => void process.stdout.write(`${shown(String(text))}\n`); // what a program of a file prints
+  console.log = (text) => void process.stdout.write(`${shown(String(text))}\n`); // the output of a program's print()
   try {
     process.exitCode = await command.act(/** @type {string} */ (file), values, rest);
   } catch (e) {

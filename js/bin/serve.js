@@ -1,4 +1,4 @@
-// npx rushlight serve: a page that runs the model, for this machine alone.
+// npx rushlight serve: serves a page that runs the model, only to this machine.
 
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const TYPES = /** @type {Record<string, string>} */ ({
   '.js': 'text/javascript; charset=utf-8',
   '.wasm': 'application/wasm',
 });
-/** What of the package a page may read. */
+/** The files of the package that the page may read. */
 const OPEN =
   /^\/(?:src\/(?:[a-z]+\/)?[\w-]+\.js|bin\/(?:layers|random|ranges|units|weights)\.js|bin\/page\/[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
 const HEADERS = {
@@ -31,9 +31,8 @@ const HEADERS = {
 };
 
 /**
- * Serves the page on this machine's own address until the server is closed. A request that names another host is
- * refused: a
- * page of anywhere whose name was made to lead here (DNS rebinding) would read the model.
+ * Serves the page on this machine's own address until the server is closed. It refuses requests for another host name.
+ * Otherwise a page of another site could read the model by DNS rebinding.
  * @param {string} file a path or URL
  * @param {number} port 0: any
  * @param {string} [ops] a module whose default export computes operators in the page

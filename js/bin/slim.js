@@ -1,4 +1,4 @@
-// npx rushlight slim: the runtime with the operators of some models and no others, made without a compiler.
+// npx rushlight slim: makes a runtime with only the operators of some models, without a compiler.
 
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -89,7 +89,7 @@ const sizeOf = (bytes) => ({
 });
 
 /**
- * What the files' heads name.
+ * Reads the operators and weights that the heads of the files name.
  * @param {readonly string[]} files
  * @param {Record<string, unknown>} ops
  * @returns {Promise<Needs>}
@@ -116,7 +116,7 @@ async function needsOf(files, ops) {
   return { operators: [...names].sort(), weights: weightsOf(graphs), halves };
 }
 
-/** The project's binaryen, or one beside this package. */
+/** Imports the project's binaryen, or the one beside this package. */
 async function loadBinaryen() {
   for (const from of [join(process.cwd(), 'package.json'), fileURLToPath(import.meta.url)]) {
     let path;
@@ -134,8 +134,9 @@ async function loadBinaryen() {
 }
 
 /**
- * The binary without what only other operators reach: their rows leave the table, entries of the function table become
- * one function that refuses, data and parts become 0. The functions themselves are still there.
+ * Removes the references to code that only other operators reach. Their rows leave the table of operators, their
+ * entries in the function table become one function that refuses, and their data and parts become 0. The functions
+ * stay.
  * @param {Uint8Array} full @param {Reach} reach @param {Needs} needs
  */
 export function cut(full, reach, { operators, weights, halves }) {
@@ -178,7 +179,8 @@ export function cut(full, reach, { operators, weights, halves }) {
 }
 
 /**
- * Moves the rows that stay to the front; the operators of each by its number before, and how many rows there were.
+ * Moves the remaining rows to the front. Returns the operators of each row by its old number, and the old number of
+ * rows.
  * @param {{ first: number, image: Uint8Array }} memory
  * @param {number} at of rush_all_ops
  * @param {readonly string[]} operators
@@ -214,7 +216,7 @@ function countImports(bytes, sections) {
   return inSection(bytes, sections, IMPORT).number();
 }
 
-/** Numbers from distances and lengths of runs. @param {readonly number[]} runs */
+/** Decodes numbers from distances and lengths of runs. @param {readonly number[]} runs */
 function spread(runs) {
   const numbers = [];
   for (let i = 0, n = 0; i < runs.length; i += 2) {
@@ -224,17 +226,17 @@ function spread(runs) {
   return numbers;
 }
 
-/** Without what nothing refers to. The same bytes each time. @param {any} binaryen @param {Uint8Array} bytes */
+/** Removes unreferenced code. The result is deterministic. @param {any} binaryen @param {Uint8Array} bytes */
 function shrink(binaryen, bytes) {
   const module = binaryen.readBinary(bytes),
     { Features: f } = binaryen;
   try {
-    // What the engines that run a full binary have; binaryen may use no more.
+    // binaryen may use only the features that the full binary needs.
     module.setFeatures(f.MutableGlobals | f.BulkMemory | f.BulkMemoryOpt | f.SignExt | f.SIMD128 | f.RelaxedSIMD);
     binaryen.setOptimizeLevel(2);
     binaryen.setShrinkLevel(2); // both: -Oz
     binaryen.setOneCallerInlineMaxSize(500); // as wasm/bridge/module.cmake
-    module.runPasses(['remove-unused-module-elements']); // first, so that nothing is spent on the rest
+    module.runPasses(['remove-unused-module-elements']); // first, so that the rest is not optimized
     module.optimize();
     return /** @type {Uint8Array} */ (module.emitBinary());
   } finally {

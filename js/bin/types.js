@@ -1,4 +1,4 @@
-// `npx rushlight types`: what a model takes and gives, for TypeScript.
+// `npx rushlight types`: writes the inputs and outputs of a model as types of TypeScript.
 
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -13,7 +13,7 @@ import { shown } from './text.js';
  */
 
 /**
- * The types of TorchScript's simple types, where one is given and where one comes.
+ * The types for TorchScript's simple types: of an input, and of a result.
  * @type {Record<string, [string, string]>}
  */
 const SIMPLE = {
@@ -31,7 +31,7 @@ const SIMPLE = {
 /**
  * @param {Type} type
  * @param {string | null} dtype of a tensor
- * @param {boolean} given to the model, or by it
+ * @param {boolean} given whether it is an input
  * @returns {string}
  */
 function typeOf({ kind, of }, dtype, given) {
@@ -52,7 +52,7 @@ function typeOf({ kind, of }, dtype, given) {
     case 'Union':
       return inner.join(' | ');
     default:
-      return SIMPLE[kind]?.[given ? 0 : 1] ?? (given ? 'InputValue' : 'Value'); // of the program's own classes
+      return SIMPLE[kind]?.[given ? 0 : 1] ?? (given ? 'InputValue' : 'Value'); // a class of the program
   }
 }
 
@@ -122,7 +122,7 @@ ${members(outputs, false, '      ')}    };
 }
 
 /**
- * The text of a .d.ts file.
+ * Returns the text of a .d.ts file.
  * @param {readonly Method[]} methods
  * @param {string} name of the type
  * @param {string} file for a comment

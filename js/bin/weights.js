@@ -1,4 +1,4 @@
-// What of a file PyTorch's users call parameters, and which submodule has them: for `inspect` and the page of `serve`.
+// Finds the parameters of a file and their submodules, for `inspect` and the page of `serve`.
 
 import { DTYPES, partsOf } from '../src/base/types.js';
 
@@ -7,20 +7,19 @@ import { DTYPES, partsOf } from '../src/base/types.js';
  * @typedef {import('../src/api/graph.js').Node} Node
  * @typedef {import('../src/api/graph.js').Weight} Constant
  *
- * @typedef {object} Weight a tensor of the file that the program takes
- * @property {string} layer the submodule: of its name, or without one that of the first operator that takes it; ""
- *   where the file does not say
- * @property {string} name in that submodule, "weight"; "" without one
+ * @typedef {object} Weight a tensor of the file that the program uses
+ * @property {string} layer its submodule by its name, or else the submodule of the first operator that uses it; "" if
+ *   the file does not name it
+ * @property {string} name its name in that submodule, such as "weight"; "" if it has none
  * @property {string} dtype as it is stored
  * @property {number[]} shape as it is stored
  * @property {number} bytes as it is stored
- * @property {number} parameters what it counts for: elements, not the integers that hold them; 0 of scales, zero points
- *   and tables, of whole
- *   numbers that are no weights, and of what the program writes
- * @property {Node | undefined} node the first that takes it; an attribute that is written has none
+ * @property {number} parameters its number of elements, also if they are packed; 0 for scales, zero points, tables,
+ *   integers that are no weights, and tensors that the program writes
+ * @property {Node | undefined} node the first node that uses it; undefined for an attribute that is written
  */
 
-/** Arguments of an operator that say what integers stand for. @type {Record<string, number[]>} */
+/** Arguments of an operator that are scales or zero points. @type {Record<string, number[]>} */
 const BESIDE = {
   'rush::linear_int8': [2],
   'rush::linear_dynamic': [2, 3],
@@ -34,7 +33,7 @@ const BESIDE = {
 };
 
 /**
- * Which argument is a weight whose rows are packed, and how many elements it has.
+ * The argument that is a weight with packed rows, and its number of elements.
  * @type {Record<string, [number, (args: readonly any[]) => number]>}
  */
 const PACKED = {
@@ -43,16 +42,16 @@ const PACKED = {
   'rush::embedding_rows': [0, ([{ shape }, , , , , bits]) => shape[0] * (shape[1] - (bits === 8 ? 8 : 4)) * (8 / bits)],
 };
 
-/** Scales and zero points of a weight bear its name. */
+/** Endings of the names of scales and zero points. */
 const OF_ANOTHER = /\.(?:scales|zero_points)$/;
 
-/** What the exporter calls a constant that has no name in PyTorch. */
+/** The exporter's names for constants without a name in PyTorch. */
 const NAMELESS = /^constant\.\d+$/;
 
 /** @param {readonly number[]} shape */
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
-/** Bytes of an element; quantized ones are as wide as their integers. @param {string} dtype */
+/** Returns the size of an element, for quantized ones that of their integers. @param {string} dtype */
 function width(dtype) {
   const name = /** @type {import('../src/base/types.js').DType} */ (dtype.replace(/^q(u?)int/, '$1int'));
   return Object.hasOwn(DTYPES, name) ? DTYPES[name].Array.BYTES_PER_ELEMENT * partsOf(name) : 0;
@@ -65,7 +64,7 @@ function parametersOf({ target, args }, i, { tensor, dtype, shape }) {
   return count && i === at ? count(args) : product(shape);
 }
 
-/** The tensors in an argument. @param {any} arg @returns {Constant[]} */
+/** Returns the tensors in an argument. @param {any} arg @returns {Constant[]} */
 function constants(arg) {
   if (Array.isArray(arg)) return arg.flatMap(constants);
   if (arg instanceof Map) return [...arg.values()].flatMap(constants);
@@ -73,7 +72,7 @@ function constants(arg) {
 }
 
 /**
- * Each once, in the order in which programs take them; last those that no operator takes: what the program writes.
+ * Returns each weight once, in the order of use. Tensors that no operator uses are last: the program writes them.
  * @param {readonly Graph[]} graphs of all methods
  * @param {readonly import('../src/engine/engine.js').WeightInfo[]} known of the file's description
  * @returns {Weight[]}

@@ -1,5 +1,5 @@
-// For Cloudflare's workerd, which compiles no wasm at run time and takes it as a module: the condition `workerd` in
-// package.json.
+// The entry for Cloudflare's workerd, which imports wasm as a module and cannot compile it at run time. package.json
+// has the condition `workerd`.
 
 // @ts-expect-error TypeScript knows no wasm
 import relaxed from '../wasm/rushlight-relaxed.wasm';

@@ -1,5 +1,5 @@
 /**
- * An element with properties and content.
+ * Makes an element with properties and content.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag
  * @param {Partial<HTMLElementTagNameMap[K]>} [set]

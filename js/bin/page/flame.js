@@ -1,14 +1,14 @@
-// A flame chart: time from left to right, submodules from top to bottom, operators at the end.
+// Draws a flame chart: time from left to right, submodules from top to bottom, and operators at the bottom.
 
 /**
  * @typedef {import('../layers.js').Layer} Layer
  * @typedef {{ label: string, path: string, from: number, width: number, ms: number, depth: number, layer?: Layer }}
  *   Block
- * from, width: in ms; where the clock is too coarse to see any operator's time, all operators are 1 wide.
+ * from, width: in ms. If the clock is too coarse for every operator, each has the width 1.
  */
 
 /**
- * The blocks: neighbours of one submodule are one.
+ * Makes the blocks. Adjacent operators of one submodule share a block.
  * @param {readonly Layer[]} layers @returns {Block[]}
  */
 export function blocksOf(layers) {
@@ -53,7 +53,7 @@ export function blocksOf(layers) {
 }
 
 /**
- * Draws it; a click on a block makes it as wide as the chart.
+ * Draws the chart. A click on a block gives it the whole width.
  * @param {HTMLElement} flame
  * @param {HTMLElement} detail
  * @param {readonly Layer[]} layers

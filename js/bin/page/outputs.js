@@ -6,9 +6,9 @@ import { make } from './dom.js';
 
 /** @typedef {import('../../src/base/types.js').Tensor} Tensor */
 
-const MOST = 400; // numbers that are shown
-const BARS = 10; // of the greatest
-const LINES = 6; // of a plot, and as many colours in page.css
+const MOST = 400; // numbers in a table
+const BARS = 10; // bars, for the greatest numbers
+const LINES = 6; // lines of a plot; page.css has a color for each
 
 /** @param {number | bigint} n */
 const short = (n) => (typeof n === 'bigint' || Number.isInteger(n) ? String(n) : String(Number(n.toPrecision(5))));
@@ -109,7 +109,7 @@ function sums(numbers) {
   );
 }
 
-/** Rows of the last dimension. @param {Tensor} tensor @param {Float64Array} numbers */
+/** Makes a table with the rows of the last dimension. @param {Tensor} tensor @param {Float64Array} numbers */
 function table({ shape, data }, numbers) {
   const width = Math.min(Math.max(shape.at(-1) ?? 1, 1), shape.length > 1 ? 64 : 8),
     step = shape.length > 1 ? Math.max(shape.at(-1) ?? 1, 1) : width;
@@ -235,7 +235,7 @@ function trace(g, numbers, x, y) {
   g.stroke();
 }
 
-/** A channel in colours, or three as they are. @param {Tensor} tensor @param {Float64Array} numbers */
+/** Shows one channel in colors, or three channels as RGB. @param {Tensor} tensor @param {Float64Array} numbers */
 function picture({ shape }, numbers) {
   const [h = 1, w = 1] = shape.slice(-2),
     planes = numbers.length / (h * w),

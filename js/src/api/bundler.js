@@ -10,13 +10,13 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = fileURLToPath(new URL('../../src/', import.meta.url));
-/** The names of the package's files. @type {{ exports: Record<string, string | { default: string }> }} */
+/** The entry points of the package. @type {{ exports: Record<string, string | { default: string }> }} */
 const { exports: names } = JSON.parse(readFileSync(join(here, '../package.json'), 'utf8'));
-/** The expression by which a file of the package names another file that it does not import. */
+/** The expression with which a file of the package refers to a file that it does not import. */
 const LITERAL = /new URL\('(\.\.?\/[^']+)', import\.meta\.url\)/g;
 
 /**
- * For esbuild's API: `plugins: [esbuild()]`, with `format: 'esm'`.
+ * Makes the plugin for esbuild's API: `plugins: [esbuild()]`, with `format: 'esm'`.
  * @returns {any} the plugin
  */
 export const esbuild = () => ({
@@ -52,7 +52,7 @@ export const esbuild = () => ({
     }));
     onLoad({ filter: /./, namespace: 'rushlight-file' }, async (/** @type {{ path: string }} */ { path }) => {
       if (!path.endsWith('.js')) return { contents: await readFile(path), loader: 'file' };
-      // It will lie where the wasm lies, and names that from there.
+      // The output is in the same folder as the wasm.
       const { minify, target, publicPath, absWorkingDir = process.cwd() } = options;
       const { outputFiles, metafile } = await build({
         entryPoints: [path],
@@ -69,7 +69,7 @@ export const esbuild = () => ({
         publicPath,
         plugins: [esbuild()],
       });
-      // A worker that starts workers has theirs beside its own script.
+      // The scripts of a worker's own workers are beside its script.
       const own = Object.keys(metafile.outputs)
         .filter((name) => metafile.outputs[name].entryPoint)
         .map((name) => resolve(absWorkingDir, name));
@@ -82,7 +82,7 @@ export const esbuild = () => ({
 });
 
 /**
- * For Rollup: `plugins: [rollup()]`, with `output: { dir, format: 'es' }`.
+ * Makes the plugin for Rollup: `plugins: [rollup()]`, with `output: { dir, format: 'es' }`.
  * @returns {any} the plugin
  */
 export const rollup = () => ({

@@ -1,5 +1,5 @@
 /**
- * The models that are stored on this device: in a page the browser's storage for this site, in Node a folder.
+ * Manages the models that are stored on this device: in the browser's storage of a site, and in Node in a folder.
  * `load(url, { cache: 'auto' })` stores them. This module lists and removes them. A service worker, which cannot import
  * modules at run time, uses cached().
  * @module rushlight/cache
@@ -68,7 +68,7 @@ export function cached(source, options = {}) {
 }
 
 /**
- * Does something with a cache; gives `otherwise` where nothing can be kept.
+ * Runs a job on a cache. Returns `otherwise` if nothing can be stored.
  * @template T
  * @param {CacheOptions} options
  * @param {T} otherwise
@@ -86,7 +86,7 @@ const inStore = (options, otherwise, use) =>
     }
   });
 
-/** The records of whole files and of parts. @param {import('../source/cache-store.js').Store} store */
+/** Reads the records of whole files and of parts. @param {import('../source/cache-store.js').Store} store */
 const every = async (store) => [...(await records(store)), ...(await records(store, 'part'))];
 
 /**

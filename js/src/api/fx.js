@@ -129,7 +129,7 @@ export class Interpreter {
     if (node.op === 'placeholder')
       return this.placeholder(node.target, /** @type {InputValue} */ (this.#inputs[node.target]));
     if (node.op === 'call_function') {
-      // Arguments are copied only for those who look at them.
+      // Arguments are copied only if a subclass may read them.
       const looks = this.callFunction !== Interpreter.prototype.callFunction;
       this.#args = (looks && (await this.#steps?.next())?.args?.map((v, i) => packed(v, node, i))) || null;
       return this.callFunction(node.target, this.#args ? [...this.#args] : []);
@@ -184,7 +184,7 @@ function asTensor(value, port) {
 }
 
 /**
- * An argument; of a weight or bias that loading packed for the kernels one whose `data` says so.
+ * Returns an argument. If loading packed it for the kernels, reading its `data` throws an error that says so.
  * @param {any} v
  * @param {Node} node
  * @param {number} i
@@ -218,7 +218,7 @@ function several(node, value) {
 }
 
 /**
- * What the tensors in a value are but their data, of a dict as a Map; null for what holds none.
+ * Returns the tensors in a value without their data, for a dict as a Map; null if there are none.
  * @param {any} v
  * @returns {any}
  */

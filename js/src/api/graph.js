@@ -1,4 +1,4 @@
-// The program that runs, to walk: one Node for each input and each instruction.
+// The program as a graph: one Node for each input and each instruction.
 
 import { exact } from '../base/types.js';
 
@@ -126,7 +126,7 @@ export class Graph {
   /**
    * @param {Program} program
    * @param {GraphJson} json
-   * @param {string[]} inputs names for what the file leaves without
+   * @param {string[]} inputs names for inputs that have none in the file
    */
   constructor(program, json, inputs) {
     /** The method's name. */
@@ -186,7 +186,7 @@ export class Graph {
   }
 }
 
-/** A node's line, with those that open blocks. @param {Node} node */
+/** Prints a node, with the lines of its blocks. @param {Node} node */
 function lines(node) {
   const pad = '  '.repeat(2 * node.depth + 1);
   const found = [pad + print(node)];

@@ -1,4 +1,4 @@
-// load() and plan(): their options, and on which side of the border to a worker the model lives.
+// load() and plan(), with their options.
 
 import {
   RushlightError,
@@ -55,7 +55,7 @@ function cannot(cause) {
 }
 
 /**
- * Modules that are not in the core. Each is imported when it is first needed.
+ * Modules outside of the core. Each is imported on first use.
  * @typedef {object} LazyModules
  * @property {() => Promise<typeof import('./steps.js')>} steps
  * @property {() => Promise<typeof import('../engine/diagnostics.js')>} diagnostics
@@ -75,20 +75,20 @@ const lazy = {
     })),
 };
 const loadOptions = () => import('./load-options.js').catch(cannot);
-/** Where it cannot be imported the download stops behind the head. */
+/** Without this module, plan() still stops the download after the head. */
 const headSource = () =>
   import('../source/head-source.js').then(
     (m) => m.headSource,
     () => (/** @type {Source} */ source) => source,
   );
 
-/** Throws what failed, with a hint. @param {unknown} cause @param {LoadOptions} options @returns {Promise<never>} */
+/** Throws an error with a hint. @param {unknown} cause @param {LoadOptions} options @returns {Promise<never>} */
 async function throwWithHint(cause, { wasm }) {
   throw (await lazy.hints()).addHint(cause, wasm, liveModels);
 }
 
 /**
- * Loads a model. The bytes stream into wasm memory with one copy; weights are packed as they arrive.
+ * Loads a model. The bytes stream into wasm memory with one copy. Weights are packed as they arrive.
  * @template {import('../base/types.js').ModelTypes} [M=import('../base/types.js').AnyModel] inputs and outputs of its
  *   methods, as `npx rushlight types` writes them
  * @param {Source} source a URL (in Node also a path), Response, Blob, ReadableStream or bytes

@@ -1,4 +1,4 @@
-// A loaded model. Its calls are promises, and are done one after the other.
+// A loaded model. Its calls return promises, and run one after the other.
 
 import {
   RushlightError,
@@ -172,7 +172,7 @@ export class Model {
     const modules = new Map();
     for (const { module, kind, text } of this.#program().texts)
       modules.set(module, { ...modules.get(module), [kind]: text });
-    return Object.fromEntries(modules); // (a module may be called __proto__)
+    return Object.fromEntries(modules); // safe for a module with the name __proto__
   }
 
   /** PyTorch's `.code` of the whole model; "" if the file has none. */
@@ -186,10 +186,10 @@ export class Model {
   }
 
   /**
-   * Does the job when those before it are done; at once, without a turn of the event loop, where there are none.
+   * Runs a job after the jobs before it. Without earlier jobs it begins at once, in the same turn of the event loop.
    * @template T
    * @param {(host: Host) => T | Promise<T>} job
-   * @param {AbortSignal} [signal] which rejects also while it waits
+   * @param {AbortSignal} [signal] also rejects the promise of a waiting job
    * @returns {Promise<T>}
    */
   #enqueue(job, signal) {
@@ -214,10 +214,10 @@ export class Model {
   }
 
   /**
-   * Runs a method on its arguments as they are now.
+   * Queues a run of a method with the current values of its arguments.
    * @template T @param {Method} method @param {InputValue[]} args
-   * @param {(host: Host, args: InputValue[], transferred: boolean) => T | Promise<T>} job transferred: nobody else has
-   *   the arguments
+   * @param {(host: Host, args: InputValue[], transferred: boolean) => T | Promise<T>} job transferred: the caller
+   *   does not keep the arguments
    * @param {AbortSignal} [signal] @param {ArrayBuffer[]} [transfer]
    */
   #enqueueRun(method, args, job, signal, transfer) {
@@ -382,7 +382,7 @@ export class Model {
   }
 
   /**
-   * A copy of the attributes that the program changes, by name ("layer.cache").
+   * Returns a copy of the attributes that the program changes, by name ("layer.cache").
    * @returns {Promise<Record<string, Value>>}
    */
   state() {
@@ -390,7 +390,7 @@ export class Model {
   }
 
   /**
-   * Gives attributes other values: what state() gave before, or some of it.
+   * Sets attributes, for example to values that state() returned. Other attributes keep their values.
    * @param {Record<string, InputValue>} values
    * @returns {Promise<void>}
    */
@@ -412,9 +412,8 @@ export class Model {
   }
 
   /**
-   * Seeds the model's random numbers: those that follow are torch.manual_seed's (torch 2.6 on the CPU, without MKL). A
-   * model that was
-   * just loaded is seeded by crypto.getRandomValues; reset() leaves the generator as it is.
+   * Seeds the random numbers of the model. The next numbers are those of torch.manual_seed (torch 2.6 on the CPU,
+   * without MKL). load() seeds a model by crypto.getRandomValues, and reset() does not change the generator.
    * @param {number | bigint} seed an integer @returns {Promise<void>}
    */
   manualSeed(seed) {
@@ -425,7 +424,7 @@ export class Model {
     });
   }
 
-  /** Gives the memory back. Calls that wait, and all later ones, fail with the code "disposed". */
+  /** Frees the memory. Waiting and later calls fail with the code "disposed". */
   dispose() {
     if (!this.#host) return;
     this.#host.destroy();
@@ -433,7 +432,7 @@ export class Model {
     liveModels--;
   }
 
-  /** For `using model = await load(...)`. (Where there is no Symbol.dispose yet, a method that nobody calls.) */
+  /** For `using model = await load(...)`. Engines without Symbol.dispose never call it. */
   [Symbol.dispose]() {
     this.dispose();
   }
@@ -451,7 +450,7 @@ function checkNames(method, kind, names) {
 }
 
 /**
- * Named inputs in the method's order.
+ * Returns named inputs in the order of the method.
  * @param {Method} method
  * @param {Record<string, InputValue>} inputs
  * @returns {InputValue[]}
@@ -476,12 +475,12 @@ function positional(method, inputs) {
       input: missing.name,
       expected: known,
     });
-  // Only trailing inputs can be left to their defaults.
+  // Only trailing inputs can have their defaults.
   while (method.inputs[values.length - 1]?.optional && values.at(-1) === undefined) values.pop();
   return values;
 }
 
-/** What stays as it is now, whatever the caller does with it. @param {any} v @returns {any} */
+/** Copies a value, so that later changes by the caller have no effect. @param {any} v @returns {any} */
 function copied(v) {
   if (v === null || typeof v !== 'object') return v;
   if (ArrayBuffer.isView(v)) return /** @type {any} */ (v).slice?.() ?? v;

@@ -1,4 +1,4 @@
-// The one error class of this package, and what C's statuses are called.
+// The error class of this package, and the names of the statuses of C.
 
 import { tagOf } from './platform.js';
 
@@ -16,14 +16,14 @@ export const STATUS = /** @type {const} */ ([
   'interrupted',
 ]);
 
-/** What only JavaScript can find wrong. */
+/** Codes of errors that only JavaScript finds. */
 export const JS_CODES = /** @type {const} */ ([
   'network', // a URL could not be fetched, or answered with an error
   'unreadable', // a local file could not be read
   'truncated', // the bytes ended before the file did
   'aborted', // by an AbortSignal; `cause` is its reason
-  'operator', // a function of the option `ops` failed, or gave what does not fit; `cause` is its error
-  'callback', // another function of the caller failed, `onProgress` say; `cause` is its error
+  'operator', // a function of the option `ops` failed or returned an invalid result; `cause` is its error
+  'callback', // another function of the caller failed, such as `onProgress`; `cause` is its error
   'disposed', // the model was used after dispose()
   'internal', // a fault of Rushlight itself
 ]);
@@ -65,7 +65,7 @@ export const JS_CODES = /** @type {const} */ ([
 export class RushlightError extends Error {
   /** @param {ErrorCode} code @param {string} message @param {ErrorDetails} [details] */
   constructor(code, message, details = {}) {
-    super(message, details); // which takes its cause
+    super(message, details); // Error reads `cause`
     /** "RushlightError", or "AbortError" if the code is `aborted`. */
     this.name = code === 'aborted' ? 'AbortError' : 'RushlightError';
     /** The kind of failure. */
@@ -86,7 +86,7 @@ export class RushlightError extends Error {
 /** @param {string} message @param {ErrorDetails} [details] */
 export const badArgument = (message, details) => new RushlightError('bad-argument', message, details);
 
-/** A value, for messages. @param {any} v @returns {string} */
+/** Describes a value for messages. @param {any} v @returns {string} */
 export function describeValue(v) {
   const kind = typeof v;
   if (kind === 'string') return `the string ${JSON.stringify(v.slice(0, 40))}`;
@@ -120,10 +120,10 @@ export const unknownNameError = (what, name, known, details) =>
     { expected: known, actual: name, ...details },
   );
 
-/** What anything that was thrown says. @param {any} e @returns {string} */
+/** Returns the message of a thrown value. @param {any} e @returns {string} */
 export const messageOf = (e) => (typeof e === 'object' ? String(e?.message ?? e?.constructor?.name) : String(e));
 
-/** A function of the caller failed. @param {string} what it is called @param {unknown} cause what it threw */
+/** The error for a failed function of the caller. @param {string} what its name @param {unknown} cause its error */
 export const callbackFailed = (what, cause) =>
   new RushlightError('callback', `${what} failed: ${messageOf(cause)}`, { cause });
 
@@ -169,7 +169,7 @@ export function checkInteger(what, n, least) {
 }
 
 /**
- * A file that Node could not read: what it says between its code and the call.
+ * The error for a file that Node cannot read. It keeps the part of Node's message between the code and the call.
  * @param {string} path
  * @param {any} cause
  */
@@ -179,7 +179,7 @@ export const unreadableFile = (path, cause) =>
     cause,
   });
 
-/** What is left of a model cannot be used. */
+/** The error of a model that was disposed. */
 export const disposedError = () => new RushlightError('disposed', 'the model was disposed, or its runtime failed');
 
 /** @param {AbortSignal} signal @param {string} what */
@@ -192,19 +192,19 @@ export function throwIfAborted(signal, what) {
 }
 
 /**
- * The promise, or a rejection as soon as the signal is aborted.
+ * Returns a promise that also rejects as soon as the signal is aborted.
  * @template T
  * @param {Promise<T>} promise
  * @param {AbortSignal | undefined} signal
  * @param {string} what
- * @param {() => boolean} [late] whether the promise itself will say so
+ * @param {() => boolean} [late] whether the promise itself rejects on the abort
  * @returns {Promise<T>}
  */
 export function rejectOnAbort(promise, signal, what, late = () => false) {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {
     const stop = () => late() || reject(abortError(signal, what));
-    promise.then(resolve, reject); // first: nobody else waits for it
+    promise.then(resolve, reject); // first, so that its rejection is always handled
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });
     promise.finally(() => signal.removeEventListener('abort', stop)).catch(() => {});
@@ -212,7 +212,7 @@ export function rejectOnAbort(promise, signal, what, late = () => false) {
 }
 
 /**
- * Refuses options that do not exist, so that a misspelt one is not ignored, and a signal that is none.
+ * Refuses unknown options, so that no misspelt one is ignored, and a signal that is not an AbortSignal.
  * @param {string} where @param {any} options @param {readonly string[]} known
  */
 export function checkOptions(where, options, known) {

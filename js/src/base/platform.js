@@ -1,4 +1,4 @@
-// What differs between Node and a page. Nothing is imported: bundlers see no `node:` module.
+// Differences between Node and a page. Modules of Node are not imported, so that bundlers see no `node:` module.
 
 /**
  * @typedef {{
@@ -12,7 +12,7 @@
  */
 
 /**
- * A module of Node (and Deno and Bun), undefined in a page.
+ * Returns a built-in module of Node, Deno or Bun; undefined in a page.
  * @template {keyof NodeModules} N
  * @param {N} name
  * @returns {NodeModules[N] | undefined}
@@ -21,7 +21,7 @@ export function builtin(name) {
   return /** @type {any} */ (globalThis).process?.getBuiltinModule?.(name);
 }
 
-/** The path of a local file if this is Node and the source names one. @param {string | URL} source */
+/** Returns the path if this is Node and the source is a local file. @param {string | URL} source */
 export function asPath(source) {
   if (!builtin('node:fs')) return undefined;
   const text = String(source);
@@ -30,40 +30,39 @@ export function asPath(source) {
 }
 
 /**
- * The address of a file in `wasm/`. While one develops, Vite 5 to 7 serve a copy of the code from
- * node_modules/.vite/deps. Seen from there, `../../wasm/` is node_modules/wasm, and the file lies in
- * node_modules/rushlight/wasm.
+ * Returns the address of a file in `wasm/`. The development servers of Vite 5 to 7 serve a copy of this file from
+ * node_modules/.vite/deps. There `../../wasm/` means node_modules/wasm, but the file is in node_modules/rushlight/wasm.
  * @param {URL} url the literal `new URL(..., import.meta.url)`, which bundlers look for
  */
 export const packageFile = ({ href }) => href.replace('/node_modules/wasm/', '/node_modules/rushlight/wasm/');
 
 /**
- * Characters of a file's text that a terminal, a console or an editor would obey: control characters except tab and
- * newline, and marks of lines and of writing directions.
+ * Characters in texts of a file that a terminal, a console or an editor interprets: control characters except tab and
+ * newline, line separators, and marks of writing directions.
  */
 export const CONTROL = /[^\P{Cc}\t\n]|[\p{Bidi_Control}\u2028\u2029]/gu;
 
-/** The name of a built-in class, whatever realm the object is of. @param {any} v @returns {string | undefined} */
+/** Returns the name of a built-in class, in any realm. @param {any} v @returns {string | undefined} */
 export const tagOf = (v) => v?.[Symbol.toStringTag];
 
-/** Whether it is a path or URL. @param {unknown} v @returns {v is string | URL} */
+/** Tests whether a value is a path or a URL. @param {unknown} v @returns {v is string | URL} */
 export const isAddress = (v) => (typeof v === 'string' && v !== '') || tagOf(v) === 'URL';
 
-/** The bytes behind a view or a buffer, not copied. @param {any} v @returns {Uint8Array} */
+/** Returns the bytes of a view or a buffer without a copy. @param {any} v @returns {Uint8Array} */
 export const bytesOf = (v) =>
   ArrayBuffer.isView(v) ? new Uint8Array(v.buffer, v.byteOffset, v.byteLength) : new Uint8Array(v);
 
 let rested = 0;
 
-/** Lets the event loop turn once, so that timers, clicks and aborts get through. @returns {Promise<void>} */
+/** Yields to the event loop once, so that timers, clicks and aborts are handled. @returns {Promise<void>} */
 export function yieldToEventLoop() {
   const { setImmediate, document, scheduler } = /** @type {any} */ (globalThis),
     now = performance.now();
   if (setImmediate) return new Promise((resolve) => setImmediate(resolve));
   return new Promise((resolve) => {
-    // a timer would wait 4 ms
+    // A message is faster than a timer, which waits 4 ms.
     if (!document && !scheduler && now > rested + 100) {
-      // a worker of WebKit hears no timer between messages
+      // A worker of WebKit runs no timers between messages.
       rested = now;
       setTimeout(resolve);
       return;
@@ -78,7 +77,7 @@ export function yieldToEventLoop() {
 }
 
 /**
- * Runs `make` at most once at a time; a failure is forgotten, so the next call retries.
+ * Returns a function that calls `make` once and keeps its result. After a failure, the next call tries again.
  * @template T @param {() => Promise<T>} make @returns {() => Promise<T>}
  */
 export function once(make) {

@@ -18,7 +18,7 @@ export const DTYPES = {
   bool: { id: 11, Array: Uint8Array },
   bfloat16: { id: 15, Array: Uint16Array },
 };
-/** An int in JavaScript: a number if that is exact, and otherwise a BigInt. @param {bigint} i */
+/** Converts an int to a number if that is exact, and otherwise leaves the BigInt. @param {bigint} i */
 export const exact = (i) => (Number.isSafeInteger(Number(i)) ? Number(i) : i);
 /** The number of array items for one element. @param {DType} dtype */
 export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
@@ -113,7 +113,7 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
 /**
  * @typedef {Tensor | number | bigint | boolean | string | null | Complex | any[] | Map<any, any>} Value
  *   a result of a program: arrays for lists and tuples, a Map for a dict, a number for an int if it is exact
- *   (a JSDoc type cannot name itself: items are `any`)
+ *   (items are `any`, because a JSDoc type cannot refer to itself)
  *
  * @typedef {TensorLike | string | null | undefined | Complex | readonly unknown[] | Map<any, any>
  *   | ({ [key: string]: unknown } & Partial<Record<'data', undefined>>)} InputValue
@@ -140,20 +140,20 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
  */
 
 /**
- * @typedef {object} MethodTypes what a method takes and gives
+ * @typedef {object} MethodTypes the inputs and results of a method
  * @property {Record<string, any>} inputs by name
  * @property {Record<string, any>} outputs by name
  * @property {any[]} args the inputs in order, for call()
- * @property {any} result what call() gives
+ * @property {any} result the result of call()
  *
- * @typedef {Record<string, MethodTypes>} ModelTypes the methods of a model, as `npx rushlight types` writes them: for
+ * @typedef {Record<string, MethodTypes>} ModelTypes the methods of a model, as `npx rushlight types` writes them for
  *   load()
  *
- * @typedef {object} AnyMethod what is known of a method without that
+ * @typedef {object} AnyMethod the types of a method if load() has no ModelTypes
  * @property {Record<string, InputValue>} inputs by name
- * @property {Record<string, Tensor>} outputs by name; held to be tensors, as nearly all are
+ * @property {Record<string, Tensor>} outputs by name; assumed to be tensors, as nearly all are
  * @property {InputValue[]} args the inputs in order, for call()
- * @property {any} result what call() gives
+ * @property {any} result the result of call()
  *
  * @typedef {Record<string, AnyMethod>} AnyModel its methods
  */
@@ -161,15 +161,15 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
 /**
  * @template M
  * @typedef {Extract<'forward' extends keyof M ? 'forward' : keyof M, Extract<keyof M, string>>} DefaultMethod the
- *   method that runs where none is named
+ *   method that runs by default
  */
 
 /** @typedef {{ kind: string, of: Type[] }} Type */
 
-/** @type {Map<string, Type>} some of those that were read: files decide how many there are, and how long */
+/** @type {Map<string, Type>} a cache of parsed types. Its size is limited, because files name the types */
 const parsed = new Map();
 
-/** Reads the type of a port. @param {string} text @returns {Type} */
+/** Parses the type of a port. @param {string} text @returns {Type} */
 export function parseType(text) {
   let type = parsed.get(text);
   if (type) return type;
@@ -182,7 +182,7 @@ export function parseType(text) {
 /** @param {string} text @returns {Type} */
 function parse(text) {
   const words = text.match(/[\w.]+|\[\]|[(),?]/g) ?? [];
-  /** The next name or sign. @param {boolean} [peek] */
+  /** Returns the next name or sign. @param {boolean} [peek] */
   const next = (peek) => (peek ? words[0] : words.shift()) ?? '';
   const children = () => {
     const of = [];
@@ -201,7 +201,7 @@ function parse(text) {
       type = { kind: 'Tuple', of: children() };
     } else if (next(true) === '(') {
       next();
-      if (!/^(Dict|Union|Future)$/.test(kind)) kind = 'Tuple'; // a named one
+      if (!/^(Dict|Union|Future)$/.test(kind)) kind = 'Tuple'; // a named tuple
       type = { kind, of: children() };
     }
     for (;;) {

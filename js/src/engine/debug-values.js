@@ -1,4 +1,4 @@
-// Values as a run that is stepped through shows them: also quantized tensors, which no input or output can be.
+// Reads the values of a run in single steps. They include quantized tensors, which inputs and outputs cannot be.
 
 import { RushlightError } from '../base/errors.js';
 import { VALUE_BYTES, Values } from './values.js';
@@ -10,11 +10,11 @@ import { VALUE_BYTES, Values } from './values.js';
  * @typedef {import('../base/types.js').Value} Value
  */
 
-// Where members of C's structs lie; wasm/bridge/bridge.c asserts the same.
+// Offsets of members of C structs. wasm/bridge/bridge.c asserts the same values.
 const QUANT = 28;
 
 /**
- * PyTorch's numbers of their dtypes, and the arrays of their integers.
+ * Quantized dtypes by PyTorch's number, with the arrays of their integers.
  * @type {Record<number, [QuantizedTensor['dtype'], Uint8ArrayConstructor | Int8ArrayConstructor |
  *    Int32ArrayConstructor]>}
  */
@@ -55,7 +55,7 @@ class DebugValues extends Values {
 }
 
 /**
- * Elements that lie as the strides say, one row behind the other.
+ * Copies elements with strides into row-major order.
  * @template {Uint8Array | Int8Array | Int32Array} A
  * @param {A} from
  * @param {A} to
@@ -75,7 +75,7 @@ function inRows(from, to, shape, strides) {
 }
 
 /**
- * Copies of an instruction's arguments or results.
+ * Returns copies of the arguments or results of an instruction.
  * @param {Engine} engine
  * @param {{ at: number, n: number }} values
  * @returns {Value[]}
@@ -85,7 +85,7 @@ export function debugValues(engine, { at, n }) {
   return Array.from({ length: n }, (_, i) => values.read(at + VALUE_BYTES * i));
 }
 
-/** Refuses what cannot be given, also within lists. @param {unknown} value */
+/** Refuses quantized tensors, also within lists. @param {unknown} value */
 export function checkReplaceable(value) {
   if (Array.isArray(value)) value.forEach(checkReplaceable);
   const { dtype } = /** @type {any} */ (value ?? {});

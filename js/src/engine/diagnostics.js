@@ -1,5 +1,5 @@
-// What tools ask of a model: replays of the test vectors, times of instructions, runs step by step. The core imports
-// this module when a tool asks.
+// Functions of tools: they replay the test vectors, time instructions and run step by step. The core imports this
+// module on first use.
 
 import { PENDING } from './engine.js';
 import { RushlightError, badArgument, checkInteger, messageOf } from '../base/errors.js';
@@ -14,8 +14,8 @@ import { parseType } from '../base/types.js';
  * @typedef {import('../api/model.js').VerifyTest} VerifyTest
  */
 
-// Where members of C's structs lie; wasm/bridge/bridge.c asserts the same.
-/** Numbers of 8 bytes, in the order in which verify() and diff() take them; then, of a trace, three of 4. */
+// Offsets of members of C structs. wasm/bridge/bridge.c asserts the same values.
+/** Sizes of reports. They have members of 8 bytes, and the report of a trace has three more of 4 bytes. */
 const REPORT_BYTES = 80,
   TRACE_BYTES = 32;
 const ROW_BYTES = 40,

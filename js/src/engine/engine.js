@@ -1,5 +1,5 @@
-// One model in one wasm instance: typed calls on rushlight.h. It knows no promises but the pauses of a
-// run, so that it can live in a worker as well as on the page.
+// One model in one wasm instance: typed calls of the functions of rushlight.h. Only a run is asynchronous, so that the
+// engine works in a worker and on the page.
 
 import {
   RushlightError,
@@ -101,21 +101,20 @@ import { isTensorObject, throwMismatch, VALUE_BYTES, Values } from './values.js'
  * @typedef {number & { __ptr: 'Session' }} Session
  */
 
-// Where members of C's structs lie; wasm/bridge/bridge.c asserts the same, and the order in which memory.words() is
-// taken apart.
+// Offsets of members of C structs. wasm/bridge/bridge.c asserts the same values, and the order of members that
+// memory.words() returns.
 const OP_BYTES = 20,
   OP_SCHEMA = 8;
-/** Behind what another call has put there. */
+/** The offset of a location in the scratch memory, after the output of other calls. */
 const LOCATION_AT = 80;
 export const PENDING = 8;
 
-/** A run gives others a turn this often; the clock is looked at when C has done about a millisecond's work. */
+/** A run yields this often. It reads the clock when C has done about a millisecond of work. */
 const SLICE_MS = 8;
 
 /**
- * What a model that is gone has for its functions, memory and values: each await gives others a turn, who may dispose
- * of the model, and
- * whoever goes on after it is told so. @type {any}
+ * Replaces the functions, memory and values of a disposed model. The caller may dispose the model during any await, and
+ * the code after the await then throws. It stands in for objects of three classes. @type {any}
  */
 const GONE = new Proxy(
   {},
@@ -129,13 +128,13 @@ const GONE = new Proxy(
 export class Engine {
   /** @type {Ctx} */ ctx;
   session = /** @type {Session} */ (0);
-  /** 112 bytes for what C functions leave in their `out`, read before the next call. */
+  /** 112 bytes for the outputs of C functions, which are read before the next call. */
   scratch = 0;
   model = /** @type {ModelPtr} */ (0);
   #loader = /** @type {Loader} */ (0);
   alive = true;
   #runtime;
-  /** When others had a turn, and what ends the run. */ #since = 0;
+  /** The time of the last yield. */ #since = 0;
   /** @type {AbortSignal | undefined} */ #signal;
   /** @type {Map<string, Signature>} of the operators that `ops` computes */ #signatures = new Map();
 
@@ -161,7 +160,7 @@ export class Engine {
     for (const [name, op] of ops ?? []) this.#addOp(name, op.schema);
   }
 
-  /** Makes an operator known. Its record lives as long as the instance. @param {string} name @param {string} schema */
+  /** Registers an operator. Its record lives as long as the instance. @param {string} name @param {string} schema */
   #addOp(name, schema) {
     const text = encode(`${schema}\0`);
     const at = this.#malloc(OP_BYTES + text.length);
@@ -177,8 +176,8 @@ export class Engine {
   }
 
   /**
-   * Where operators are missing, names the functions that the model has no use for: a name with a slip in it. As soon
-   * as the head is there.
+   * If operators are missing, refuses functions that the model does not use, because their names may be misspelt. It
+   * runs as soon as the head has arrived.
    */
   #checkOps() {
     if (!this.ops?.size) return;
@@ -196,7 +195,7 @@ export class Engine {
   }
 
   /**
-   * A trap is a fault of the runtime: whatever is left of the instance is not used again.
+   * Wraps the functions of C. A trap is a fault of the runtime, and the instance is not used again.
    * @param {import('./runtime.js').C} c
    * @returns {import('./runtime.js').C}
    */
@@ -211,7 +210,7 @@ export class Engine {
           throw new RushlightError('internal', `the runtime failed in ${name}: ${messageOf(e)}`, { cause: e });
         };
         guarded[name] = (a, b, c, d, e, g) => {
-          // no function has more; an array of them would cost as much as the call
+          // No function has more parameters. An array of arguments would cost as much as the call.
           try {
             const result = /** @type {any} */ (f(a, b, c, d, e, g));
             if (typeof result === 'object') return result.catch(fail);
@@ -262,13 +261,13 @@ export class Engine {
     });
   }
 
-  /** The pointer that a C function leaves in its `out`. @param {(out: number) => number} make */
+  /** Returns the pointer that a C function writes to `out`. @param {(out: number) => number} make */
   #made(make) {
     this.check(make(this.scratch));
     return this.memory.u32(this.scratch);
   }
 
-  /** Throws what a status other than OK means. @param {number} status */
+  /** Throws the error of a status other than OK. @param {number} status */
   check(status) {
     if (status !== 0) throw this.error(status);
   }
@@ -280,7 +279,10 @@ export class Engine {
     return new RushlightError(code, message || code, this.ctx && this.#location());
   }
 
-  /** Operator and Python line of the last failure, where it has them. @returns {{ op?: string, source?: string }} */
+  /**
+   * Returns the operator and the Python line of the last failure, if they are known.
+   * @returns {{ op?: string, source?: string }}
+   */
   #location() {
     const at = this.scratch + LOCATION_AT;
     this.c.rush_ctx_location(this.ctx, at);
@@ -288,7 +290,7 @@ export class Engine {
     return { op: this.memory.cString(op) || undefined, source: this.line(file, line) || undefined };
   }
 
-  /** "model.py:7", or "". @param {number} file its name @param {number} line */
+  /** Returns "model.py:7", or "" if the line is unknown. @param {number} file its name @param {number} line */
   line(file, line) {
     const name = this.memory.cString(file);
     return name && `${name}:${line}`;
@@ -297,8 +299,8 @@ export class Engine {
   // ---- Loading
 
   /**
-   * Puts bytes of the file to their place: one copy. Returns how many were taken; fewer than given
-   * only where the file, or its head if that is all that is wanted, ends before them.
+   * Copies bytes of the file to their place in memory. Returns the number of used bytes, which is smaller than given
+   * only at the end of the file, or of its head.
    * @param {Uint8Array} chunk @param {boolean} headOnly
    */
   feed(chunk, headOnly) {
@@ -318,12 +320,12 @@ export class Engine {
     return used;
   }
 
-  /** The file's size; 0 while its header has not arrived. @returns {number} */
+  /** Returns the size of the file; 0 before its header has arrived. @returns {number} */
   total() {
     return this.c.rush_bridge_total(this.#loader);
   }
 
-  /** The model; while loading its head, 0 before that has arrived. */
+  /** Returns the model. During loading it is the head, or 0 before the head has arrived. */
   #known() {
     return this.model || this.c.rush_loader_head(this.#loader);
   }
@@ -331,12 +333,12 @@ export class Engine {
     return this.#known() !== 0;
   }
 
-  /** What the file says about itself. @returns {Description} */
+  /** Returns the contents of the file as data. @returns {Description} */
   head() {
     return JSON.parse(this.describeText(1));
   }
 
-  /** The same for people; 3 and 4: PyTorch's own graphs, code. @param {0 | 1 | 2 | 3 | 4} [form] */
+  /** Describes the file as text. Forms 3 and 4 are PyTorch's own graphs and code. @param {0 | 1 | 2 | 3 | 4} [form] */
   describeText(form = 0) {
     const out = this.scratch;
     this.check(this.c.rush_model_describe(this.ctx, this.#known(), form, out, out + 4));
@@ -346,7 +348,7 @@ export class Engine {
     return text;
   }
 
-  /** Ends loading: makes the model and its session. */
+  /** Ends loading, and makes the model and its session. */
   finish() {
     this.model = /** @type {ModelPtr} */ (this.#made((out) => this.c.rush_loader_finish(this.#loader, out)));
     this.c.rush_loader_destroy(this.#loader);
@@ -356,7 +358,8 @@ export class Engine {
   }
 
   /**
-   * At any time, also while a run is half done. All memory is the instance's, and goes with the last reference to that.
+   * Frees the model at any time, even during a run. All memory belongs to the instance, and is freed with the last
+   * reference to it.
    */
   destroy() {
     if (!this.alive) return;
@@ -368,22 +371,22 @@ export class Engine {
   // ---- Running
 
   /**
-   * Runs a method: `write` makes the arguments, `read` takes the result.
+   * Runs a method. `write` makes the arguments, and `read` reads the result.
    * @template T
    * @param {number} method @param {number} n how many arguments
    * @param {(at: number, i: number) => void} write @param {(at: number) => T} read
-   * @param {boolean} yields whether others get a turn meanwhile @param {AbortSignal} [signal]
+   * @param {boolean} yields whether it yields to the event loop @param {AbortSignal} [signal]
    * @returns {Promise<T>}
    */
   async run(method, n, write, read, yields, signal) {
     this.begin(method, n, write);
-    await undefined; // the caller goes on; the arguments are taken
+    await undefined; // the caller continues, because the arguments are copied
     if (!this.alive) throw disposedError();
     await this.drive(yields, signal);
     return this.result(read);
   }
 
-  /** Steps to the end of the run. @param {boolean} [yields] @param {AbortSignal} [signal] */
+  /** Runs to the end. @param {boolean} [yields] @param {AbortSignal} [signal] */
   async drive(yields = true, signal) {
     this.#since = performance.now();
     this.#signal = signal;
@@ -408,7 +411,7 @@ export class Engine {
     throwIfAborted(signal, 'the run');
   }
 
-  /** Where it is time for that gives others a turn; whether the run shall end. */
+  /** Yields if it is time. Returns whether the run must end. */
   async #pause() {
     const now = performance.now();
     if (now - this.#since > SLICE_MS) {
@@ -421,7 +424,7 @@ export class Engine {
 
   // ---- Operators in JavaScript
 
-  /** Gives up the run where a status is not OK. @param {number} status @param {object} [details] */
+  /** Cancels the run if the status is not OK. @param {number} status @param {object} [details] */
   #need(status, details) {
     if (status === 0) return;
     const error = Object.assign(this.error(status), details);
@@ -429,14 +432,14 @@ export class Engine {
     throw error;
   }
 
-  /** The instruction that is to run. @returns {Next} */
+  /** Returns the next instruction. @returns {Next} */
   next() {
     this.#need(this.c.rush_session_next(this.session, this.scratch));
     const [method, instr, op, at, n, , waits] = this.memory.words(this.scratch);
     return { method, instr, op: this.memory.cString(op), waits: (waits & 1) !== 0, at, n };
   }
 
-  /** Lets the user's function compute the operator that waits. @param {Next} next @param {AbortSignal} [signal] */
+  /** Calls the user's function for the operator that waits. @param {Next} next @param {AbortSignal} [signal] */
   async compute(next, signal) {
     const { op, at, n } = next,
       args = Array.from({ length: n }, (_, i) => this.values.read(at + VALUE_BYTES * i));
@@ -456,11 +459,16 @@ export class Engine {
     if (!this.alive) throw disposedError();
   }
 
-  /** Takes what the function gave. @param {Signature} signature @param {Value[]} args @param {unknown} value */
+  /**
+   * Passes the result of the function on to C.
+   * @param {Signature} signature
+   * @param {Value[]} args
+   * @param {unknown} value
+   */
   #settle({ args: marks, results: types }, args, value) {
     if (types.length > 1 && (!Array.isArray(value) || value.length !== types.length))
       throwMismatch('the result', `an array of ${types.length}`, value);
-    // Of an operator without results, what the one argument becomes that it writes.
+    // The result of an operator without results is the new value of the one argument that it writes.
     const becomes = types.length === 0 && isTensorObject(value) ? value : undefined;
     if (becomes && marks.filter(({ written }) => written).length !== 1) {
       throw badArgument('its schema has no result to return: write into the data of its arguments', { expected: 0 });
@@ -490,7 +498,7 @@ export class Engine {
     });
   }
 
-  /** Ends the run since a function failed. @param {unknown} e */
+  /** Ends the run after a function has failed. @param {unknown} e */
   #opError(e) {
     const own = e instanceof RushlightError,
       text = encode(`${own ? '' : 'its function failed: '}${messageOf(e)}\0`);
@@ -516,7 +524,7 @@ export class Engine {
     });
   }
 
-  /** The result of the run. @template T @param {(at: number) => T} read @returns {T} */
+  /** Returns the result of the run. @template T @param {(at: number) => T} read @returns {T} */
   result(read) {
     return this.withValues(1, (at) => {
       this.check(this.c.rush_session_result(this.session, at));
@@ -526,7 +534,7 @@ export class Engine {
 
   // ---- State
 
-  /** The value of an attribute. @param {number} index @returns {Value} */
+  /** Returns the value of an attribute. @param {number} index @returns {Value} */
   attribute(index) {
     return this.withValues(1, (at) => {
       this.check(this.c.rush_session_get_attribute(this.session, index, at));
@@ -555,7 +563,7 @@ export class Engine {
     );
   }
 
-  /** Bytes that the runtime holds now and held at most, and the size of the wasm memory. */
+  /** Returns the bytes that the runtime holds now and held at most, and the size of the wasm memory. */
   usage() {
     this.c.rush_ctx_memory(this.ctx, this.scratch, this.scratch + 4);
     const [live, peak] = this.memory.words(this.scratch);

@@ -1,11 +1,11 @@
-// What errors say beyond the fact: what else a file is, which value cannot be cloned, and what to do about it. Not in
-// the core, which imports it when something has failed.
+// Hints in messages: the kind of a wrong file, the value that cannot be cloned, and the remedy. The core imports this
+// module only after a failure.
 
 import { RushlightError, badArgument, messageOf } from '../base/errors.js';
 import { unexpectedFile } from '../source/source.js';
 import { isDetached } from './values.js';
 
-/** How other files begin, what they are, and what to do. @type {[RegExp, string, string][]} */
+/** The first bytes of other files, their kinds, and the remedies. @type {[RegExp, string, string][]} */
 const OTHERS = [
   [/^\s*</, 'HTML', 'check the address'],
   [/^PK/, 'a PyTorch file', 'convert it with rushlight export'],
@@ -21,9 +21,8 @@ const FORBIDDEN =
 const WAY_OUT = 'Pass its address as the option `wasm`: see "With a bundler" in README.md of this package';
 
 /**
- * What failed while loading, with what helps. Another one, where that is to be said: who waited for the same may be
- * given the same error.
- * @param {any} e @param {unknown} [wasm] the option @param {number} [alive] how many models are
+ * Adds a hint to an error of loading. It returns a new error, because several callers may have received the same one.
+ * @param {any} e @param {unknown} [wasm] the option @param {number} [alive] the number of loaded models
  * @returns {any}
  */
 export function addHint(e, wasm, alive) {
@@ -47,7 +46,7 @@ export function addHint(e, wasm, alive) {
 const CORS = '; its server must allow CORS';
 
 /**
- * What bytes are that are not what was expected; the error itself where that is not known.
+ * Names the kind of a wrong file; returns the error itself if the kind is unknown.
  * @param {any} e of withStart()
  */
 function otherFile(e) {
@@ -68,7 +67,7 @@ function hasDetached(v) {
 }
 
 /**
- * Why values cannot be handed over: the first that cannot be cloned, by its name.
+ * The error for values that cannot be cloned. It names the first of them.
  * @param {unknown} cause @param {readonly string[]} names @param {readonly any[]} values
  */
 export function cloneError(cause, names, values) {

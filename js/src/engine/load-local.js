@@ -1,4 +1,4 @@
-// Bytes to a model on this side: chunks go to the place that the loader names, one copy each.
+// Loads a model on this thread. Each chunk of bytes is copied once, to the place that the loader names.
 
 import { Engine } from './engine.js';
 import {
@@ -61,7 +61,7 @@ async function stream(source, options, headOnly, lazy = {}) {
   }
   const { name, chunks } = opened.value;
   if (runtime.status === 'rejected') {
-    const begun = chunks[Symbol.asyncIterator](); // what has not begun does not cancel its download
+    const begun = chunks[Symbol.asyncIterator](); // a generator that has not begun does not cancel its download
     begun
       .next()
       .then(() => begun.return?.())
@@ -90,7 +90,7 @@ async function stream(source, options, headOnly, lazy = {}) {
       }
       await tell(onProgress, { loaded, total: engine.total() || null });
     }
-    throwIfAborted(signal, `loading ${name}`); // which ends a stream as if that were all
+    throwIfAborted(signal, `loading ${name}`); // an aborted stream ends without an error
     const total = engine.total();
     if (loaded < total || total === 0) {
       throw new RushlightError('truncated', `${name} is truncated: got ${loaded} of ${total || 'at least 64'} bytes`, {
@@ -119,7 +119,7 @@ export async function loadLocal(source, options, lazy) {
 }
 
 /**
- * The plan, and the same as text for people, or the program as JSON, or PyTorch's own graphs or code.
+ * Reads the head. Returns the plan, and a text: a description, the program as JSON, or PyTorch's own graphs or code.
  * @param {Source} source @param {LoadOptions} options @param {0 | 2 | 3 | 4} [form] as of rush_model_describe
  * @returns {Promise<{ plan: Description, text: string }>}
  */

@@ -1,5 +1,5 @@
-// The wasm heap. Views on it stay in this file: growth detaches them, after which a read gives
-// `undefined` and a write vanishes, without an error. Everything that leaves is a number or a copy.
+// The wasm heap. Views of it stay in this file, because growth detaches them. A read of a detached view gives
+// `undefined`, and a write has no effect. All results are numbers or copies.
 
 import { bytesOf } from '../base/platform.js';
 
@@ -32,7 +32,7 @@ export class Memory {
     return this.#view;
   }
 
-  /** Bytes that the instance holds. */
+  /** The size of the memory in bytes. */
   get size() {
     return this.#memory.buffer.byteLength;
   }
@@ -57,7 +57,7 @@ export class Memory {
   }
 
   /**
-   * The members of a C struct whose members have 4 bytes each, or of its first seven words. @param {number} p
+   * Reads the members of a C struct of 4-byte members, at most seven. @param {number} p
    * @returns {[number, number, number, number, number, number, number]}
    */
   words(p) {
@@ -71,7 +71,7 @@ export class Memory {
   }
 
   /**
-   * A copy of `size` bytes from `p` on, as an array of the type.
+   * Copies `size` bytes from `p` into an array of the type.
    * @param {OwnedArrayType} Type
    * @param {number} p
    * @param {number} size
@@ -84,10 +84,10 @@ export class Memory {
   /** @param {number} p @param {number} size */
   text(p, size) {
     this.#renew();
-    return utf8.decode(this.#bytes.slice(p, p + size)); // it takes no shared memory
+    return utf8.decode(this.#bytes.slice(p, p + size)); // TextDecoder refuses shared memory
   }
 
-  /** The text up to a zero byte; "" for NULL. @param {number} p */
+  /** Returns the text up to a zero byte; "" for NULL. @param {number} p */
   cString(p) {
     this.#renew();
     return p === 0 ? '' : this.text(p, this.#bytes.indexOf(0, p) - p);

@@ -1,4 +1,4 @@
-// Operators that the user computes in JavaScript.
+// Operators that functions of the user compute.
 
 import { badArgument, describeValue } from '../base/errors.js';
 import { builtin } from '../base/platform.js';
@@ -7,10 +7,11 @@ import { builtin } from '../base/platform.js';
  * @typedef {import('../base/types.js').Type} Type
  * @typedef {import('../base/types.js').Value} Value
  *
- * @typedef {(...args: any[]) => unknown} OpFunction takes the arguments in the schema's order, defaults filled in, as
- *   results have them; gives the result, an array where there are several, or a promise of it
+ * @typedef {(...args: any[]) => unknown} OpFunction receives the arguments in the order of the schema, with defaults,
+ *   in
+ *   the form of results of run(). It returns the result, an array of several results, or a promise
  * @typedef {object} Op an operator with a schema of its own
- * @property {string} [schema] "my_ops::warp(Tensor x, int n=1) -> Tensor"; by default what the file carries
+ * @property {string} [schema] "my_ops::warp(Tensor x, int n=1) -> Tensor"; by default the schema in the file
  * @property {OpFunction} run computes it
  *
  * @typedef {Record<string, OpFunction | Op>} Ops by full name, "my_ops::warp.overload"
@@ -21,8 +22,8 @@ import { builtin } from '../base/platform.js';
  * @property {Type[]} results
  */
 
-/** @type {OpTable | undefined} whose function is being called */ let calling;
-/** @type {any} the same beyond an `await`, where the engine can tell */ let following;
+/** @type {OpTable | undefined} the table whose function is being called */ let calling;
+/** @type {any} the same after an `await`, if the engine can tell */ let following;
 
 /** Functions and schemas by name. @extends {Map<string, { schema: string, run: import('./ops.js').OpFunction }>} */
 export class OpTable extends Map {
@@ -45,13 +46,13 @@ export class OpTable extends Map {
     }
   }
 
-  /** Whether it is a function of this table, not yet finished, that asks: what it waits for would wait for it. */
+  /** Whether the caller is a running function of this table. A call of its own model would wait for itself. */
   get asks() {
     return this.#pending > 0 && (calling ?? following?.getStore()) === this;
   }
 }
 
-/** The option `ops` of load(). @param {unknown} ops @returns {OpTable} */
+/** Reads the option `ops` of load(). @param {unknown} ops @returns {OpTable} */
 export function readOps(ops) {
   if (ops === null || typeof ops !== 'object')
     throw badArgument(`load: ops must be an object { 'namespace::name': function }, got ${describeValue(ops)}`);

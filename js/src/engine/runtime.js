@@ -1,4 +1,4 @@
-// Which wasm binary, and an instance of it.
+// Chooses the wasm binary, and makes an instance of it.
 
 import { RushlightError, badArgument, messageOf, unknownNameError, unreadableFile } from '../base/errors.js';
 import { Memory } from './memory.js';
@@ -6,20 +6,18 @@ import { CONTROL, asPath, builtin, isAddress, once, packageFile, tagOf } from '.
 import { bytesFrom, checkResponse, fetchSource, withFirstBytes } from '../source/source.js';
 
 /**
- * @typedef {'simd' | 'relaxed'} BackendName wasm SIMD, which every engine has, or relaxed SIMD, which is faster and
- *   rounds
- *   as the machine does
+ * @typedef {'simd' | 'relaxed'} BackendName wasm SIMD, which every engine has, or relaxed SIMD, which is faster, and
+ *   whose rounding depends on the processor
  *
- * @typedef {object} Backend which binary runs
- * @property {BackendName} name
- *   its name
- * @property {number} threads how many compute
- * @property {string} reason why that one, and so many
+ * @typedef {object} Backend the binary that runs
+ * @property {BackendName} name its name
+ * @property {number} threads the number of threads that compute
+ * @property {string} reason the reason for this binary and this number of threads
  *
  * @typedef {string | URL | Response | WebAssembly.Module | ArrayBuffer | ArrayBufferView} WasmSource
- *   a URL (in Node also a path), or what holds the bytes
+ *   a URL (in Node also a path), or an object with the bytes
  *
- * @typedef {object} WasmSources a source for each binary that may be asked for
+ * @typedef {object} WasmSources a source for each binary
  * @property {WasmSource} [simd] rushlight-simd.wasm
  * @property {WasmSource} [relaxed] rushlight-relaxed.wasm
  *
@@ -28,9 +26,8 @@ import { bytesFrom, checkResponse, fetchSource, withFirstBytes } from '../source
  * @typedef {Record<CName, (...args: number[]) => number>} C the functions of rushlight.h and wasm/bridge
  * @typedef {{ begin(c: C, ctx: number): void, end(): void }} Threads of threads.js
  * @typedef {{ c: C, memory: Memory, backend: Backend, threads?: Threads, pause: () => Promise<unknown>, away: number }}
- *   Runtime pause: gives others a turn
- *   within an operator, where the engine has JavaScript Promise Integration, and says whether the run shall end; away:
- *   ms that others had
+ *   Runtime pause: yields within an operator if the engine has JavaScript Promise Integration, and tells whether the
+ * run must end; away: the time in ms that the event loop took
  */
 
 /** @typedef {(
@@ -56,13 +53,12 @@ import { bytesFrom, checkResponse, fetchSource, withFirstBytes } from '../source
 
 export const BACKENDS = /** @type {const} */ (['simd', 'relaxed']);
 
-// A module of one function: less than the import of a library that holds the same bytes (wasm-feature-detect), and this
-// package needs nothing else. i8x16.relaxed_swizzle of two splats.
+// A module with one function, i8x16.relaxed_swizzle of two splats. It is smaller than the library wasm-feature-detect.
 const PROBE = [
   0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15,
   253, 128, 2, 11,
 ];
-/** Whether the engine has relaxed SIMD; SIMD every one has. */
+/** Tests whether the engine has relaxed SIMD. Every engine has SIMD. */
 export const hasRelaxed = () => WebAssembly.validate(new Uint8Array(PROBE));
 
 const own = {
@@ -75,8 +71,8 @@ const ANY = 2 ** 53;
 
 /**
  * @template [T=WebAssembly.Module]
- * @param {any} source a WasmSource, of whatever realm, or what gives its address
- * @param {(bytes: Uint8Array) => Promise<T>} [make] of the bytes, where they are to be had
+ * @param {any} source a WasmSource of any realm, or a function that returns its address
+ * @param {(bytes: Uint8Array) => Promise<T>} [make] compiles the bytes, if they can be read
  * @returns {Promise<T | WebAssembly.Module>}
  */
 async function compile(source, make) {
@@ -86,7 +82,7 @@ async function compile(source, make) {
   try {
     if (typeof source === 'function') {
       name = 'the wasm of this package';
-      source = source(); // fails where one script is made of all, which knows no address of its own
+      source = source(); // fails in a single-file bundle, which does not know its own address
     }
     if (isAddress(source)) {
       name = String(source);
@@ -104,7 +100,7 @@ async function compile(source, make) {
       if (!make && /^application\/wasm/i.test(source.headers.get('content-type') ?? '')) {
         return await WebAssembly.compileStreaming(source);
       }
-      source = await source.arrayBuffer(); // a server that does not know .wasm
+      source = await source.arrayBuffer(); // the server has no content type for .wasm
     }
     bytes = bytesFrom(source, '`wasm`', 'WebAssembly.Module');
     return await (make ?? WebAssembly.compile)(/** @type {any} */ (bytes));
@@ -130,12 +126,12 @@ function choose(wanted) {
 }
 
 /** @param {any} wasm @returns {wasm is { simd?: WasmSource, relaxed?: WasmSource }} */
-const isPerBackend = (wasm) => wasm?.constructor?.name === 'Object'; // of whatever realm
+const isPerBackend = (wasm) => wasm?.constructor?.name === 'Object'; // of any realm
 
 /**
- * Makes an instance with a memory of its own. Modules that this package finds by itself are compiled once.
+ * Makes an instance with its own memory. The binaries of this package are compiled once.
  * @param {{ wasm?: WasmOption, backend?: string, threads?: 'auto' | number, interrupted?: () => unknown }} options
- *   interrupted: whether the call at work shall end
+ *   interrupted: tells whether the current call must end
  * @param {(() => Promise<typeof import('../worker/threads.js')>) | undefined} importThreads imports that module
  * @returns {Promise<Runtime>}
  */
@@ -181,15 +177,15 @@ async function instantiate({ module, memory: shared, threads }, backend, interru
   const imports = {
     rush: {
       now: () => performance.now() - runtime.away,
-      poll: interrupted ?? (() => 0), // asked every few ms
-      // In place of poll, within rush_bridge_run.
+      poll: interrupted ?? (() => 0), // called about every millisecond
+      // rush_bridge_run calls pause instead of poll.
       pause: Suspending ? new Suspending(() => interrupted?.() || runtime.pause()) : () => 0,
       /** @param {number} p @param {number} size */
       entropy: (p, size) => runtime.memory.copyIn(p >>> 0, crypto.getRandomValues(new Uint8Array(size))),
       /** @param {number} p @param {number} size */
       log: (p, size) => console.log(runtime.memory.text(p >>> 0, size).replace(CONTROL, '\ufffd')),
     },
-    env: { memory: shared, emscripten_notify_memory_growth() {} }, // memory.js looks at each access
+    env: { memory: shared, emscripten_notify_memory_growth() {} }, // memory.js checks for growth at each access
   };
   try {
     const exports = /** @type {any} */ ((await WebAssembly.instantiate(module, /** @type {any} */ (imports))).exports),

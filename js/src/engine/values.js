@@ -1,4 +1,4 @@
-// JavaScript values to the program's values and back. A rush_value has 16 bytes: kind at 0, payload at 8.
+// Converts JavaScript values to values of the program and back. A rush_value has 16 bytes: kind at 0, payload at 8.
 
 import { RushlightError, badArgument, describeValue, messageOf, unknownNameError } from '../base/errors.js';
 import { encode } from './memory.js';
@@ -13,7 +13,7 @@ import { DTYPES, exact, parseType, partsOf } from '../base/types.js';
  * @typedef {import('../base/types.js').Value} Value
  * @typedef {import('../base/types.js').Tensor} Tensor
  * @typedef {import('../base/types.js').TypedArray} TypedArray
- * @typedef {{ dtype?: DType | null, shape?: (number | null)[] | null }} Hint what the example was
+ * @typedef {{ dtype?: DType | null, shape?: (number | null)[] | null }} Hint the dtype and shape of the example
  * @typedef {ArrayLike<number | bigint | boolean>} Elements
  */
 
@@ -34,8 +34,8 @@ const KIND_NONE = 0,
 const DTYPE_NAMES = /** @type {DType[]} */ (Object.keys(DTYPES));
 
 /**
- * Containers in each other, of a result; and its bytes, where a number counts as 64, a string as 4096 more, and
- * anything larger as 16384.
+ * Limits of a result: the depth of nested containers, and its bytes as plain data. A number counts as 64 bytes, a
+ * string as 4096 more, and larger values as 16384.
  */
 const DEEPEST = 1000;
 const MOST_BYTES = 2 ** 32;
@@ -53,7 +53,7 @@ const shapeText = (shape) => `[${shape.map((n) => n ?? '?').join(', ')}]`;
 /** @param {readonly number[]} shape */
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
-/** @param {unknown} v @returns {v is object} neither null nor any array */
+/** @param {unknown} v @returns {v is object} whether it is neither null nor an array */
 export const isPlainObject = (v) => typeof v === 'object' && v !== null && !ArrayBuffer.isView(v) && !Array.isArray(v);
 /** @param {unknown} v @returns {v is { data: TypedArray | Elements, shape?: readonly number[], dtype?: DType }} */
 export const isTensorObject = (v) => isPlainObject(v) && 'data' in v;
@@ -61,7 +61,7 @@ export const isTensorObject = (v) => isPlainObject(v) && 'data' in v;
 const isTypedArray = (v) => !!tagOf(v)?.endsWith('Array');
 
 /**
- * The dtype that an array's class means: the one that is wanted, if it can be.
+ * Returns the dtype of an array by its class: the wanted dtype if the class fits it.
  * @param {TypedArray} data @param {DType | undefined} wanted @returns {DType | undefined}
  */
 function dtypeOf(data, wanted) {
@@ -72,7 +72,7 @@ function dtypeOf(data, wanted) {
 }
 
 /**
- * Numbers as a typed array; refuses what the dtype cannot hold.
+ * Converts numbers to a typed array, and refuses values outside of the dtype.
  * @param {Elements} numbers @param {DType} dtype @param {string} where
  */
 function fromNumbers(numbers, dtype, where) {
@@ -87,7 +87,7 @@ function fromNumbers(numbers, dtype, where) {
         ? !big || Number.isSafeInteger(v)
         : whole && (typeof v === 'bigint' || (bool && typeof v === 'boolean'));
     if (may) data[i] = big ? BigInt(/** @type {number} */ (v)) : Number(v);
-    // What an array of whole numbers cannot hold wraps, or loses its fraction.
+    // An array of integers wraps large values and drops fractions, so that the comparison finds them.
     if (!may || (whole && (data[i] != v || (bool && /** @type {any} */ (v) > 1)))) {
       throw badArgument(`${where}: element ${i} must be a value of ${dtype}, got ${describeValue(v)}`, {
         expected: dtype,
@@ -98,17 +98,17 @@ function fromNumbers(numbers, dtype, where) {
   return data;
 }
 
-/** Dimensions of a tensor, as of RUSH_MAX_RANK. */
+/** The most dimensions of a tensor, RUSH_MAX_RANK. */
 const MOST_RANK = 8;
 
 /**
- * Rows in rows as one array, and the shape that they have.
+ * Flattens nested arrays. Returns the elements and the shape.
  * @param {any[]} rows @param {string} where
  */
 function flatten(rows, where) {
   const shape = [rows.length];
   while (Array.isArray(rows[0]) && shape.length <= MOST_RANK) {
-    // an array may hold itself
+    // An array may contain itself.
     const n = rows[0].length;
     const other = rows.find((row) => row?.length !== n);
     if (other !== undefined) throwMismatch(where, `rows of one length, ${n}`, other);
@@ -119,9 +119,8 @@ function flatten(rows, where) {
 }
 
 /**
- * The shape of an array that came without one. The sizes in the file are those that the example had, a hint and no
- * rule: they
- * say the shape where the elements fill it, one size being open; else there is one dimension, or the caller has to say.
+ * Infers the shape of an array. If the elements fill the shape of the export's example, with at most one open size, it
+ * is that shape. An example of one dimension gives one dimension. Otherwise the caller must pass the shape.
  * @param {number} n elements @param {Hint} hint @param {string} where
  */
 function inferShape(n, hint, where) {
@@ -137,7 +136,7 @@ function inferShape(n, hint, where) {
   return hint.shape.map((s) => s ?? n / known);
 }
 
-/** Whether it is a view of a buffer that is another's now. @param {any} v */
+/** Tests whether the buffer of a view was transferred. @param {any} v */
 export function isDetached(v) {
   try {
     return ArrayBuffer.isView(v) && !new Uint8Array(v.buffer);
@@ -148,7 +147,7 @@ export function isDetached(v) {
 
 const KEYS = ['data', 'shape', 'dtype'];
 
-/** Refuses what other libraries call a tensor, and keys with a slip in them. @param {object} v @param {string} where */
+/** Refuses tensors of other libraries, and misspelt keys. @param {object} v @param {string} where */
 function checkKeys(v, where) {
   const other = Object.keys(v)
     .concat(['dims', 'type', 'width'].filter((key) => key in v))
@@ -214,14 +213,14 @@ function checkShape(shape, n, where) {
   }
 }
 
-/** What is taken where the type is Any: a whole number is an int. */
+/** The types that a value of type Any may have. An integral number is an int. */
 const ANY = {
   kind: 'Union',
   of: ['NoneType', 'bool', 'str', 'Scalar', 'Tensor'].map((kind) => /** @type {Type} */ ({ kind, of: [] })),
 };
 ANY.of.push({ kind: 'List', of: [ANY] }, { kind: 'Dict', of: [ANY, ANY] });
 
-/** What refuses an input, or what reading it has thrown. @param {unknown} e @param {string} input its name */
+/** The error for an input that is refused or cannot be read. @param {unknown} e @param {string} input its name */
 export function named(e, input) {
   const error =
     e instanceof RushlightError ? e : badArgument(`input "${input}" cannot be read: ${messageOf(e)}`, { cause: e });
@@ -241,7 +240,7 @@ export class Values {
   }
 
   /**
-   * Writes one rush_value for an input; the caller releases it.
+   * Writes a rush_value for an input. The caller releases it.
    * @param {number} p
    * @param {{ name: string, type: string } & Hint} port
    * @param {unknown} value
@@ -262,7 +261,7 @@ export class Values {
   }
 
   /**
-   * Makes the value at `p`. If it throws, `p` holds None and nothing is left behind.
+   * Makes the value at `p`. If it throws, `p` is None and no memory leaks.
    * @param {number} p @param {Type} type @param {any} v @param {string} where @param {Hint} [hint]
    * @returns {void}
    */
@@ -381,7 +380,7 @@ export class Values {
   }
 
   /**
-   * As the first of its types that takes the value; { data } is a tensor rather than a dict.
+   * Writes a value as the first type of the union that accepts it. { data } is a tensor rather than a dict.
    * @param {number} p
    * @param {Type} type
    * @param {any} v
@@ -399,14 +398,14 @@ export class Values {
     throwMismatch(where, `one of ${type.of.map((t) => t.kind).join(', ')}`, v);
   }
 
-  /** The value at `p` as an owned JS value. @param {number} p @returns {Value} */
+  /** Returns the value at `p` as an owned JavaScript value. @param {number} p @returns {Value} */
   read(p) {
     this.#depth = this.#taken = 0;
     return this.#read(p);
   }
 
   /**
-   * Items of a container as owned JS values; those that are left are null.
+   * Returns the items of a container as owned JavaScript values; skipped items are null.
    * @param {number} p
    * @param {(i: number) => boolean} [leave]
    * @returns {Value[]}
@@ -416,7 +415,10 @@ export class Values {
     return this.#items(p, leave);
   }
 
-  /** What is shared in the program, or holds itself, would have no end as plain data. @param {number} bytes */
+  /**
+   * Counts the size of a result. Values that share or contain each other could be endless as plain data.
+   * @param {number} bytes
+   */
   take(bytes) {
     this.#taken += bytes;
     if (this.#taken > MOST_BYTES)
@@ -470,7 +472,11 @@ export class Values {
     }
   }
 
-  /** Objects may hold each other in a circle; inside itself one is null. @param {number} p @returns {Value} */
+  /**
+   * Reads an object. Objects may contain each other, and an object inside itself is null.
+   * @param {number} p
+   * @returns {Value}
+   */
   #readObject(p) {
     const at = this.m.u32(p + 8);
     if (this.#reading.has(at)) return /** @type {any} */ ({ object: null });
@@ -501,7 +507,7 @@ export class Values {
   }
 
   /**
-   * A copy, its data null where loading packed a weight for the kernels; the tensor itself stays as it is.
+   * Copies a tensor. The data is null if loading packed this weight for the kernels.
    * @param {number} p
    * @returns {Tensor}
    */
@@ -509,18 +515,18 @@ export class Values {
     const { m, e } = this;
     return e.withValues(1, (copy) => {
       const info = e.scratch;
-      // make_contiguous replaces the value it is given, and that of a container is only borrowed.
+      // make_contiguous replaces its argument, and a value in a container is only borrowed.
       e.c.rush_value_retain(e.session, p);
       m.copyIn(copy, m.copyOut(Uint8Array, p, VALUE_BYTES));
       const status = e.c.rush_tensor_make_contiguous(e.session, copy);
       e.check(e.c.rush_tensor_inspect(e.session, copy, info));
       const [id, rank, sizes, , numel, , at] = m.words(info);
-      // Only what has no elements, a packed weight, may be refused.
+      // Only a packed weight, which has no elements, may be refused.
       if (at || !numel) e.check(status);
-      const dtype = /** @type {DType} */ (DTYPE_NAMES.find((name) => DTYPES[name].id === id)); // it is one of them
+      const dtype = /** @type {DType} */ (DTYPE_NAMES.find((name) => DTYPES[name].id === id));
       const Type = DTYPES[dtype].Array;
       const shape = Array.from({ length: rank }, (_, i) => Number(m.i64(sizes + 8 * i)));
-      // A tensor whose bytes fit here has fewer than 2**32
+      // Sizes are below 2**32, because the tensor fits into wasm memory.
       const bytes = numel * Type.BYTES_PER_ELEMENT * partsOf(dtype);
       this.take(16384 + bytes);
       const data = status ? null : m.copyOut(Type, at, bytes);

@@ -1,6 +1,6 @@
 // Reads the sections of a wasm binary, and writes them again.
 
-/** @typedef {{ id: number, start: number, end: number }} Section where its content lies */
+/** @typedef {{ id: number, start: number, end: number }} Section the range of its content */
 
 export const TYPE = 1,
   IMPORT = 2,
@@ -13,14 +13,14 @@ export const TYPE = 1,
   DATA = 11,
   DATA_COUNT = 12;
 
-/** Of a memory's limits. */
+/** Flags of the limits of a memory. */
 export const HAS_MAXIMUM = 1,
   SHARED = 3;
 
 const I32_CONST = 0x41,
   END = 0x0b;
 
-/** A place in the bytes that moves on as it is read. */
+/** A position in bytes, which each read advances. */
 export class Cursor {
   /** @type {Uint8Array} */ bytes;
 
@@ -36,7 +36,7 @@ export class Cursor {
     return value;
   }
 
-  /** A LEB128 number; those with a sign are taken as addresses, which have none. */
+  /** Reads a LEB128 number. Signed numbers are read as unsigned addresses. */
   number() {
     let value = 0,
       byte,
@@ -54,7 +54,7 @@ export class Cursor {
     return new TextDecoder().decode(this.bytes.subarray(this.at, (this.at += n)));
   }
 
-  /** The address or index where an active segment begins. */
+  /** Reads the address or index at which an active segment begins. */
   offset() {
     if (this.byte() !== I32_CONST) throw new TypeError('a segment must begin at a constant');
     const value = this.number();
@@ -76,7 +76,7 @@ export function readSections(bytes) {
 }
 
 /**
- * Where to read the section; nowhere if there is none.
+ * Returns a position at the start of a section.
  * @param {Uint8Array} bytes
  * @param {Section[]} sections
  * @param {number} id
@@ -87,7 +87,7 @@ export function inSection(bytes, sections, id) {
   return new Cursor(bytes, section.start);
 }
 
-/** The functions in the table, from its first entry on. @param {Uint8Array} bytes @param {Section[]} sections */
+/** Reads the functions of the table, from its first entry. @param {Uint8Array} bytes @param {Section[]} sections */
 export function readTable(bytes, sections) {
   const cursor = inSection(bytes, sections, ELEMENT);
   if (cursor.number() !== 1 || cursor.number() !== 0) throw new TypeError('the table has elements of an unknown form');
@@ -96,10 +96,10 @@ export function readTable(bytes, sections) {
 }
 
 /**
- * The memory as it is at first: from the first address on that a segment gives a value to.
+ * Reads the initial memory, from the first address that a segment sets.
  * @param {Uint8Array} bytes @param {Section[]} sections
- * @returns {{ first: number, image: Uint8Array, segments: { address: number, size: number, at: number }[] }} at: where
- *   in the binary
+ * @returns {{ first: number, image: Uint8Array, segments: { address: number, size: number, at: number }[] }} at: the
+ *   position in the binary
  */
 export function readMemory(bytes, sections) {
   const cursor = inSection(bytes, sections, DATA);
@@ -122,7 +122,7 @@ export function leb(n, signed = false) {
   return [...out, n];
 }
 
-/** A table of these functions. @param {{ first: number, functions: number[] }} table */
+/** Encodes a table of functions. @param {{ first: number, functions: number[] }} table */
 export const writeTable = ({ first, functions }) => [
   1,
   0,
@@ -133,7 +133,7 @@ export const writeTable = ({ first, functions }) => [
   ...functions.flatMap((f) => leb(f)),
 ];
 
-/** A memory of one segment. @param {{ first: number, image: Uint8Array }} memory */
+/** Encodes a memory as one segment. @param {{ first: number, image: Uint8Array }} memory */
 export const writeMemory = ({ first, image }) => [
   1,
   0,
@@ -145,7 +145,7 @@ export const writeMemory = ({ first, image }) => [
 ];
 
 /**
- * The content of a section that is a list, with one item more.
+ * Returns the content of a section that is a list, with one more item.
  * @param {Uint8Array} bytes @param {Section[]} sections @param {number} id @param {number[]} item
  */
 export function appended(bytes, sections, id, item) {
@@ -156,7 +156,7 @@ export function appended(bytes, sections, id, item) {
 }
 
 /**
- * The binary with other contents of some sections.
+ * Returns the binary with new contents of some sections.
  * @param {Uint8Array} bytes @param {Section[]} sections @param {Map<number, ArrayLike<number>>} contents by id
  * @returns {Uint8Array}
  */

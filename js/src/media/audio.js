@@ -81,11 +81,11 @@ export function audioToTensor(source, options = {}) {
   return { dtype: 'float32', shape: [channels.length, length], data };
 }
 
-const WIDTH = 6; // zero crossings of the sinc on each side of its middle
-const ROLLOFF = 0.99; // of the lower of the two Nyquist frequencies
+const WIDTH = 6; // zero crossings of the sinc on each side of its center
+const ROLLOFF = 0.99; // the cutoff, as a part of the lower Nyquist frequency
 
 /**
- * Band-limited interpolation: a sinc under a Hann window. What lies outside is silence.
+ * Resamples by band-limited interpolation, with a sinc in a Hann window. The sound is silent before and after.
  * @param {Float32Array[]} channels @param {number} from @param {number} to samples a second
  */
 function resample(channels, from, to) {
@@ -93,11 +93,11 @@ function resample(channels, from, to) {
   while (rest) [divisor, rest] = [rest, divisor % rest];
   const [old, now] = [from / divisor, to / divisor];
   if (old === now) return channels;
-  // From here on the unit is `old` samples of the input, which are `now` of the output.
+  // One unit is `old` samples of the input and `now` samples of the output.
   const cutoff = Math.min(old, now) * ROLLOFF,
     reach = (WIDTH * old) / cutoff;
   /**
-   * Of each place in a unit: where its input begins, and its weights.
+   * The first input and the weights of each output in a unit.
    * @type {{ begin: number, weights: Float64Array }[]}
    */
   const taps = [];

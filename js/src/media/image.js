@@ -99,7 +99,7 @@ export function imageToTensor(source, options = {}) {
   const columns = taps(width, newWidth, cropWidth ?? newWidth, cubic, pil),
     rows = taps(height, newHeight, cropHeight ?? newHeight, cubic, pil);
 
-  // Along the rows that are needed, then along the columns, then to grey.
+  // Resizes the needed rows, then the columns, then converts to gray.
   const used = rows.filter((tap) => tap.weights.length),
     first = /** @type {any} */ (used[0]),
     last = /** @type {any} */ (used[used.length - 1]);
@@ -128,7 +128,8 @@ export function imageToTensor(source, options = {}) {
       1,
       pil,
     );
-  const out = new (bytes ? Uint8ClampedArray : Float32Array)(values.length); // the first rounds to even, as torch does
+  // Uint8ClampedArray rounds to even, as torch does.
+  const out = new (bytes ? Uint8ClampedArray : Float32Array)(values.length);
   values.forEach((v, i) => {
     const c = i % channels;
     out[planar ? c * plane + (i - c) / channels : i] = bytes
@@ -144,8 +145,8 @@ export function imageToTensor(source, options = {}) {
 }
 
 /**
- * The options; of each that is a choice what was chosen, by default its first. Refuses others, and options that there
- * are not.
+ * Returns the options. An option with choices has its first choice by default. Refuses other values and unknown
+ * options.
  * @param {string} where
  * @param {Record<string, any>} options
  * @param {Record<string, any[]>} choices
@@ -172,7 +173,7 @@ function perChannel(name, value, channels) {
   return all;
 }
 
-/** [], [n] or [height, width]. @param {string} name @param {unknown} value @returns {number[]} */
+/** Returns [], [n] or [height, width]. @param {string} name @param {unknown} value @returns {number[]} */
 function sides(name, value = []) {
   const all = Array.isArray(value) ? value : [value];
   if (all.length > 2 || !all.every((n) => Number.isInteger(n) && n > 0 && n < 65536))
@@ -182,7 +183,13 @@ function sides(name, value = []) {
   return all;
 }
 
-/** Height and width. @param {number[]} size @param {number} height @param {number} width @returns {[number, number]} */
+/**
+ * Returns the height and width after Resize.
+ * @param {number[]} size
+ * @param {number} height
+ * @param {number} width
+ * @returns {[number, number]}
+ */
 function resized([short, other], height, width) {
   if (!short) return [height, width];
   if (other) return [short, other];
@@ -192,7 +199,8 @@ function resized([short, other], height, width) {
 }
 
 /**
- * For each of the middle `count` of `to` places: where its input begins, and its weights; none where it lies outside.
+ * Returns the first input and the weights for each of the middle `count` of `to` outputs. An output outside of the
+ * picture has no weights.
  * @param {number} from size of the input
  * @param {number} to size of the output
  * @param {number} count
@@ -202,10 +210,10 @@ function resized([short, other], height, width) {
  */
 function taps(from, to, count, cubic, pil) {
   const scale = from / to,
-    stretch = Math.max(scale, 1); // a wider filter where the picture shrinks: antialiasing
+    stretch = Math.max(scale, 1); // antialiasing: the filter is wider if the picture shrinks
   const support = (cubic ? 2 : 1) * stretch,
     half = (to - count) / 2;
-  // Python rounds to the even neighbour
+  // Python rounds to even.
   const first = half < 0 ? Math.ceil(half) : half % 1 ? Math.round(half / 2) * 2 : half;
   return Array.from({ length: count }, (_, i) => {
     const at = first + i,
@@ -217,7 +225,7 @@ function taps(from, to, count, cubic, pil) {
     );
     let sum = 0;
     for (const w of exact) sum += w;
-    // Pillow has 22 bits behind the point, and rounds away from 0.
+    // Pillow has 22 fractional bits, and rounds away from 0.
     return {
       begin,
       weights: exact.map((w) => (pil ? Math.trunc((w / sum) * 2 ** 22 + Math.sign(w) / 2) / 2 ** 22 : w / sum)),
@@ -226,15 +234,15 @@ function taps(from, to, count, cubic, pil) {
 }
 
 /**
- * Sums of neighbours, weighted: in each line, for each tap, of each of the `inner` values that lie side by side.
+ * Computes weighted sums of neighbors, for each line, each tap and each of the `inner` adjacent values.
  * @param {ArrayLike<number>} input
- * @param {number} line the first
- * @param {number} end behind the last
- * @param {number} distance from one line to the next
+ * @param {number} line the first line
+ * @param {number} end the line after the last
+ * @param {number} distance the distance between lines
  * @param {ReturnType<typeof taps>} taps
- * @param {number} step from one neighbour to the next
+ * @param {number} step the distance between neighbors
  * @param {number} inner
- * @param {boolean} pil rounds to bytes
+ * @param {boolean} pil whether to round to bytes
  */
 function convolve(input, line, end, distance, taps, step, inner, pil) {
   const out = new (pil ? Uint8ClampedArray : Float32Array)(end * taps.length * inner);
@@ -251,14 +259,14 @@ function convolve(input, line, end, distance, taps, step, inner, pil) {
   return out;
 }
 
-/** A triangle, or Keys' cubic with a = -0.5. @param {number} x @param {boolean} cubic */
+/** Evaluates the filter: a triangle, or Keys' cubic with a = -0.5. @param {number} x @param {boolean} cubic */
 function filter(x, cubic) {
   if (!cubic) return Math.max(0, 1 - x);
   return x < 1 ? (1.5 * x - 2.5) * x * x + 1 : x < 2 ? ((-0.5 * x + 2.5) * x - 4) * x + 2 : 0;
 }
 
 /**
- * R, G, B, A of pixels as one sees them before a background.
+ * Blends R, G, B, A with a background.
  * @param {Pixels['data']} data
  * @param {number[]} background
  */
@@ -308,7 +316,7 @@ function read(source) {
   return { data, width, height };
 }
 
-/** Of what class a value is, in whatever window that class is. @param {unknown} value */
+/** Returns the name of the class of a value of any realm. @param {unknown} value */
 const tag = (value) => Object.prototype.toString.call(value).slice(8, -1);
 
 /** @param {any} source @param {string} kind @returns {Pixels} */
@@ -362,23 +370,23 @@ const COLORMAPS = {
 };
 
 /**
- * @typedef {object} TensorToImageOptions how a tensor is seen
- * @property {Layout} [layout] 'nchw'; the first dimension may be missing, of one channel that of the channels, too
- * @property {number | readonly number[]} [mean] that Normalize took away, of all channels or of each; it is added again
- * @property {number | readonly number[]} [std] likewise
- * @property {readonly [number, number] | 'auto'} [range] what becomes black and white, after mean and std: [0, 1] of
- *   floats and bool, [0, 255] of integers;
- *   'auto': the least and the greatest finite value
- * @property {keyof typeof COLORMAPS} [colormap] of one channel: 'gray', 'viridis' or 'turbo'; 'gray'
+ * @typedef {object} TensorToImageOptions options of tensorToImage()
+ * @property {Layout} [layout] the order of the dimensions; 'nchw' by default. The first dimension may be missing, and
+ *   with one channel also the dimension of channels
+ * @property {number | readonly number[]} [mean] the mean that Normalize subtracted: one number, or one for each channel
+ * @property {number | readonly number[]} [std] the divisor of Normalize, likewise
+ * @property {readonly [number, number] | 'auto'} [range] the values of black and white, after mean and std. By default
+ *   [0, 1] for floats and bool, and [0, 255] for integers. 'auto' takes the least and the greatest finite value
+ * @property {keyof typeof COLORMAPS} [colormap] the colors of one channel: 'gray' (the default), 'viridis' or 'turbo'
  */
 
 /**
- * The picture of a tensor of 1, 3 (RGB) or 4 (RGBA) channels; rounded to the nearest as torchvision's save_image. NaN
- * is black.
+ * Converts a tensor of 1, 3 (RGB) or 4 (RGBA) channels to a picture. Values are rounded as in torchvision's save_image,
+ * and NaN is black.
  * @param {Tensor} tensor
  * @param {TensorToImageOptions} [options]
- * @returns {[Global<'ImageData'>] extends [never] ? Pixels : Global<'ImageData'>} in Node an object of the same data,
- *   width and height
+ * @returns {[Global<'ImageData'>] extends [never] ? Pixels : Global<'ImageData'>} in Node an object with data, width
+ *   and height
  * @throws {RushlightError} `bad-argument`
  */
 export function tensorToImage(tensor, options = {}) {

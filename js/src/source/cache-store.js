@@ -1,6 +1,6 @@
-// Where models are kept: bytes by name, each whole or not at all. In Node a folder, else the Cache API, which pages,
-// workers and service workers of all browsers have. (OPFS is written from the page in no Safari before 26, and in no
-// service worker.)
+// Stores of cached models: files by name, which are complete or absent. A store is a folder in Node, and otherwise the
+// Cache API, which pages, workers and service workers of all browsers have. Safari before 26 cannot write OPFS from a
+// page, and no browser can from a service worker.
 
 import { badArgument, describeValue } from '../base/errors.js';
 import { builtin } from '../base/platform.js';
@@ -10,17 +10,17 @@ import { builtin } from '../base/platform.js';
  * @property {(name: string) => Promise<Uint8Array | undefined>} read
  * @property {(name: string, bytes: Uint8Array) => Promise<unknown>} write
  * @property {(name: string) => Promise<unknown>} remove
- * @property {() => Promise<string[]>} names of what is there
+ * @property {() => Promise<string[]>} names the names of all files
  * @property {() => Promise<unknown>} clear
  */
 
-/** What the files are called; others in the folder are not ours. */
+/** Names of cached files. Other files in the folder are ignored. */
 const OURS = /^(url|part|piece)-[0-9a-f]{64}/,
   WHOLE = /^\w+-[0-9a-f]{64}$/;
 
 /**
  * @param {unknown} cache 'auto' or a name; in Node also the path of a folder
- * @returns {Promise<Store | undefined>} none where nothing can be kept: the page is not secure, or forbidden to
+ * @returns {Promise<Store | undefined>} undefined if nothing can be stored: the page is not secure, or may not
  */
 export async function openStore(cache) {
   const fs = builtin('node:fs');
@@ -40,7 +40,7 @@ export async function openStore(cache) {
   }
 }
 
-/** Where this system keeps what can be made again. */
+/** Returns the folder of this system for caches. */
 function defaultFolder() {
   const { env, platform } = /** @type {any} */ (globalThis).process;
   const home = env.HOME ?? env.USERPROFILE ?? '.';
@@ -61,7 +61,7 @@ function inFolder(fs, folder) {
       await fs.mkdir(folder, { recursive: true });
       try {
         await fs.writeFile(part, bytes);
-        await fs.rename(part, path(name)); // of several processes one is the last, and no file is half of each
+        await fs.rename(part, path(name)); // atomic: with several processes, the last one wins
       } catch (e) {
         await fs.rm(part, { force: true });
         throw e;

@@ -1,5 +1,4 @@
-// A source that is kept: from the store what is there, from the network the rest, which is put into the store on the
-// way.
+// A cached source. It reads from the store what is there, and from the network the rest, which it adds to the store.
 
 import { RushlightError } from '../base/errors.js';
 import { Check } from './integrity.js';
@@ -15,17 +14,17 @@ import { asResponse } from './streams.js';
  * @typedef {import('./download.js').DownloadOptions & { cache?: 'auto' | (string & {}) | false, integrity?: string }}
  *   Options
  *
- * @typedef {object} Kept a file of which the pieces are in the store
+ * @typedef {object} Kept the record of a file whose pieces are in the store
  * @property {string} url
  * @property {string} etag
  * @property {string} modified
  * @property {number} bytes of the whole
- * @property {string[]} pieces their SHA-256, under which they are kept; the whole file's, or those from its beginning
+ * @property {string[]} pieces their SHA-256, which are their names: all pieces of the file, or the first ones
  *   that have come
- * @property {string[]} integrity digests that the whole was found to have
+ * @property {string[]} integrity digests that the whole file had
  */
 
-/** Bytes of each piece but the last. */
+/** The size of each piece except the last. */
 export const PIECE = 4 << 20;
 
 const hex = async (/** @type {Uint8Array} */ bytes) =>
@@ -42,20 +41,20 @@ async function readRecord(store, name) {
   try {
     return bytes && JSON.parse(text.decode(bytes));
   } catch {
-    return undefined; // a machine that went down has left it so
+    return undefined; // a crash can leave a damaged record
   }
 }
 
 /** @param {Store} store @param {string} name @param {Kept} record */
 const writeRecord = (store, name, record) => store.write(name, encoder.encode(JSON.stringify(record)));
 
-/** The records of whole files (or of parts). @param {Store} store @param {'url' | 'part'} [kind] */
+/** Reads the records of whole files, or of parts. @param {Store} store @param {'url' | 'part'} [kind] */
 export async function records(store, kind = 'url') {
   const names = (await store.names()).filter((name) => name.startsWith(kind));
   return (await Promise.all(names.map((name) => readRecord(store, name)))).filter((record) => record !== undefined);
 }
 
-/** Removes what is kept of a URL. @param {Store} store @param {string} url */
+/** Removes the cached files of a URL. @param {Store} store @param {string} url */
 export async function removeCached(store, url) {
   const id = await hex(encoder.encode(url));
   await Promise.all([store.remove(`url-${id}`), store.remove(`part-${id}`)]);
@@ -63,8 +62,8 @@ export async function removeCached(store, url) {
 }
 
 /**
- * Removes pieces that belong to no file. A piece is written after the record that names it, so those that are on their
- * way stay.
+ * Removes pieces that belong to no file. A piece is written after the record that names it, so that pieces of a running
+ * download stay.
  * @param {Store} store
  */
 async function sweep(store) {
@@ -72,7 +71,7 @@ async function sweep(store) {
     used = new Set();
   for (const name of (await store.names()).filter((name) => !name.startsWith('piece'))) {
     const record = await readRecord(store, name);
-    if (!record) return; // somebody is at work; the next sweep sees what became of it
+    if (!record) return; // a download is writing it; the next sweep checks it again
     for (const piece of record.pieces) used.add(`piece-${piece}`);
   }
   await Promise.all(
@@ -80,7 +79,7 @@ async function sweep(store) {
   );
 }
 
-/** The address of what can be kept. @param {unknown} source */
+/** Returns the address of a source that can be cached. @param {unknown} source */
 function addressOf(source) {
   if (!(typeof source === 'string' || source instanceof URL) || asPath(source) !== undefined) return undefined;
   const { document, location } = /** @type {any} */ (globalThis);
@@ -94,8 +93,7 @@ function addressOf(source) {
 }
 
 /**
- * The source as it is kept, or is to be kept; and where `integrity` is given, one that fails at its end where the bytes
- * are others.
+ * Returns a source that uses the cache. With `integrity`, the source fails at its end if the bytes have another digest.
  * @param {Source} source @param {Options} options
  * @returns {Promise<Source>}
  */
@@ -106,7 +104,7 @@ export async function cachedSource(source, { cache, integrity, ...options }) {
   if (url === undefined) {
     if (!check) return source;
     const opened = await open(source, options);
-    // Not to be taken for a stream without a name
+    // Without this name, messages would call it a stream.
     const name = opened.name === 'the bytes' ? 'the given bytes' : opened.name;
     return asResponse(checked(opened.chunks, check, name), name);
   }
@@ -139,8 +137,8 @@ async function* checked(chunks, check, name) {
 
 class Job {
   #id = '';
-  /** @type {Kept | undefined} whose pieces are used */ #known;
-  /** @type {string[]} that are in the store */ #pieces = [];
+  /** @type {Kept | undefined} the record whose pieces are used */ #known;
+  /** @type {string[]} digests of the pieces in the store */ #pieces = [];
   #buffer = new Uint8Array(0);
   #filled = 0;
 
@@ -177,8 +175,8 @@ class Job {
   }
 
   /**
-   * Asks the server where something is to be asked.
-   * @returns {Promise<Response | undefined>} what is not in the store, or all
+   * Asks the server if that is needed.
+   * @returns {Promise<Response | undefined>} the bytes that the store lacks, or all
    */
   async begin() {
     const { check, download } = this;
@@ -248,7 +246,7 @@ class Job {
     const missing = !known || download.at < known.bytes;
     if (missing) {
       if (known && download.at < known.pieces.length * PIECE) {
-        drop(response); // which begins behind the piece that is missing
+        drop(response); // it begins after the missing piece
         response = undefined;
       }
       for await (const chunk of download.chunks(response)) {
@@ -270,7 +268,7 @@ class Job {
     if (missing || (digest && !known.integrity.includes(digest))) await this.#finish(digest);
   }
 
-  /** A piece with the bytes that it had. @param {string} piece */
+  /** Reads a piece and checks its digest. @param {string} piece */
   async #read(piece) {
     const bytes = await this.store?.read(`piece-${piece}`).catch(() => undefined);
     return bytes && (await hex(bytes)) === piece ? bytes : undefined;
@@ -301,7 +299,7 @@ class Job {
   async #putPiece() {
     const bytes = this.#buffer.subarray(0, this.#filled);
     this.#filled = 0;
-    if (this.download.size === undefined) this.store = undefined; // only models are kept
+    if (this.download.size === undefined) this.store = undefined; // only models are cached
     if (!this.store) return;
     const piece = await hex(bytes);
     this.#pieces.push(piece);
@@ -312,7 +310,8 @@ class Job {
   }
 
   /**
-   * Where the store is full, an older version of the file makes room; where that is not enough, the file is not kept.
+   * Writes to the store. If the store is full, it removes an older version of the file. If that is not enough, the file
+   * is not cached.
    * @param {(store: Store) => Promise<unknown>} write
    */
   async #put(write) {

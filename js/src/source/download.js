@@ -1,21 +1,20 @@
-// The bytes of a URL, whatever breaks on the way: what is missing is asked for by Range, as long as it is the same
-// file.
+// Downloads a URL. After a broken connection it requests the missing bytes by Range, if the file is still the same.
 
 import { RushlightError, badArgument, callbackFailed, messageOf, throwIfAborted } from '../base/errors.js';
 import { builtin } from '../base/platform.js';
 import { checkResponse, fetchSource, open } from './source.js';
 
 /**
- * @typedef {object} Version what a server says of the file that it sends; "" where it does not
+ * @typedef {object} Version the validators of a response; "" if the server sends none
  * @property {string} etag its ETag
  * @property {string} modified its Last-Modified
  *
  * @typedef {object} DownloadOptions
  * @property {import('./source.js').FetchOptions | undefined} [request] for fetch(): headers, credentials and so on
  * @property {AbortSignal} [signal] stops the download
- * @property {number} [retries] how often in a row without a new byte it is tried again (5)
- * @property {(ms: number) => Promise<unknown>} [wait] how it waits before; by default with a timer: 0.5 s, 1 s, 2 s and
- *   so on
+ * @property {number} [retries] the number of attempts in a row without a new byte (5)
+ * @property {(ms: number) => Promise<unknown>} [wait] waits before an attempt; by default a timer of 0.5 s, 1 s,
+ *   2 s and so on
  */
 
 /** @param {Response} response @returns {Version} */
@@ -24,13 +23,17 @@ export const versionOf = ({ headers }) => ({
   modified: headers.get('last-modified') ?? '',
 });
 
-/** Whether two answers are certainly of one version. @param {Version} a @param {Version} b */
+/** Tests whether two responses certainly have the same version. @param {Version} a @param {Version} b */
 export const sameVersion = (a, b) =>
   a.etag && b.etag
     ? a.etag.replace('W/', '') === b.etag.replace('W/', '')
     : a.modified !== '' && a.modified === b.modified;
 
-/** Whether their bytes are the same: what is weak promises less. @param {Version} a @param {Version} b */
+/**
+ * Tests whether two versions certainly have the same bytes. Weak validators do not show that.
+ * @param {Version} a
+ * @param {Version} b
+ */
 const sameBytes = (a, b) =>
   sameVersion(a, b) &&
   ((strong(a) === strong(b) && strong(a) !== '') || (a.modified !== '' && a.modified === b.modified));
@@ -38,13 +41,13 @@ const sameBytes = (a, b) =>
 /** @param {Version} version */
 const strong = ({ etag }) => (etag.startsWith('W/') ? '' : etag);
 
-/** Errors that pass: those of a busy server. @param {number} status */
+/** Tests for errors of a busy server, which are temporary. @param {number} status */
 export const passes = (status) => status >= 500 || [408, 425, 429].includes(status);
 
-/** @param {Response} [response] that is not wanted */
+/** Cancels a response. @param {Response} [response] */
 export const drop = (response) => void response?.body?.cancel().catch(() => {});
 
-/** What went wrong on the way, not what a server said. @param {unknown} e */
+/** Tests for a failed connection, as opposed to an answer of the server. @param {unknown} e */
 export const isBroken = (e) => e instanceof RushlightError && e.code === 'network' && e.actual === undefined;
 
 /** @param {number} ms @param {AbortSignal} [signal] @returns {Promise<void>} */
@@ -59,7 +62,7 @@ const pause = (ms, signal) =>
     signal?.addEventListener('abort', done);
   });
 
-/** The headers of a request, which may be none. @param {any} request @returns {Headers} */
+/** Reads the headers of the option `request`. @param {any} request @returns {Headers} */
 export function headersOf(request) {
   try {
     return new Headers(request?.headers ?? undefined);
@@ -72,34 +75,34 @@ const FIRST_WAIT_MS = 500;
 const MAGIC = '137,82,85,83,72,13,10,26',
   FILE_BYTES = 40;
 
-/** The number of bytes of a file in which fileSize() looks. */
+/** The number of bytes that fileSize() reads. */
 export const HEADER = 48;
 
 /**
- * The size of a .rush file as its own header gives it; undefined for another kind of file.
+ * Returns the size of a .rush file from its header; undefined for other files.
  * @param {Uint8Array} head its first HEADER bytes, in a buffer of their own
  */
 export const fileSize = (head) =>
   String(head.subarray(0, 8)) === MAGIC ? Number(new DataView(head.buffer).getBigUint64(FILE_BYTES, true)) : undefined;
 
 export class Download {
-  /** How many bytes have come. */
+  /** The number of bytes that have arrived. */
   at = 0;
-  /** @type {number | undefined} of the file as its own header says; unknown for what is no .rush file */ size;
+  /** @type {number | undefined} the size in the header of the file; unknown for other files */ size;
   /** @type {Version} */ version = { etag: '', modified: '' };
-  /** @type {number | undefined} what the server says */ #length;
+  /** @type {number | undefined} the size that the server sends */ #length;
   #head = new Uint8Array(HEADER);
   #ranges = true;
   /**
-   * A page that asks another origin: of its answer it sees few headers, and more than a simple request that server may
-   * not allow.
+   * Whether a page requests another origin. It sees few headers of the response, and the server may allow only simple
+   * requests.
    */
   #foreign;
 
   /**
    * @param {string} url
    * @param {DownloadOptions} options
-   * @param {boolean} checked whether a digest of the whole will tell wrong bytes
+   * @param {boolean} checked whether a digest of the whole file will find wrong bytes
    */
   constructor(url, options, checked) {
     this.url = url;
@@ -115,11 +118,11 @@ export class Download {
     const all = headersOf(request);
     if (!this.#foreign) for (const [name, value] of Object.entries(headers)) all.set(name, value);
     else if (headers.range) all.set('range', headers.range);
-    if (builtin('node:fs')) all.set('accept-encoding', 'identity'); // parts of what is compressed cannot be asked for
+    if (builtin('node:fs')) all.set('accept-encoding', 'identity'); // no ranges of compressed bytes
     return fetchSource(this.url, { ...init, ...request, headers: all }, signal);
   }
 
-  /** Asks whether there is another version. @param {Version} known */
+  /** Asks the server whether it has another version. @param {Version} known */
   askIfChanged({ etag, modified }) {
     return this.ask(
       { ...(etag && { 'if-none-match': etag }), ...(modified && { 'if-modified-since': modified }) },
@@ -127,18 +130,18 @@ export class Download {
     );
   }
 
-  /** What comes behind a place, of the same version only. */
+  /** Requests the bytes from an offset on, of the same version only. */
   askRest() {
     const condition = strong(this.version) || this.version.modified;
     return this.ask({ range: `bytes=${this.at}-`, ...(condition && { 'if-range': condition }) });
   }
 
-  /** Whether the rest of a version can be told from that of another. @param {Version} version */
+  /** Tests whether the validators can show that the rest is of the same version. @param {Version} version */
   mayGoOn(version) {
     return this.checked || strong(version) !== '' || version.modified !== '';
   }
 
-  /** Takes an answer with the whole file for what is downloaded. @param {Response} response */
+  /** Begins the download with a response that has the whole file. @param {Response} response */
   begin(response) {
     const { headers, status } = response;
     this.version = versionOf(response);
@@ -147,7 +150,7 @@ export class Download {
       this.#length = Number(headers.get('content-length'));
   }
 
-  /** Whether an answer to askRest() is the rest. @param {Response} response */
+  /** Tests whether a response to askRest() is the rest. @param {Response} response */
   isRest(response) {
     const { headers, status } = response,
       total = this.#length ?? this.size;
@@ -162,7 +165,7 @@ export class Download {
   }
 
   /**
-   * @param {Response} [response] an answer that gives the bytes from `at` on, or all of them
+   * @param {Response} [response] a response with the bytes from `at` on, or with all of them
    * @returns {AsyncGenerator<Uint8Array, void>}
    */
   async *chunks(response) {
@@ -203,7 +206,7 @@ export class Download {
     }
   }
 
-  /** An answer that goes on at `at`. */
+  /** Returns a response that continues at `at`. */
   async #rest() {
     const response = await (this.#ranges && this.at > 0 && this.mayGoOn(this.version) ? this.askRest() : this.ask());
     const { status } = response;
@@ -220,13 +223,13 @@ export class Download {
     }
     if (this.at > 0 && this.isRest(response)) return response;
     drop(response);
-    // It has another file, or does not know how
+    // The server has another file, or does not support ranges.
     if (status === 206 || status === 304 || status === 416) this.#ranges = false;
     else if (!passes(status)) checkResponse(response, this.url, 'a .rush file');
     throw new RushlightError('network', `cannot read ${this.url}: HTTP ${status}`, { source: this.url });
   }
 
-  /** Finds the size in the header. @param {Uint8Array} chunk that comes at `at` */
+  /** Reads the size in the header. @param {Uint8Array} chunk the bytes at `at` */
   #look(chunk) {
     if (this.at >= HEADER) return;
     this.#head.set(chunk.subarray(0, HEADER - this.at), this.at);

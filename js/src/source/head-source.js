@@ -1,5 +1,5 @@
-// The head of a file alone: where a server gives parts, no more than the first is asked for. What is imported where
-// plan() reads from a URL.
+// Reads only the head of a file. If the server supports ranges, it requests only the first part. plan() imports this
+// module for URLs.
 
 import { asPath, isAddress } from '../base/platform.js';
 import { PIECE, checkResponse, chunksOf, fetchSource } from './source.js';
@@ -8,7 +8,7 @@ import { asResponse } from './streams.js';
 /** @typedef {import('./source.js').Source} Source */
 
 /**
- * A file's first piece, and only when that is not enough, what comes after it.
+ * Yields the first piece of a file, and requests the rest only if it is needed.
  * @param {AsyncIterable<Uint8Array>} first
  * @param {() => Promise<Response>} askRest
  * @param {string} name
@@ -23,7 +23,7 @@ async function* parts(first, askRest, name, signal) {
   if (given < PIECE) return;
   const rest = await askRest();
   checkResponse(rest, name, 'a .rush file');
-  if (rest.status === 206) given = 0; // else it is the whole
+  if (rest.status === 206) given = 0; // otherwise the response is the whole file
   for await (const chunk of chunksOf(/** @type {any} */ (rest.body), signal)) {
     yield chunk.subarray(given);
     given = Math.max(0, given - chunk.length);
@@ -31,7 +31,7 @@ async function* parts(first, askRest, name, signal) {
 }
 
 /**
- * A source of which only the head will be read.
+ * Returns a source for reading only the head.
  * @param {Source} source
  * @param {{ signal?: AbortSignal, request?: import('./source.js').FetchOptions | undefined }} options
  * @returns {Promise<Source>}
@@ -40,7 +40,7 @@ export async function headSource(source, { signal, request }) {
   if (!isAddress(source) || asPath(source) !== undefined) return source;
   const ask = async (/** @type {string} */ range) => {
     const headers = new Headers(/** @type {any} */ (request)?.headers);
-    if (headers.has('range')) return undefined; // the caller knows better
+    if (headers.has('range')) return undefined; // the caller's own range applies
     headers.set('range', `bytes=${range}`);
     return fetchSource(source, { .../** @type {any} */ (request), headers }, signal);
   };

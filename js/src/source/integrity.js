@@ -1,4 +1,4 @@
-// The option `integrity`, as browsers have it for scripts: "sha384-BASE64", several with spaces between.
+// The option `integrity`, as for scripts in browsers: digests such as "sha384-BASE64", separated by spaces.
 
 import { RushlightError, badArgument, describeValue } from '../base/errors.js';
 import { builtin } from '../base/platform.js';
@@ -6,10 +6,10 @@ import { Sha2 } from './sha2.js';
 
 /** @typedef {import('./sha2.js').Bits} Bits */
 
-/** Characters of a digest without its padding. */
+/** The number of characters of a digest, without padding. */
 const LENGTHS = { 256: 43, 384: 64, 512: 86 };
 
-/** The digests that bytes may have, of the strongest kind that is given, and the bytes so far. */
+/** Compares the digest of bytes with the accepted digests of the strongest given kind. */
 export class Check {
   /** @type {string[]} */ accepted = [];
   /** @type {Bits} */ #bits = 256;
@@ -44,12 +44,12 @@ export class Check {
     this.#hash = builtin('node:crypto')?.createHash(`sha${this.#bits}`) ?? new Sha2(this.#bits);
   }
 
-  /** Whether bytes of which these digests are known pass. @param {readonly string[]} known */
+  /** Tests whether bytes with these known digests are accepted. @param {readonly string[]} known */
   accepts(known) {
     return known.some((digest) => this.accepted.includes(digest));
   }
 
-  /** Whether they cannot. @param {readonly string[]} known */
+  /** Tests whether bytes with these known digests cannot be accepted. @param {readonly string[]} known */
   refuses(known) {
     return !this.accepts(known) && known.some((digest) => digest.startsWith(`sha${this.#bits}-`));
   }
@@ -59,7 +59,7 @@ export class Check {
     this.#hash.update(bytes);
   }
 
-  /** The digest of all bytes, one that is accepted. @param {string} name of the source */
+  /** Returns the digest of all bytes, and throws if it is not accepted. @param {string} name of the source */
   end(name) {
     const actual = `sha${this.#bits}-${btoa(String.fromCharCode(...this.#hash.digest())).replace(/=+$/, '')}`;
     if (this.accepts([actual])) return actual;

@@ -1,9 +1,9 @@
-// SHA-2 (FIPS 180-4) of bytes as they come. crypto.subtle wants them whole, and a page that is secure.
+// SHA-2 (FIPS 180-4) of a stream of bytes. crypto.subtle needs all bytes at once, and a secure page.
 
-/** Bits of a digest, of a word; bytes of a block; rounds. */
+/** For each digest size: the bits of a word, the bytes of a block, and the number of rounds. */
 const KINDS = /** @type {const} */ ({ 256: [32, 64, 64], 384: [64, 128, 80], 512: [64, 128, 80] });
 
-/** The whole part of the k-th root. @param {bigint} n @param {bigint} k */
+/** Returns the integral part of the k-th root. @param {bigint} n @param {bigint} k */
 function root(n, k) {
   let x = 1n << BigInt(Math.ceil(n.toString(2).length / Number(k)));
   for (;;) {
@@ -16,8 +16,8 @@ function root(n, k) {
 /** @type {{ roots: Int32Array, rounds: Int32Array } | undefined} */ let made;
 
 /**
- * The constants are the first 64 bits behind the point of square roots (of the first 16 primes) and cube roots (of the
- * first 80): high and low words by turns.
+ * Makes the constants: the first 64 fractional bits of the square roots of the first 16 primes, and of the cube roots
+ * of the first 80 primes. High and low words alternate.
  */
 function constants() {
   if (made) return made;
@@ -42,7 +42,7 @@ export class Sha2 {
   #rounds;
   #words;
   #block;
-  /** Bytes in the block, and in all. */
+  /** The bytes in the block, and the bytes in total. */
   #filled = 0;
   #total = 0;
 
@@ -77,7 +77,7 @@ export class Sha2 {
     return this;
   }
 
-  /** The digest; after it nothing can be added. @returns {Uint8Array} */
+  /** Returns the digest. No bytes can be added afterwards. @returns {Uint8Array} */
   digest() {
     const { length } = this.#block,
       bits = BigInt(this.#total) * 8n;
@@ -90,7 +90,7 @@ export class Sha2 {
     return new Uint8Array(out.buffer, 0, this.bits / 8);
   }
 
-  /** @param {DataView} view @param {number} at where a block lies in it */
+  /** @param {DataView} view @param {number} at the offset of a block */
   #take(view, at) {
     const w = this.#words,
       n = this.#block.length / 4;
@@ -100,7 +100,7 @@ export class Sha2 {
 }
 
 /**
- * One block into the state.
+ * Adds one block to the state.
  * @param {any} state 8 words
  * @param {any} w 64 words, the block in the first 16
  * @param {any} k
@@ -148,7 +148,8 @@ function block256(state, w, k) {
 const TWO32 = 2 ** 32;
 
 /**
- * The same with words of 64 bits, each a high and a low one. Sums of low ones are exact as doubles, and carry.
+ * Adds one block, with words of 64 bits that consist of a high and a low word. Sums of low words are exact as doubles,
+ * and give the carry.
  * @param {any} state 8 pairs @param {any} w 80 pairs, the block in the first 16 @param {any} k
  */
 function block512(state, w, k) {

@@ -1,4 +1,4 @@
-// Where a model comes from: whatever it is becomes chunks of bytes, in order, never put together.
+// Sources of models. Each source becomes chunks of bytes, in order, which are never joined.
 
 import {
   RushlightError,
@@ -12,18 +12,18 @@ import { asPath, builtin, bytesOf, isAddress, tagOf } from '../base/platform.js'
 
 /**
  * @typedef {string | URL | Response | Blob | ReadableStream<Uint8Array> | ArrayBuffer | ArrayBufferView} Source
- *   a URL (in Node also a path), or what holds the bytes
+ *   a URL (in Node also a path), or an object with the bytes
  *
  * @typedef {typeof globalThis extends Record<'fetch', (url: any, init?: infer Init) => any> ? NonNullable<Init> :
  *   object} FetchOptions
- *   RequestInit, where the project's types have it
+ *   RequestInit, if the types of the project have it
  *
  * @typedef {object} Opened
  * @property {AsyncIterable<Uint8Array>} chunks
  * @property {string} name for messages
  */
 
-/** Bytes in memory are handed on in pieces of this size, so that progress and aborts get through. */
+/** Bytes in memory are passed on in pieces of this size, with progress and aborts between them. */
 export const PIECE = 1 << 20;
 
 /** @param {Uint8Array} bytes */
@@ -32,8 +32,8 @@ async function* pieces(bytes) {
 }
 
 /**
- * The chunks of a stream; Safari's streams are not iterable. It is read by this from now on: Node ends that of a
- * Response that nobody has any more.
+ * Yields the chunks of a stream, because Safari's streams are not iterable. It takes the reader at once, because Node
+ * ends the stream of an unreferenced Response.
  * @param {ReadableStream<Uint8Array>} stream @param {AbortSignal} [signal] @returns {AsyncGenerator<Uint8Array, void>}
  */
 export const chunksOf = (stream, signal) => chunksFrom(stream.getReader(), signal);
@@ -56,7 +56,7 @@ async function* chunksFrom(reader, signal) {
     }
   } finally {
     signal?.removeEventListener('abort', stop);
-    stop(); // the download, if it was left early
+    stop(); // ends the download if the reader stopped early
   }
 }
 
@@ -67,11 +67,11 @@ export const unreachable = (name, cause) =>
     cause,
   });
 
-/** fetch() says "fetch failed" and why in its cause. @param {Error} e */
+/** Returns the reason of a failed fetch(), which is in its cause. @param {Error} e */
 const describe = (e) => (e.cause instanceof Error ? `${e.message} (${e.cause.message})` : e.message);
 
 /**
- * Refuses an answer that is an error, or a page. A model is never text, so the type is enough.
+ * Refuses a response that is an error or a page. A model is never text, so that the content type is enough.
  * @param {Response} response @param {string} name @param {string} wanted
  */
 export function checkResponse(response, name, wanted) {
@@ -92,7 +92,7 @@ export const unexpectedFile = (name, wanted, actual, help) =>
   });
 
 /**
- * Leaves error-hints.js the first bytes, which may be those of another kind of file.
+ * Attaches the first bytes to an error. error-hints.js recognizes other kinds of files by them.
  * @template {Error} E
  * @param {E} e
  * @param {string} name
@@ -114,7 +114,7 @@ export async function fetchSource(url, init, signal) {
 }
 
 /**
- * @param {any} source a Source, of whatever realm: no instance of this one's classes
+ * @param {any} source a Source of any realm, so that instanceof does not work
  * @param {{ signal?: AbortSignal, request?: FetchOptions }} options
  * @returns {Promise<Opened>}
  */
@@ -152,10 +152,10 @@ export async function open(source, { signal, request }) {
 }
 
 /**
- * The bytes that were given, of whatever realm.
+ * Returns the bytes of a buffer or a view of any realm.
  * @param {any} source
- * @param {string} what is wanted
- * @param {string} others what else it comes from
+ * @param {string} what the name in messages
+ * @param {string} others the other accepted kinds, for messages
  * @returns {Uint8Array}
  */
 export function bytesFrom(source, what, others) {
@@ -167,11 +167,11 @@ export function bytesFrom(source, what, others) {
   throw badArgument(`${what} must be a URL, path, Response, ${others} or bytes, got ${describeValue(source)}`);
 }
 
-/** A Source that is neither an address nor read by and by. @param {unknown} source @returns {Uint8Array} */
+/** Returns the bytes of a Source that is in memory. @param {unknown} source @returns {Uint8Array} */
 export const modelBytes = (source) => bytesFrom(source, 'a model', 'Blob, ReadableStream');
 
 /**
- * Names the source of a broken stream.
+ * Yields the chunks of a source. Errors of the stream name the source.
  * @param {() => AsyncIterable<Uint8Array>} begin
  * @param {string} name
  * @param {AbortSignal} [signal]

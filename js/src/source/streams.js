@@ -1,7 +1,7 @@
-// Chunks as what load() takes.
+// Makes a source for load() from chunks of bytes.
 
 /**
- * What load() takes, with these chunks.
+ * Returns a stream of these chunks for load().
  * @param {AsyncGenerator<Uint8Array>} chunks
  * @param {string} name for messages
  * @param {() => void} [stop]

@@ -1,17 +1,16 @@
-// Workers of this package, wherever a bundler or a copy has put their scripts.
+// Starts the workers of this package. Bundlers and copies put their scripts in different places.
 
 import { RushlightError, messageOf } from '../base/errors.js';
 import { builtin, packageFile } from '../base/platform.js';
 import { checkResponse, fetchSource } from '../source/source.js';
 
 /**
- * Where a worker's script lies if no bundler has taken the package apart, and whether this file is a copy, as Vite 5 to
- * 7 serve it
- * from node_modules/.vite.
+ * Returns the address of a worker's script without a bundler. `copied` tells whether this file is a copy in
+ * node_modules/.vite, as the development servers of Vite 5 to 7 make it.
  * @param {'worker' | 'thread'} name of the script
  */
 export function scriptAddress(name) {
-  // No more than a path, as Turbopack makes it
+  // Turbopack makes a path without an origin.
   const url = new URL('../../wasm/rushlight-simd.wasm', import.meta.url),
     wasm = packageFile(url);
   return {
@@ -21,7 +20,7 @@ export function scriptAddress(name) {
 }
 
 /**
- * A worker of Node, or of a page.
+ * Starts a worker in Node or in a page.
  * @param {'worker' | 'thread'} name of the script
  * @param {() => Worker} bundled makes it by the literal `new Worker(new URL(..., import.meta.url), { type: 'module'
  *   })`, which bundlers look for
@@ -33,7 +32,7 @@ export function startWorker(name, bundled) {
     { script, copied } = scriptAddress(name);
   if (node) return new node.Worker(script, { execArgv: [] });
   const begin = () => (copied ? new Worker(script, { type }) : bundled());
-  // One of another origin than the page, as no worker may be; what one imports may be.
+  // The script of a worker must have the page's origin, but its imports need not.
   const imported = () =>
     new Worker(URL.createObjectURL(new Blob([`import "${script}"`], { type: 'text/javascript' })), { type });
   try {
@@ -45,13 +44,13 @@ export function startWorker(name, bundled) {
 }
 
 /**
- * The policy that lets scripts of this package be workers where a page wants Trusted Types.
+ * The policy for the scripts of this package on pages with Trusted Types.
  * @type {{ createScriptURL(url: string): any } | undefined}
  */
 let policy;
 
 /**
- * Starts a worker, also where a page wants Trusted Types: `make` throws a TypeError there.
+ * Starts a worker. If the page requires Trusted Types, `make` throws a TypeError, and the policy is used.
  * @param {() => Worker} make
  */
 function trusted(make) {
@@ -64,9 +63,8 @@ function trusted(make) {
 }
 
 /**
- * The address is only seen by `Worker`: bundlers look for that name and put their own address there. So, for this one
- * call, the name is of a
- * class that has the address trusted.
+ * Starts a worker under a policy. Bundlers replace the address in `new Worker(...)`, so that only `Worker` sees it. For
+ * this call, the name `Worker` is a class that makes the address trusted.
  * @param {() => Worker} make
  */
 function withPolicy(make) {
@@ -102,7 +100,7 @@ function withPolicy(make) {
  * @param {any} worker
  * @param {(message: any) => void} take
  * @param {(e: Error) => void} fail
- * @param {() => void} lose a message that came cannot be read
+ * @param {() => void} lose is called for a message that cannot be read
  * @returns {any} the worker
  */
 export function listen(worker, take, fail, lose) {
@@ -115,7 +113,7 @@ export function listen(worker, take, fail, lose) {
     worker.onmessage = (/** @type {MessageEvent} */ e) => take(e.data);
     worker.onmessageerror = lose;
     worker.onerror = (/** @type {ErrorEvent} */ e) => {
-      e.preventDefault(); // who is told of it may go on
+      e.preventDefault(); // the error is handled
       fail(e.message ? new Error(e.message) : new RushlightError('network', 'the script did not load'));
     };
   }
@@ -123,7 +121,7 @@ export function listen(worker, take, fail, lose) {
 }
 
 /**
- * Why a worker did not start, as far as that can be found out.
+ * Finds the reason why a worker did not start; returns `cause` if there is no better one.
  * @param {'worker' | 'thread'} name of the script @param {Error} cause
  * @returns {Promise<Error>}
  */
@@ -132,7 +130,7 @@ export async function startFailure(name, cause) {
     script: { href },
     copied,
   } = scriptAddress(name);
-  // Of what a bundler made the address is not known.
+  // The address in a bundle is not known.
   if (!copied && !/^http.*\/start-worker\.js/.test(String(import.meta.url))) return cause;
   return fetchSource(href)
     .then((r) => checkResponse(r, href, 'a script'))

@@ -1,5 +1,5 @@
-// A thread that computes for models of another one: threads.js starts it. It imports nothing, so that bundlers have it
-// as it is.
+// The script of a thread that computes for a model on another thread. threads.js starts it. It has no imports, so that
+// bundlers can copy it.
 
 /** @type {any} */
 const port =
@@ -7,12 +7,12 @@ const port =
 
 /**
  * @param {{ module: WebAssembly.Module, memory: WebAssembly.Memory, pool: number, stack: number, lost: number } |
- *    'here?'} given the memory that all share, the rush_pool, the end of a stack, where to say that it has failed
+ *    'here?'} given the shared memory, the rush_pool, the end of its stack, and the address of the flag of failure
  */
 async function help(given) {
   if (given === 'here?') return port.postMessage('here');
   const { module, memory, pool, stack, lost } = given;
-  const no = () => 0; // what kernels never call
+  const no = () => 0; // kernels never call it
   /** @type {any} */
   const { exports: c } = await WebAssembly.instantiate(module, {
     env: { memory, emscripten_notify_memory_growth: no },
@@ -21,9 +21,9 @@ async function help(given) {
   c._emscripten_stack_restore(stack);
   port.postMessage('ready');
   try {
-    c.rush_pool_help(pool); // as long as the model lives
+    c.rush_pool_help(pool); // returns when the model is gone
   } catch (e) {
-    Atomics.store(new Int32Array(memory.buffer), lost / 4, 1); // who waits for it hears nothing else
+    Atomics.store(new Int32Array(memory.buffer), lost / 4, 1); // the waiting thread has no other sign
     throw e;
   }
 }

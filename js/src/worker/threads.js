@@ -1,5 +1,4 @@
-// Threads: the binary once more in workers, on a memory that all of them share. What is imported where load() has the
-// option.
+// Threads: workers that run the same binary on one shared memory. load() imports this module for the option `threads`.
 
 import { badArgument, describeValue } from '../base/errors.js';
 import { encode } from '../engine/memory.js';
@@ -22,18 +21,18 @@ import {
 import { listen, startWorker, startFailure } from './start-worker.js';
 
 const MAX_THREADS = 64; // RUSH_MAX_THREADS
-/** For a kernel's frames, of which the compiler refuses those of more than 48 kB: wasm/CMakeLists.txt. */
+/** The stack of a thread. The compiler refuses kernels with frames above 48 kB: wasm/CMakeLists.txt. */
 const STACK_BYTES = 1 << 18;
 /**
- * Where a rush_pool counts how often C has looked, about each millisecond, while it waits for the others and none of
- * them ends a piece.
+ * The offset in a rush_pool of a counter. C increments it about every millisecond while it waits, until another thread
+ * ends a piece.
  */
 const WAITED = 16;
-/** So often, and a thread is lost: one that is known to have failed, or that may be slow. */
+/** Counts after which a thread is lost: one that is known to have failed, and one that may be slow. */
 const SOON = 1 << 9,
   LATE = 1 << 13;
 
-/** The headers that the page did not come with, as far as it can find out. */
+/** Returns the headers that the page lacks; all of them if it cannot find out. */
 async function missingHeaders() {
   const wanted = {
     'Cross-Origin-Opener-Policy': /^same-origin$/,
@@ -49,7 +48,11 @@ async function missingHeaders() {
   return missing.length ? missing : Object.keys(wanted);
 }
 
-/** How many, and why. @param {unknown} wanted the option @returns {Promise<{ count: number, reason: string }>} */
+/**
+ * Chooses the number of threads, with the reason.
+ * @param {unknown} wanted the option
+ * @returns {Promise<{ count: number, reason: string }>}
+ */
 async function howMany(wanted) {
   const auto = wanted === 'auto',
     n = /** @type {number} */ (wanted);
@@ -70,7 +73,7 @@ async function howMany(wanted) {
   if (typeof SharedArrayBuffer === 'undefined') return one('SharedArrayBuffer is not available here');
   if (!auto) return { count: n, reason: `${n} threads: as requested` };
   const cores = navigator?.hardwareConcurrency ?? builtin('node:os')?.availableParallelism() ?? 1;
-  // Many cores are half as many with two threads each, or some fast ones and some slow ones.
+  // Of many logical cores, half are second threads of a core, or slow cores.
   const count = cores <= 4 ? cores : Math.min(8, Math.ceil(cores / 2));
   return count === 1
     ? one('this machine has no more')
@@ -78,7 +81,7 @@ async function howMany(wanted) {
 }
 
 /**
- * What createRuntime() does about threads.
+ * Plans the threads for createRuntime().
  * @param {unknown} wanted the option @param {() => unknown} [interrupted] of createRuntime()
  */
 export async function planFor(wanted, interrupted) {
@@ -94,8 +97,8 @@ export async function planFor(wanted, interrupted) {
           }
         : undefined,
     /**
-     * In place of `interrupted`. C asks also while a call waits for the other threads: an exception is the only way out
-     * where it would wait for ever.
+     * Replaces `interrupted`. C also calls it while it waits for other threads. If it would wait forever, an exception
+     * is the only way out.
      */
     poll() {
       if (threads?.isLost())
@@ -125,9 +128,8 @@ export async function planFor(wanted, interrupted) {
 const text = (s) => [s.length, ...encode(s)];
 
 /**
- * The binary with its memory imported and shared, and without data, which each instance would write anew; the memory as
- * it
- * is at first, and how many pages it has.
+ * Rewrites the binary so that it imports a shared memory, and has no data, which each instance would write again.
+ * Returns the code, the initial memory and its number of pages.
  * @param {Uint8Array} bytes
  */
 function rewrite(bytes) {
@@ -153,7 +155,7 @@ function rewrite(bytes) {
   return { code, first, image, least };
 }
 
-/** The most that can be had of what wasm can address. @param {number} initial in pages */
+/** Makes the largest shared memory that the engine allows. @param {number} initial in pages */
 function sharedMemory(initial) {
   for (let maximum = 1 << 16; ; maximum /= 2) {
     try {
@@ -167,12 +169,12 @@ function sharedMemory(initial) {
 /** A worker that computes for the context that begin() of Threads is given. */
 class Thread {
   /** Whether it computes. */ joined = false;
-  /** What is called when it has ended. */ lost = () => {};
+  /** Called when it has ended. */ lost = () => {};
 
   constructor() {
     /**
-     * When it has answered: Chromium keeps what is sent before that until the page has another task, which may be long.
-     * Later nothing waits for it.
+     * Fulfilled when it has answered. Chromium delays earlier messages until the page has another task, which may take
+     * long.
      * @type {Promise<Thread>}
      */
     this.here = new Promise((resolve, reject) => {
@@ -183,19 +185,19 @@ class Thread {
           else this.joined = true;
         },
         (e) => {
-          reject(e); // which means nothing once it was there
+          reject(e); // no effect after it has answered
           this.lost();
         },
         () => {},
       );
       this.worker.postMessage('here?');
-    }).finally(() => this.worker?.unref?.()); // who listens to one keeps Node waiting
+    }).finally(() => this.worker?.unref?.()); // a listener would keep Node alive
   }
 }
 
 /**
- * The module, its memory, and as many of the threads as have come; `fault` is why others have not.
- * @param {Uint8Array} bytes of the binary @param {number} count threads, this one among them
+ * Returns the module, its memory and the started threads. `fault` is the reason why others did not start.
+ * @param {Uint8Array} bytes of the binary @param {number} count threads, including this one
  */
 export async function share(bytes, count) {
   const { code, first, image, least } = rewrite(bytes),
@@ -228,10 +230,10 @@ class Threads {
   #all;
   #module;
   #memory;
-  /** Whether a call waits for a thread that has ended. @type {() => unknown} */ isLost = () => false;
+  /** Tests whether a call waits for a thread that has ended. @type {() => unknown} */ isLost = () => false;
 
   /**
-   * @param {Thread[]} all but the one that made them
+   * @param {Thread[]} all threads except the one that made them
    * @param {WebAssembly.Module} module
    * @param {WebAssembly.Memory} memory
    */
@@ -241,12 +243,12 @@ class Threads {
     this.#memory = memory;
   }
 
-  /** With the one that made them. */
+  /** The number of threads, including the one that made them. */
   get count() {
     return this.#all.length + 1;
   }
 
-  /** How many others compute. */
+  /** The number of other threads that compute. */
   get joined() {
     return this.#all.filter(({ joined }) => joined).length;
   }

@@ -1,4 +1,4 @@
-// The host of a model that lives in a worker. Each call is a message, whose reply has the same id.
+// The host of a model in a worker. Each call is a message, and its reply has the same id.
 
 import {
   RushlightError,
@@ -28,11 +28,12 @@ import { listen, startWorker, scriptAddress, startFailure } from './start-worker
  *   text: string, graph: string }} Loaded
  * @typedef {{ code: string, message: string, op?: string, input?: string, expected?: unknown, actual?: unknown,
  *   source?: string, cause?: unknown, thrown?: number }} Failure
- *   thrown: the call of a function of `ops` whose error is the cause
+ *   thrown: the id of the call of a function of `ops` whose error is the cause
  */
 
 /**
- * How long a run may go on after its abort before its worker is ended; ten times that where it hears of it in any case.
+ * The time in ms that a run may continue after its abort, before its worker is ended. With shared memory the worker
+ * surely sees the abort, and has ten times as long.
  */
 const GRACE_MS = 1000;
 
@@ -52,9 +53,9 @@ const HELP =
   'bundler" in README.md there; a model also loads without `worker`';
 
 /**
- * The error of a worker that did not start.
+ * The error for a worker that did not start.
  * @param {Error} cause
- * @param {string} [directive] of the page's policy that was violated meanwhile
+ * @param {string} [directive] the violated directive of the page's policy
  */
 async function notStarted(cause, directive) {
   if (directive) {
@@ -84,12 +85,13 @@ class WorkerClient {
   #worker;
   #last = 0;
   /** @type {Map<number, { resolve: (value: any) => void, reject: (e: unknown) => void }>} */ #waiting = new Map();
-  /** @type {Map<number, unknown>} what functions of `ops` threw, until their run has ended */ #thrown = new Map();
-  /** Where memory can be shared: not 0 tells a call in the worker to end. */
+  /** @type {Map<number, unknown>} the errors of functions of `ops`, until their run has ended */ #thrown = new Map();
+  /** Shared memory, if there is any. A value other than 0 tells the call in the worker to end. */
   #flag = typeof SharedArrayBuffer === 'undefined' ? undefined : new Int32Array(new SharedArrayBuffer(4));
-  /** Why there is no worker any more. @type {RushlightError | undefined} */ #end;
-  /** Aborted when the worker has said something. */ #started = new AbortController();
-  /** What `onProgress` was told has been told. @type {Promise<unknown>} */ #told = Promise.resolve();
+  /** The reason why the worker has ended. @type {RushlightError | undefined} */ #end;
+  /** Aborted when the first message of the worker has arrived. */ #started = new AbortController();
+  /** Fulfilled when `onProgress` has returned for all progress so far. @type {Promise<unknown>} */ #told =
+    Promise.resolve();
   /** @type {Loaded} */ loaded = /** @type {any} */ (undefined);
 
   /** @param {LoadOptions} options */
@@ -215,7 +217,7 @@ class WorkerClient {
     const stop = () => {
       if (this.#flag) Atomics.store(this.#flag, 0, 1);
       this.#worker.postMessage({ abort: id });
-      // Twice half the time: a page that was busy itself gets the answer that waits.
+      // Two timers of half the time: a page that was busy itself receives the waiting reply between them.
       const half = GRACE_MS * (this.#flag ? 5 : 0.5);
       timer = setTimeout(() => {
         timer = setTimeout(end, half);
@@ -229,7 +231,7 @@ class WorkerClient {
           return reject(this.#unsent(e, args));
         }
         this.#waiting.set(id, { resolve, reject });
-        this.#worker.ref?.(); // Node lives as long as somebody waits
+        this.#worker.ref?.(); // Node stays alive while a call waits
         signal?.addEventListener('abort', stop);
       });
     } catch (e) {
@@ -249,7 +251,11 @@ class WorkerClient {
     }
   }
 
-  /** Why arguments cannot be sent: of a method those that have names. @param {unknown} cause @param {unknown[]} args */
+  /**
+   * The error for arguments that cannot be sent. It names the input of a method.
+   * @param {unknown} cause
+   * @param {unknown[]} args
+   */
   #unsent(cause, args) {
     const at = args.findIndex(Array.isArray),
       method = this.loaded?.description.methods[/** @type {any} */ (args[at - 1])];
@@ -271,7 +277,7 @@ class WorkerClient {
   }
 
   /**
-   * Tells `onProgress`, once it has done with what it was told before.
+   * Calls `onProgress` after its last call has finished.
    * @param {import('../api/load.js').Progress} progress
    */
   #tell(progress) {
@@ -293,7 +299,7 @@ class WorkerClient {
     waiting?.reject(new RushlightError(/** @type {any} */ (code), message, details));
   }
 
-  /** A message could not be read on its way: nobody will answer. */
+  /** Fails all calls after a message that cannot be read, because they get no reply. */
   #lose() {
     for (const { reject } of this.#waiting.values())
       reject(
@@ -302,13 +308,13 @@ class WorkerClient {
   }
 
   /**
-   * Runs a function of `ops` here, where the user wrote it.
+   * Runs a function of `ops` on the user's thread.
    * @param {{ op: string, call: number, args: unknown[] }} m
    */
   async #compute({ op, call, args }) {
     try {
       const value = await this.ops.call(op, args);
-      // What it wrote into its arguments goes back as well.
+      // The arguments go back, too, because the function may have written to them.
       if (this.alive) this.#worker.postMessage({ reply: call, value, args });
     } catch (e) {
       this.#thrown.set(call, e);
@@ -320,7 +326,7 @@ class WorkerClient {
   #fail(e) {
     this.#end ??= e;
     this.#started.abort();
-    // One for each caller
+    // Each caller gets its own error.
     for (const { reject } of this.#waiting.values()) reject(new RushlightError(e.code, e.message, e));
     void this.#worker.terminate();
   }
@@ -369,7 +375,7 @@ class WorkerDiagnostics {
   }
 }
 
-/** An address that means the same in the worker. @param {string | URL} url */
+/** Returns an address that is valid in the worker. @param {string | URL} url */
 function absolute(url) {
   if (builtin('node:fs') && asPath(url) !== undefined) return String(url);
   try {
@@ -380,7 +386,7 @@ function absolute(url) {
 }
 
 /**
- * What can be sent in place of a source, and what messages call it where that does not say.
+ * Returns a value that can be sent for a source, and a name for messages if the value has none.
  * @param {any} source
  * @returns {Promise<{ sent: unknown, name?: string }>}
  */
@@ -399,7 +405,7 @@ async function portable(source) {
   }
 }
 
-/** What can be sent in place of one binary. @param {any} wasm @returns {Promise<unknown>} */
+/** Returns a value that can be sent for a binary. @param {any} wasm @returns {Promise<unknown>} */
 async function portableBinary(wasm) {
   if (isAddress(wasm)) return absolute(wasm);
   if (tagOf(wasm) !== 'Response') return wasm;
@@ -442,7 +448,7 @@ export async function loadInWorker(source, options) {
   try {
     return await rejectOnAbort(loaded(), signal, 'loading');
   } catch (e) {
-    client.destroy(); // and with it a load that was aborted, wherever it is
+    client.destroy(); // this also ends an aborted load
     throw e;
   }
 }

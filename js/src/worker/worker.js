@@ -1,7 +1,7 @@
 // The script of the worker that holds a model. worker-client.js starts it and sends it calls.
 
-// It imports nothing that leads back to it, and nothing at run time: bundlers make one file of it, and one of the
-// threads' script.
+// Its imports are static and have no circle, so that bundlers make one file of it, and one of the script of the
+// threads.
 
 import { RushlightError, badArgument, describeValue, messageOf } from '../base/errors.js';
 import { addHint } from '../engine/error-hints.js';
@@ -25,7 +25,7 @@ const stops = new Map();
 const calls = new Map();
 let last = 0;
 
-/** An error, to be sent. @param {any} e @returns {import('./worker-client.js').Failure} */
+/** Converts an error to plain data. @param {any} e @returns {import('./worker-client.js').Failure} */
 function pack(e) {
   const { code, message, op, input, expected, actual, source, cause } =
     e instanceof RushlightError ? e : /** @type {any} */ ({ code: 'internal', message: messageOf(e), cause: e });
@@ -43,7 +43,7 @@ function pack(e) {
   };
 }
 
-/** Sends an error; without what belongs to it where that cannot be cloned. @param {number} id @param {unknown} e */
+/** Sends an error, without its details if they cannot be cloned. @param {number} id @param {unknown} e */
 function fail(id, e) {
   const error = pack(e);
   try {
@@ -53,15 +53,15 @@ function fail(id, e) {
   }
 }
 
-/** Fails what waits for an answer that could not be read. */
+/** Fails the calls of functions whose result could not be read. */
 const lose = () => {
   for (const take of [...calls.values()]) take({ thrown: 'its result was lost on the way to the worker' });
 };
 
-/** @param {any} message @param {unknown} given what it gives away */
+/** @param {any} message @param {unknown} given values whose buffers are transferred */
 const send = (message, given) => port.postMessage(message, [...buffersIn(given)]);
 
-/** A function that lets the other side compute an operator. @param {string} op */
+/** Returns a function that calls an operator on the page's side. @param {string} op */
 const ask =
   (op) =>
   (/** @type {any[]} */ ...args) =>
@@ -70,7 +70,7 @@ const ask =
       calls.set(call, (reply) => {
         calls.delete(call);
         if (reply.thrown !== undefined) return reject(Object.assign(new Error(reply.thrown), { thrown: call }));
-        // The engine looks at its own arguments for what was written into them.
+        // The engine reads the written arguments afterwards.
         args.forEach((arg, i) => {
           if (arg?.data) arg.data = reply.args?.[i]?.data;
         });
@@ -84,7 +84,7 @@ const ask =
  * @param {any} options
  * @param {[string, string][]} schemas
  * @param {boolean} progress
- * @param {Int32Array} [flag] what the page sets while a call shall end
+ * @param {Int32Array} [flag] set by the page while a call must end
  * @returns {Promise<import('./worker-client.js').Loaded>}
  */
 async function load(source, options, schemas, progress, flag) {
@@ -111,13 +111,13 @@ async function answer(call, args) {
   if (call === 'load') return load(.../** @type {Parameters<typeof load>} */ (args));
   const diagnostic = DIAGNOSTIC_CALLS.includes(call);
   if (!diagnostic && !HOST_CALLS.includes(call)) throw badArgument(`the worker has no call ${describeValue(call)}`);
-  // The first number goes to C as it is, and the engine is destroyed where the wasm throws.
+  // C receives the first number unchecked, and a BigInt would trap and end the engine.
   if (call !== 'manualSeed' && typeof args[0] === 'bigint')
     throw badArgument('the index of a method or test must be a number, got a BigInt');
   return (diagnostic ? await host.diagnostics() : host)[call](...args);
 }
 
-/** Ignores anything but a message of worker-client.js. @param {any} m */
+/** Handles a message of worker-client.js, and ignores others. @param {any} m */
 async function take(m) {
   if (m?.lost) return lose();
   if (m?.abort) return stops.get(m.abort)?.abort();
