@@ -4,7 +4,7 @@
 
 #include "call/call.h"
 
-/* How a scattered element combines with the destination. */
+/* The operation that combines a scattered element with the destination. */
 typedef enum rush_combine {
   RUSH_COMBINE_SET,
   RUSH_COMBINE_ADD,

@@ -90,7 +90,7 @@ static int64_t constrained_size(const rush_session *s, const rush_file_method *f
   return rush_as_tensor(v)->sizes[p->dim];
 }
 
-/* How many dimensions the export's example had, or at least had. */
+/* Returns the rank of the export's example, or its minimum. */
 static int rank_of(const rush_model *m, const rush_file_constraint *p) {
   const uint32_t hint = m->ports[p->port].hint;
   const int rank = hint == RUSH_NONE ? RUSH_MAX_RANK + 1 : m->hints[hint].rank;

@@ -44,9 +44,9 @@ static rush_status misfit(rush_session *s, const rush_schema_arg *arg, const rus
                    (int)arg->name_size, arg->name, rush_kind_name(v->kind));
 }
 
-/* What the model holds is not written: its sessions share weights, and its kernels were prepared
- * for the constants. A program that PyTorch would let write one gets it as an attribute or makes it
- * anew, so the exporter leaves none to be written. */
+/* Refuses writes to tensors of the model: its sessions share weights, and its kernels were prepared
+ * for the constants. If a PyTorch program writes such a tensor, the exporter makes it an attribute
+ * or a new tensor. */
 static rush_status check_written(rush_session *s, const rush_schema_arg *arg, const rush_value *v) {
   if (v->kind == RUSH_KIND_TENSOR) {
     const rush_storage *storage = rush_as_tensor(v)->storage;
@@ -76,8 +76,8 @@ static rush_status check_arg(rush_session *s, const rush_schema_arg *arg, const 
   return arg->written ? check_written(s, arg, v) : RUSH_OK;
 }
 
-/* What others see, too, is laid in PyTorch's order before it is written: whether operands overlap
- * is asked of strides, and bytes that lie in a room are not written. */
+/* Returns whether a tensor that is written has aliases or a room. It is turned back first, because
+ * checks of overlaps read strides, and bytes in a room must not be written. */
 static bool is_written_part(const rush_schema_arg *arg, const rush_value *v) {
   return arg->written && v->kind == RUSH_KIND_TENSOR &&
          (rush_as_tensor(v)->storage->refs > 1 || rush_as_tensor(v)->storage->room);
@@ -175,7 +175,7 @@ static bool is_view_of_turned(const rush_op *op, const rush_value *args) {
          rush_is_turned(rush_as_tensor(args));
 }
 
-/* Whether the operator may have to be spared a rare dtype. */
+/* Returns whether the operator may receive a rare dtype that it does not support. */
 static inline bool may_want_wide(const rush_session *s, const rush_model_op *o) {
   return o->widens &&
          (s->heap.rare || (o->dtype_arg > 0 && rush_is_rare_dtype(s->args + o->dtype_arg)));
@@ -357,7 +357,8 @@ enum {
   STRETCH = 256,   /* instructions between two looks at the limits and at the host's wish to stop */
 };
 
-/* How many instructions may follow; RUSH_PENDING where the budget is used up. */
+/* Stores in *more how many instructions may follow. Returns RUSH_PENDING if the budget is used
+ * up. */
 static rush_status grant(rush_session *s, uint64_t budget, uint64_t done, uint64_t *more) {
   if (budget && done == budget) return RUSH_PENDING;
   *more = budget && budget - done < STRETCH ? budget - done : STRETCH;

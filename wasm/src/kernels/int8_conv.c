@@ -27,8 +27,8 @@ static bool is_depthwise(size_t groups, size_t channels, size_t outs) {
   return channels == 1 && outs == 1 && groups > 1;
 }
 
-/* Weights that lie without gaps: a tap's, or, where these are few, all. Of inputs the same is
- * true. */
+/* Returns whether all weights of an output lie without gaps, because each tap has few. Otherwise
+ * only the weights of one tap do. The same is true of inputs. */
 static bool is_dense(size_t channels, size_t taps) {
   return channels <= KR && taps > 1;
 }
@@ -36,7 +36,7 @@ static size_t run_of(size_t channels, size_t taps) {
   return is_dense(channels, taps) ? channels * taps : channels;
 }
 
-/* Those of a column, of which each run fills groups of KR. */
+/* Stores the number of weights of a column. Each run without gaps fills groups of KR. */
 static bool column_of(size_t channels, size_t taps, size_t *k) {
   return channels < SIZE_MAX / 2 && taps < SIZE_MAX / 2 / KR &&
          !__builtin_mul_overflow(round_up(run_of(channels, taps), KR),
@@ -46,7 +46,7 @@ static bool column_of(size_t channels, size_t taps, size_t *k) {
 static size_t depth_blocks(size_t groups) {
   return round_up(groups, RUSH_INT8_DEPTHWISE_BLOCK) / RUSH_INT8_DEPTHWISE_BLOCK;
 }
-/* Of 3x3 ones, behind the others. */
+/* Returns the number of blocks of 3x3 depthwise weights, which lie behind the others. */
 static size_t strip_blocks(size_t groups, size_t taps) {
   return taps == 9 ? round_up(groups, RUSH_INT8_STRIP_BLOCK) / RUSH_INT8_STRIP_BLOCK : 0;
 }
@@ -131,8 +131,8 @@ void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t tap
 
 /* ---- What the machine multiplies ------------------------------------------------------------- */
 
-/* How bytes of x are seen: as they are, with the highest bit flipped, or less their zero in 16
- * bits. */
+/* The form in which bytes of x are multiplied: as they are, with the highest bit flipped, or less
+ * their zero point in 16 bits. */
 typedef struct form {
   rush_int8_kernel kernel;
   bool depthwise, wide, copies;
@@ -228,8 +228,8 @@ RUSH_INLINE void to_next(const job *j, output *o) {
   o->x += j->v->pixels * j->pixel;
 }
 
-/* Where outputs from `at` on, of which n differ, see their taps: to[taps][MR], for each group's
- * part `shift` bytes into a pixel. */
+/* Stores the addresses of the taps of outputs from `at` on, of which n differ: to[taps][MR]. The
+ * part of a group is `shift` bytes into a pixel. */
 static void point(const job *j, size_t at, size_t n, size_t shift, size_t step,
                   const uint8_t **to) {
   const rush_int8_window *w = &j->v->window;
@@ -275,8 +275,8 @@ RUSH_INLINE void copy_run(size_t item, size_t n, const uint8_t *from, uint8_t *t
   for (size_t i = 0; i < n; i += KR) memcpy(to + i * item, from + i * item, KR * item);
 }
 
-/* What an output's taps see, one behind the other: each writes over what those before have copied
- * beyond their end. */
+/* Gathers the inputs of an output's taps, one behind the other. Each overwrites the bytes that
+ * earlier ones copied beyond their end. */
 RUSH_INLINE void gather_one(size_t item, const job *j, const output *o, uint8_t *to) {
   const rush_int8_window *w = &j->v->window;
   const ptrdiff_t none = 0;
@@ -404,7 +404,7 @@ static void convolve_strips(const void *arg, size_t begin, size_t end, unsigned 
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-/* Whether a weight has a zero other than 0; not for depthwise ones. */
+/* Returns whether a weight has a zero point other than 0. Depthwise weights are not supported. */
 static bool has_zeros(const rush_int8_conv *v, size_t block_bytes) {
   const size_t blocks = round_up(v->outs, NR) / NR * v->groups;
   for (size_t b = 0; b < blocks; b++) {

@@ -104,7 +104,7 @@ RUSH_INLINE void transform_weights(s8 g[3][3], s8 to[4][4]) {
   }
 }
 
-/* Where the four pixels of tile t along dimension d are; -1 outside. */
+/* Stores the positions of the four pixels of tile t along dimension d; -1 outside. */
 static void places_of(const rush_int8_window *w, int d, size_t t, ptrdiff_t to[4]) {
   for (size_t k = 0; k < 3; k++) to[k] = w->places[d][3 * (2 * t) + k];
   to[3] = 2 * t + 1 < w->out[d] ? w->places[d][3 * (2 * t + 1) + 2] : -1;
@@ -143,7 +143,8 @@ static void transform_rows(const void *arg, size_t begin, size_t end, unsigned w
   }
 }
 
-/* Those of a block: [9][channels / KR][NR][KR] as [PLACES][channels / KR][NR][KR]. */
+/* Transforms the weights of a block from [9][channels / KR][NR][KR] to [PLACES][channels /
+ * KR][NR][KR]. */
 static void weights_of_block(const job *j, const int8_t *w, int16_t *to) {
   const size_t each = j->v->channels * NR;
   for (size_t i = 0; i < each; i += LANES) {

@@ -7,14 +7,15 @@
 #include "kernels/int8_conv_types.h"
 #include "kernels/int8_tile.h"
 
-/* Whether v is such a one, with symmetric weights, and large enough to gain by it. The machine is
- * one whose kernel has `words`. */
+/* Returns whether v is such a convolution with symmetric weights, and large enough to become
+ * faster. The machine's kernel must have `words`. */
 bool rush_int8_winograd_fits(const rush_int8_conv *v);
 
-/* Bytes of memory that it takes, beside; false where that overflows. */
+/* Stores the number of bytes of scratch memory. Returns false if it overflows. */
 bool rush_int8_winograd_scratch(struct rush_ctx *ctx, const rush_int8_conv *v, size_t *bytes);
 
-/* As rush_int8_convolve. block_bytes: from one block of packed weights to the next. */
+/* Does the same as rush_int8_convolve. block_bytes is the distance between blocks of packed
+ * weights. */
 void rush_int8_winograd(struct rush_ctx *ctx, const rush_int8_conv *v, size_t block_bytes,
                         const rush_int8_kernel *kernel, void *scratch);
 

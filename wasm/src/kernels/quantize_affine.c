@@ -1,5 +1,5 @@
-/* Follows aten/src/ATen/native/quantized/AffineQuantizer.cpp. Where fbgemm's QuantUtils differs for
- * out-of-range numbers, it follows fbgemm. */
+/* Follows aten/src/ATen/native/quantized/AffineQuantizer.cpp, and fbgemm's QuantUtils for
+ * out-of-range numbers. */
 #include "kernels/quantize_affine.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "kernels/int8_bytes.h"
 
-/* How rounded numbers become bytes: the sign bit, the least value, and the offset. */
+/* The conversion of rounded numbers to bytes: the sign bit, the minimum, and the offset. */
 typedef struct ending {
   b16 sign;
   f4 least;

@@ -1,14 +1,16 @@
-/* Tiles of outputs overlap in their inputs by two. Transformed, a tile of inputs and the kernel are
- * multiplied element by element: over all tiles and channels, that is a matrix product for each of
- * the 16 or 36 elements, [tiles][in_c] by [in_c][out_c].
+/* Winograd's form of 3x3 convolutions. The inputs of neighbouring tiles of outputs overlap by two.
+ * A transformed tile of inputs is multiplied by the transformed kernel element by element. Over all
+ * tiles and channels, this is a matrix product for each of the 16 or 36 elements: [tiles][in_c] by
+ * [in_c][out_c].
  *
- * The transforms are those of Toom and Cook, polynomials evaluated at points. F(2x2) has 0, 1, -1
- * and infinity. F(4x4) has 0, A, -A, B, -B and infinity: with 5/8 and 3/2, whose squares are exact,
- * the error is 1.5 to 3 times the direct form's, where 1 and 2 of the textbooks give 5 times that,
- * and 14 in the worst element; F(2x2)'s is smaller than the direct one's, as its sums are shorter.
+ * The transforms are those of Toom and Cook, which evaluate polynomials at points. F(2x2) has 0, 1,
+ * -1 and infinity. F(4x4) has 0, A, -A, B, -B and infinity. A = 5/8 and B = 3/2 have exact squares
+ * and give 1.5 to 3 times the error of the direct form. The textbooks' 1 and 2 give 5 times that
+ * error, and 14 times in the worst element. The error of F(2x2) is smaller than that of the direct
+ * form, because its sums are shorter.
  *
- * Within a tile errors are as large as its largest input makes them. So a tile is convolved
- * directly that holds pixels of very unequal size, infinities or NaN, or whose outputs are not
+ * The largest input of a tile determines all errors within the tile. A tile is therefore convolved
+ * directly if its pixels have very unequal sizes, infinities or NaN, or if its outputs are not
  * finite. */
 #include "kernels/xnn_conv.h"
 
@@ -132,8 +134,8 @@ static size_t within(size_t n, size_t least, size_t most) {
   return n > most ? most : n;
 }
 
-/* What a form costs, in products: for each element of a tile besides its own the loads and stores
- * of those, and the transforms, as they were measured in wasm. */
+/* Returns the cost of a form, in products. For each element of a tile it adds the cost of loads,
+ * stores and transforms, as measured in wasm. */
 static double cost(const rush_conv *s, size_t size, size_t nr) {
   static const struct {
     double in, out, weight;
@@ -241,7 +243,7 @@ static void measure_pixels(const void *arg, size_t begin, size_t end, unsigned w
   }
 }
 
-/* Where a tile's outputs go. */
+/* The position of a tile's outputs. */
 typedef struct place {
   size_t image, h, w, rows, columns; /* of the tile, inside the output */
 } place;

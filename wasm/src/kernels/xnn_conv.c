@@ -209,7 +209,7 @@ typedef struct tile {
   size_t first, columns; /* outputs of each group */
 } tile;
 
-/* Where the window of an output pixel begins, per dimension. */
+/* The start of an output pixel's window in each dimension. */
 typedef struct window {
   ptrdiff_t at[3];
 } window;

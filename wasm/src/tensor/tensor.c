@@ -42,7 +42,8 @@ static void strides_in_order(int rank, const int64_t *sizes, const int *order, i
   }
 }
 
-/* Whether dimension a is further out than b (1), further in (-1), or no operand tells (0). */
+/* Returns whether dimension a is outside of b (1) or inside of b (-1); 0 if no operand decides
+ * it. */
 static int further_out(int rank, const int64_t *sizes, int n, const rush_tensor *const *like, int a,
                        int b) {
   for (int k = 0; k < n; k++) {
@@ -95,7 +96,7 @@ const char *rush_shape_text(int rank, const int64_t *sizes, char *buffer) {
   return buffer;
 }
 
-/* Whether the strides are those of a dense tensor whose dimensions, from the innermost, are
+/* Returns whether the strides are those of a dense tensor whose dimensions, from the innermost, are
  * order[0], order[1], ... */
 static bool dense_in_order(const rush_tensor *t, const int *order) {
   int64_t step = 1;

@@ -51,7 +51,7 @@ static bool same_sizes(const operands *o, const rush_tensor *t) {
   return true;
 }
 
-/* As TensorIterator gives them. */
+/* Stores the strides of the operands, as TensorIterator gives them. */
 static void strides_of_operands(const rush_pw_plan *plan, int64_t *strides, int64_t *nominal) {
   const rush_pw_job *job = &plan->job;
   const operands *o = &plan->o;
@@ -104,9 +104,8 @@ static rush_status check_inplace(rush_call *c, const operands *o, rush_dtype dty
   return rush_check_write(c->ctx, dst);
 }
 
-/* Whether element i of `dst` may be written as soon as element i of operand k is read: *safe. Where
- * the two share some elements in other places it is an error, as far as PyTorch sees it (both
- * dense). */
+/* Stores in *safe whether element i of `dst` may be written as soon as element i of operand k is
+ * read. Fails if the two share elements in other positions and both are dense, as PyTorch does. */
 static rush_status check_beside(rush_ctx *ctx, const rush_tensor *dst, const rush_pw_plan *plan,
                                 int k, bool *safe) {
   const rush_tensor *t = plan->o.t[k];
@@ -210,7 +209,8 @@ void rush_pw_place_scalar(const rush_call *c, const rush_pw_plan *plan, int k, i
   }
 }
 
-/* Of an operand that the body takes in a dtype other than the common one. */
+/* Returns whether integers of an operand wrap, because the body takes it in a dtype other than the
+ * common one. */
 static bool wraps(const rush_pw_job *job, uint32_t arg, const rush_tensor *t) {
   if (t->dtype == job->common || rush_itemsize(t) < rush_dtype_size(job->common)) return false;
   return rush_is_int(job->common) ||

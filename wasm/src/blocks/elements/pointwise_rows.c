@@ -30,7 +30,7 @@ static void fetch(run *r, int k, const char *from, int64_t m) {
   }
 }
 
-/* Whether n elements of operand k are in memory as the body wants them. */
+/* Returns whether n elements of operand k are in memory in the form that the body takes. */
 static bool lies_right(const run *r, int k, int64_t n) {
   return r->memory[k] == r->body_type[k] && !r->wraps[k] &&
          (n == 1 || r->stride[k] == (int64_t)rush_dtype_size(r->memory[k]));
@@ -77,7 +77,7 @@ static void run_blocks(run *r, int64_t n) {
   }
 }
 
-/* What runs rows of n elements. */
+/* A function that runs a row of n elements. */
 typedef void row_fn(run *r, int64_t n);
 static row_fn *row_of(const run *r, int64_t n) {
   for (int k = 0; k <= r->n; k++)
@@ -123,8 +123,8 @@ static bool next_plane(rush_iter *it) {
   return false;
 }
 
-/* Where rows are short, several make a block. The destination is dense, so that it is walked in its
- * order. lane[i]: which of r's lanes operand i of the iterator is. */
+/* Runs short rows, several in one block. The destination is dense, and the iterator follows its
+ * order. lane[i] is the lane of r for operand i of the iterator. */
 RUSH_RARE __attribute__((noinline)) static void run_short_rows(run *r, rush_iter *it,
                                                                const int *lane) {
   bool walked[LANES] = {true};
@@ -208,7 +208,7 @@ static void walk_rows(run *r, rush_iter *it, const walk *w) {
   } while (rush_iter_next(it));
 }
 
-/* Of the outermost dimension. */
+/* Runs a range of the outermost dimension. */
 static void some_planes(const void *arg, size_t begin, size_t end, unsigned who) {
   const walk *w = arg;
   run r;
