@@ -94,7 +94,7 @@ jit::Module load_torchscript(const std::string &path) {
           RUSH_ERR_UNSUPPORTED,
           path + (of[1].str().rfind("torch.classes.rushlight.", 0) == 0
                       ? ": a part of this model was lowered already (rushlight.lower): export the "
-                        "model from before"
+                        "original model"
                       : ": an object of " + of[1].str() + " cannot be stored"));
     std::string why = remedy(path);
     if (why.empty()) {

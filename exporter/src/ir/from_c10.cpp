@@ -118,7 +118,7 @@ Const from_object(const c10::ivalue::Object &object) {
   const c10::ClassTypePtr type = object.type();
   if (type->annotation_str().find(".torch.classes.rushlight.") != std::string::npos)
     throw Unsupported(
-        "a part of this model was lowered already (rushlight.lower): export the model from before");
+        "a part of this model was lowered already (rushlight.lower): export the original model");
   if (!is_program_class(type))
     throw Unsupported("an object of " + type->annotation_str() + " cannot be stored");
   if (depth > RUSH_MAX_NESTING)
@@ -145,11 +145,11 @@ void refuse_fake(const at::Tensor &t) {
   if (!t.device().is_cpu() || t.layout() != at::kStrided) return;
   if (t.has_storage() ? t.nbytes() == 0 || t.storage().data() : t.numel() == 0) return;
   throw Unsupported(
-      "the model holds a fake tensor, which has no values, as a torch.export that failed or a "
-      "transform of torch.func may leave it (make the model again), or a tensor that is made of "
-      "others, as torchao and quanto have quantized weights (take it apart, with "
-      "torchao.utils.unwrap_tensor_subclass, or export the model from before with "
-      "quantize=\"int8\")");
+      "the model holds a fake tensor, which has no values: make the model again, because a failed "
+      "torch.export or a transform of torch.func left the tensor so. If the tensor is made of "
+      "others, "
+      "as in weights that torchao or quanto quantized, call "
+      "torchao.utils.unwrap_tensor_subclass, or export the original model with quantize=\"int8\"");
 }
 
 namespace {
