@@ -72,11 +72,11 @@ enum {
   /* prepare gets constant half-precision matrices as they are. All other half-precision constants
    * are widened first. */
   RUSH_OP_PACKS_HALVES = 1 << 15,
-  /* What happens if an operand overlaps a tensor that the row writes. Without a flag, the row gets
-   * a copy of that operand, so that it reads the values from before the call. RUSH_OP_NO_OVERLAP:
-   * the operand is refused, like PyTorch's at::assert_no_overlap. RUSH_OP_MAY_OVERLAP: the row
-   * decides itself, and must be correct for operands that change while it writes.
-   * (call/overlap.h) */
+  /* These flags decide about an operand that overlaps a tensor that the row writes
+   * (call/overlap.h). Without a flag, the row gets a copy of that operand, so that it reads the
+   * values from before the call. RUSH_OP_NO_OVERLAP refuses the operand, like PyTorch's
+   * at::assert_no_overlap. With RUSH_OP_MAY_OVERLAP the row decides itself, and it must be correct
+   * for operands that change while it writes. */
   RUSH_OP_NO_OVERLAP = 1 << 28,
   RUSH_OP_MAY_OVERLAP = 1 << 29,
   /* Writes an argument that the schema marks with (a!). Set on rows without RUSH_OP_INPLACE and

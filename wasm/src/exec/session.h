@@ -35,7 +35,7 @@ struct rush_session {
   rush_random own_random, test_random;
   rush_random *random; /* the generator of the run: its own, or that of a test vector */
 
-  /* Of a run: maximum number of instructions (0: unlimited), and those done. */
+  /* The maximum number of instructions of a run (0: unlimited), and the number of executed ones. */
   uint64_t step_limit, steps;
   bool running;
   /* An instruction is running: print and poll functions must not enter the session. */

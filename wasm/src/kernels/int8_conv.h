@@ -5,21 +5,22 @@
 
 #include "kernels/int8_conv_types.h"
 
-/* Bytes of packed weights; false where that overflows. */
+/* Stores the number of bytes of packed weights. Returns false if it overflows. */
 bool rush_int8_conv_packed(size_t groups, size_t channels, size_t outs, size_t taps, size_t *bytes);
-/* Packs w[groups * outs][channels][taps], with a zero each of groups * outs, into zeroed memory, as
- * this machine wants it (or as rush_int8_kernel says). */
+/* Packs w[groups * outs][channels][taps], with a zero point for each of groups * outs, into zeroed
+ * memory, for this machine (or for rush_int8_kernel). */
 void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t taps, const int8_t *w,
                          const int32_t *zeros, void *packed);
 void rush_int8_conv_pack_as(bool by_pairs, size_t groups, size_t channels, size_t outs, size_t taps,
                             const int8_t *w, const int32_t *zeros, void *packed);
-/* What the zero of x adds to each output channel's sums on this machine, to be taken from them:
- * zeros[groups * outs]. */
+/* Stores the amount that the zero point of x adds to each output channel's sums on this machine:
+ * zeros[groups * outs]. The caller subtracts it. */
 void rush_int8_conv_zeros(const rush_int8_conv *v, int32_t *zeros);
 
-/* Bytes of memory that a convolution takes, beside; false where that overflows. */
+/* Stores the number of bytes of scratch memory. Returns false if it overflows. */
 bool rush_int8_conv_scratch(struct rush_ctx *ctx, const rush_int8_conv *v, size_t *bytes);
-/* On all threads of the context. The host may stop it: rush_parallel. scratch is aligned to 16. */
+/* Convolves on all threads of the context. The host may stop it (rush_parallel). scratch is aligned
+ * to 16. */
 void rush_int8_convolve(struct rush_ctx *ctx, const rush_int8_conv *v, void *scratch);
 
 #endif

@@ -9,7 +9,7 @@
 
 struct rush_ctx;
 
-/* What becomes of a number before it is an integer again. */
+/* The function that a number passes before it becomes an integer again. */
 typedef enum rush_int8_activation {
   RUSH_INT8_PLAIN,
   RUSH_INT8_HARDSWISH,
@@ -19,15 +19,14 @@ typedef enum rush_int8_activation {
   RUSH_INT8_ACTIVATIONS
 } rush_int8_activation;
 
-/* Silu and sigmoid are looked up: the nearest of so many places between which the result
- * changes. */
+/* SiLU and sigmoid are looked up in a table with that many entries, by the nearest position. */
 enum { RUSH_INT8_TABLE_SIZE = 2048 };
 static inline bool rush_int8_by_table(rush_int8_activation activation) {
   return activation == RUSH_INT8_SILU || activation == RUSH_INT8_SIGMOID;
 }
 
-/* How sums become integers, each for a channel: PyTorch's two rules. Arrays hold 8 numbers
- * more than there are channels. */
+/* The conversion of sums to integers by one of PyTorch's two rules, for each channel. Arrays have 8
+ * numbers more than there are channels. */
 typedef struct rush_int8_requantization {
   const int32_t *offsets; /* added to the sums */
   const float *factors, *bias;
@@ -45,9 +44,9 @@ typedef struct rush_int8_requantization {
  * bounds. */
 void rush_int8_fill_table(rush_int8_requantization *to, uint8_t *table);
 
-/* y[rows][n] of sums, of row stride ldy; channels from c on; what is no number is `least`. Sums of
- * eight channels lie together, also where fewer are there: lds numbers from those of a row to those
- * of the next one, `step` to the next eight. */
+/* Requantizes sums to y[rows][n], with the row stride ldy, for channels from c on. NaN becomes
+ * `least`. Sums of eight channels lie together, also if fewer exist: the next row is lds numbers
+ * further, and the next eight channels are `step` numbers further. */
 typedef void rush_int8_requantizer(const rush_int8_requantization *to, size_t rows, size_t c,
                                    size_t n, const int32_t *sums, size_t lds, size_t step,
                                    uint8_t *y, size_t ldy);

@@ -1,4 +1,4 @@
-/* Tensors as PyTorch means them: sizes, strides, offset and a shared storage. */
+/* Tensors with PyTorch's semantics: sizes, strides, offset and a shared storage. */
 #ifndef RUSH_TENSOR_H
 #define RUSH_TENSOR_H
 
@@ -6,17 +6,19 @@
 
 /* ---- Making; every new tensor comes with one reference --------------------------------------- */
 
-/* Row-major. BAD_ARGUMENT for a negative size, NO_MEMORY also where the size overflows. */
+/* Makes a row-major tensor. Fails with BAD_ARGUMENT for a negative size, and with NO_MEMORY also if
+ * the size overflows. */
 rush_status rush_tensor_new(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
                             rush_tensor **out);
-/* The same for a dtype that comes from outside: UNSUPPORTED where this runtime does not have it. */
+/* Does the same for a dtype from outside. Fails with UNSUPPORTED if this runtime lacks the
+ * dtype. */
 rush_status rush_tensor_new_checked(rush_heap *heap, rush_dtype dtype, int rank,
                                     const int64_t *sizes, rush_tensor **out);
-/* Channels-last of rank 3 (N,C,L), 4 (N,C,H,W) or 5. */
+/* Makes a channels-last tensor of rank 3 (N,C,L), 4 (N,C,H,W) or 5. */
 rush_status rush_tensor_new_channels_last(rush_heap *heap, rush_dtype dtype, int rank,
                                           const int64_t *sizes, rush_tensor **out);
-/* A view on base's storage; checks that it stays inside (BAD_ARGUMENT). Where that is turned the
- * strides stand for the nominal ones, too, until its maker says others. */
+/* Makes a view on base's storage, and fails with BAD_ARGUMENT if the view does not stay inside. If
+ * the storage is turned, the strides are also the nominal ones until the caller sets others. */
 rush_status rush_tensor_new_view(rush_heap *heap, const rush_tensor *base, int rank,
                                  const int64_t *sizes, const int64_t *strides, int64_t offset,
                                  rush_tensor **out);
@@ -26,7 +28,7 @@ static inline rush_tensor *rush_tensor_retain(rush_tensor *t) {
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
-/* Whether the elements lie in another order than PyTorch's would: turned.h. */
+/* Returns whether the elements lie in another order than PyTorch's would (turned.h). */
 static inline bool rush_is_turned(const rush_tensor *t) {
   return t->storage != NULL && t->storage->turned != NULL;
 }
@@ -36,19 +38,21 @@ static inline size_t rush_itemsize(const rush_tensor *t) {
 static inline void *rush_data(const rush_tensor *t) {
   return (char *)t->storage->data + (size_t)t->offset * rush_itemsize(t);
 }
-/* False for a weight that was packed for the kernels when it was loaded: only its shape is left. */
+/* Returns false for a weight that was packed for the kernels when it was loaded. Only its shape is
+ * left. */
 static inline bool rush_has_elements(const rush_tensor *t) {
   return t->storage->data || t->storage->bytes == 0;
 }
-/* Whether its one holder may write what it likes there: nothing else refers to the tensor, or to
- * its storage, which it begins with and which is no weight. */
+/* Returns whether the only holder may write anything there: nothing else refers to the tensor or to
+ * its storage, the tensor begins with the storage, and the storage is no weight. */
 static inline bool rush_is_unshared(const rush_tensor *t) {
   return t->object.refs == 1 && t->storage->refs == 1 && t->offset == 0 && !t->storage->borrowed &&
          !t->storage->has_conjugate && !t->storage->room;
 }
-/* A header of the real (0) or imaginary (1) parts of a complex tensor: it holds no reference. */
+/* Returns a header of the real (0) or imaginary (1) parts of a complex tensor. It holds no
+ * reference. */
 rush_tensor rush_complex_part(const rush_tensor *t, int which);
-/* As the public header shows it. */
+/* Returns the tensor as the public header shows it. */
 static inline rush_tensor_info rush_tensor_info_of(const rush_tensor *t) {
   return (rush_tensor_info){t->dtype,         t->rank,  t->sizes,
                             t->strides,       t->numel, rush_has_elements(t) ? rush_data(t) : NULL,
@@ -56,7 +60,8 @@ static inline rush_tensor_info rush_tensor_info_of(const rush_tensor *t) {
 }
 /* Tensor.is_contiguous(): row-major without gaps; dimensions of size 1 do not count. */
 bool rush_is_contiguous(const rush_tensor *t);
-/* Whether the strides are those of rush_strides_contiguous, in dimensions of size 1, too. */
+/* Returns whether the strides are those of rush_strides_contiguous, also in dimensions of size
+ * 1. */
 bool rush_is_plainly_contiguous(const rush_tensor *t);
 /* is_contiguous(memory_format=channels_last) for rank 4 and its like for 3 and 5. */
 bool rush_is_channels_last(const rush_tensor *t);
@@ -65,41 +70,45 @@ bool rush_is_dense(const rush_tensor *t);
 bool rush_same_sizes(const rush_tensor *a, const rush_tensor *b);
 /* Dimensions of size 1 are ignored. */
 bool rush_same_strides(const rush_tensor *a, const rush_tensor *b);
-/* Whether two tensors may share bytes (conservative: compares byte ranges of one storage). */
+/* Returns whether two tensors may share bytes. It is conservative: it compares byte ranges of one
+ * storage. */
 bool rush_may_overlap(const rush_tensor *a, const rush_tensor *b);
-/* Row-major strides. */
+/* Stores row-major strides. */
 void rush_strides_contiguous(int rank, const int64_t *sizes, int64_t *strides);
-/* Those of channels-last memory of rank 3 (N,C,L), 4 (N,C,H,W) or 5. */
+/* Stores the strides of channels-last memory of rank 3 (N,C,L), 4 (N,C,H,W) or 5. */
 void rush_strides_channels_last(int rank, const int64_t *sizes, int64_t *strides);
-/* Those of a new dense tensor whose dimensions lie in memory as the operands' do, which broadcast
- * to `sizes` (NULL among them is passed over): TensorIterator::reorder_dimensions. */
+/* Stores the strides of a new dense tensor with the operands' order of dimensions. The operands
+ * broadcast to `sizes`, and NULL is skipped. Follows TensorIterator::reorder_dimensions. */
 void rush_strides_like(int rank, const int64_t *sizes, int n, const rush_tensor *const *like,
                        int64_t *strides);
-/* Those of a dense copy that keeps the order of dimensions: empty_like. */
+/* Stores the strides of a dense copy that keeps the order of dimensions, as empty_like does. */
 void rush_strides_of_copy(const rush_tensor *like, int64_t *strides);
-/* Those that TensorIterator gives a new result of the operands (NULL stands for a number). */
+/* Stores the strides that TensorIterator gives a new result of the operands. NULL stands for a
+ * number. */
 void rush_strides_of_result(int rank, const int64_t *sizes, int n,
                             const rush_tensor *const *operands, int64_t *strides);
-/* The most elements that a tensor may have, and the most bytes they may take (those that a view
- * repeats counted as often as they occur): what is more can be neither stored nor walked. So sizes,
- * and products of sizes of one tensor, with its item's size too, fit a size_t and a ptrdiff_t; what
- * else is multiplied or added goes through rush_to_size, rush_mul, rush_add and their like. */
+/* The maximum number of elements of a tensor, and of their bytes. Elements that a view repeats
+ * count as often as they occur. Larger tensors could be neither stored nor iterated over. Sizes and
+ * products of sizes of one tensor, also times the size of an item, therefore fit size_t and
+ * ptrdiff_t. All other products and sums of sizes use rush_to_size, rush_mul, rush_add and their
+ * siblings. */
 #define RUSH_MAX_NUMEL (sizeof(size_t) > 4 ? (int64_t)1 << 34 : (int64_t)PTRDIFF_MAX)
-/* A stride as a tensor keeps it: one that no second element is found by may be anything, and
- * becomes small enough for sizes to be multiplied with it. */
+/* Returns a stride as a tensor stores it. The stride of a dimension with one element may be
+ * anything, and becomes small enough to be multiplied by sizes. */
 static inline int64_t rush_clamped_stride(int64_t stride) {
   return stride < RUSH_MAX_NUMEL ? stride : RUSH_MAX_NUMEL;
 }
-/* Product of sizes; false where it is more than a tensor may have, or a size is negative. Sizes of
- * 0 count as 1, so that the strides of an empty tensor cannot overflow either. */
+/* Stores the product of sizes. Returns false if it exceeds the maximum of a tensor, or if a size is
+ * negative. A size of 0 counts as 1 for the maximum, so that the strides of an empty tensor cannot
+ * overflow either. */
 bool rush_numel(int rank, const int64_t *sizes, int64_t *out);
-/* "[2, 3]" into a buffer of RUSH_SHAPE_TEXT bytes; returns it. */
+/* Writes a text such as "[2, 3]" to a buffer of RUSH_SHAPE_TEXT bytes, and returns the buffer. */
 enum { RUSH_SHAPE_TEXT = 192 };
 const char *rush_shape_text(int rank, const int64_t *sizes, char *buffer);
 
 /* ---- Moving elements ------------------------------------------------------------------------- */
 
-/* n items of one size from here to there; steps in bytes, no overlap. */
+/* Copies n items of one size. The steps are in bytes, and the memory does not overlap. */
 static inline void rush_copy_items(size_t item, char *to, int64_t to_step, const char *from,
                                    int64_t from_step, int64_t n) {
 #define MOVE(BYTES) \

@@ -12,13 +12,13 @@ typedef struct rush_object {
   size_t refs;   /* each reference takes memory, so that a size_t can count them all */
 } rush_object;
 
-/* Memory of tensors. `refs` counts tensors. Storages of weights are borrowed from the model: their
- * `data` is not theirs to free and must not be written. */
+/* Memory of tensors. `refs` counts tensors. Storages of weights are borrowed from the model: they
+ * do not own `data`, and nothing may write it. */
 typedef struct rush_storage {
   size_t refs;
   bool borrowed;
-  /* Of complex numbers: a conjugate was made, PyTorch's view of which is a copy here, so neither is
-   * written; and it is such a copy. */
+  /* For complex numbers: whether a conjugate was made, and whether this is one. A conjugate is a
+   * view in PyTorch and a copy here, so neither of the two may be written. */
   bool has_conjugate, is_conjugate;
   bool had_room; /* and was laid in PyTorch's order, for an operator that wants it so: room.h */
   size_t bytes;
@@ -37,7 +37,7 @@ typedef struct rush_tensor {
   int64_t offset;                                       /* in elements */
   int64_t numel;
   rush_storage *storage;
-  /* Of a tensor on a turned storage: */
+  /* These are set for a tensor on a turned storage: */
   int64_t nominal[RUSH_MAX_RANK], nominal_offset;
   struct rush_tensor *next_turned;
 } rush_tensor;
@@ -89,7 +89,7 @@ typedef struct rush_complex {
 static inline bool rush_is_object(const rush_value *v) {
   return v->kind == RUSH_KIND_TENSOR || v->kind >= RUSH_KIND_COMPLEX;
 }
-/* Whether it is a rush_list. */
+/* Returns whether a value of this kind is a rush_list. */
 static inline bool rush_is_container(uint32_t kind) {
   return kind == RUSH_KIND_LIST || kind == RUSH_KIND_TUPLE || kind == RUSH_KIND_DICT ||
          kind == RUSH_KIND_OBJECT || kind == RUSH_KIND_ENUM;
@@ -143,11 +143,11 @@ rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item); /
 rush_status rush_list_add(rush_heap *heap, rush_list *list, rush_value item);
 void rush_list_set(rush_heap *heap, rush_list *list, size_t at, rush_value item);
 
-/* Empties all containers that are left, so that those which hold themselves go. */
+/* Empties all containers that are left, so that containers which hold themselves are freed. */
 void rush_break_cycles(rush_heap *heap);
 
-/* How deep values may be nested where they are looked through: printed, compared. A program can
- * nest them without end, and so that they hold themselves. */
+/* The maximum nesting of values that are printed or compared. A program can nest values without
+ * limit, and values can hold themselves. */
 enum { RUSH_MAX_DEPTH = 1000 };
 /* BAD_ARGUMENT: they are nested deeper. */
 rush_status rush_fail_depth(rush_ctx *ctx);
