@@ -91,7 +91,7 @@ async function show(blob, name) {
       canvas.getContext('2d')?.clearRect(0, 0, canvas.width, canvas.height);
       return await classify(readNpy(await blob.arrayBuffer()), 0);
     }
-    // Without colour conversion the pixels are the same as in Python.
+    // Without color conversion the pixels are the same as in Python.
     const bitmap = await createImageBitmap(blob, { colorSpaceConversion: 'none' }).catch(() => {
       throw new Error(`${name} is not a picture that this browser can read`);
     });

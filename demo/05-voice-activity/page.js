@@ -21,7 +21,7 @@ const ready = loadModel(FOLDER, byId('status'));
 ready.catch((error) => showError(byId('status'), error));
 
 /** @param {string} name */
-const colour = (name) => getComputedStyle(document.body).getPropertyValue(name).trim();
+const color = (name) => getComputedStyle(document.body).getPropertyValue(name).trim();
 
 /** Draws the sound, the probabilities, the stretches of speech and the playback position. */
 function draw() {
@@ -31,12 +31,12 @@ function draw() {
   if (!shown || shown.samples.length === 0) return;
   const { samples, heard, size, rate } = shown;
   const x = (/** @type {number} */ sample) => (sample / samples.length) * width;
-  context.fillStyle = colour('--bar');
+  context.fillStyle = color('--bar');
   context.globalAlpha = 0.35;
   for (const { from, to } of stretches(heard))
     context.fillRect(x(from * size), 0, x(to * size) - x(from * size), height);
   context.globalAlpha = 1;
-  context.fillStyle = colour('--quiet');
+  context.fillStyle = color('--quiet');
   let loudest = 0.05;
   for (const v of samples) loudest = Math.max(loudest, Math.abs(v));
   for (let column = 0; column < width; column++) {
@@ -50,14 +50,14 @@ function draw() {
     const top = (0.5 - (high / loudest) * 0.45) * height;
     context.fillRect(column, top, 1, Math.max(1, (0.5 - (low / loudest) * 0.45) * height - top));
   }
-  context.strokeStyle = colour('--flame');
+  context.strokeStyle = color('--flame');
   context.lineWidth = 2 * devicePixelRatio;
   context.lineJoin = 'round';
   context.beginPath();
   heard.forEach((p, i) => context.lineTo(x((i + 0.5) * size), (0.96 - p * 0.92) * height));
   context.stroke();
   if (audio.currentTime > 0) {
-    context.fillStyle = colour('--text');
+    context.fillStyle = color('--text');
     context.fillRect(x(audio.currentTime * rate) - devicePixelRatio, 0, 2 * devicePixelRatio, height);
   }
 }

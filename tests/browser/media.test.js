@@ -116,7 +116,7 @@ test('a video is read at its frame', async () => {
   assert.equal(before, 'bad-state: the HTMLVideoElement has no pixels: wait for its event "loadeddata"');
   assert.deepEqual(size, [1, 3, 300, 451]);
   assert.equal(worst, 0);
-  assert(near < 8, `${near} levels on the mean: a video keeps less of the colours`);
+  assert(near < 8, `${near} levels on the mean: a video keeps less of the colors`);
 });
 
 test('what holds no pixels says why', async () => {
@@ -166,7 +166,7 @@ test('what holds no pixels says why', async () => {
   wanted.forEach((message, i) => assert.match(said[i], message));
 });
 
-test('orientation, transparency and colour space are as a page shows them', async () => {
+test('orientation, transparency and color space are as a page shows them', async () => {
   const { turned, clear, wide } = await page.evaluate(async () => {
     const { imageToTensor } = await import('/js/src/media/image.js');
     const canvas = new OffscreenCanvas(32, 16),

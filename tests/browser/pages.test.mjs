@@ -35,7 +35,7 @@ let host;
 before(async () => {
   execFileSync(path('demo/run'), ['--export'], { stdio: ['ignore', 'ignore', 'inherit'] });
   const made = statSync(path('build/docs/guide/index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const sources = [...guide, '.vitepress/config.mjs', '.vitepress/theme/colours.css', '.vitepress/theme/index.js'];
+  const sources = [...guide, '.vitepress/config.mjs', '.vitepress/theme/colors.css', '.vitepress/theme/index.js'];
   if (sources.some((file) => statSync(path(`web/guide/${file}`)).mtimeMs > made)) {
     execFileSync(
       process.execPath,

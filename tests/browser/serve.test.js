@@ -174,7 +174,7 @@ for (const [width, height] of /** @type {const} */ ([
         ['picture', 'plot'],
       );
       assert.equal(await page.textContent('#outputs pre'), '1');
-      // A picture has colours, a plot a line.
+      // A picture has colors, a plot a line.
       for (const canvas of await page.$$('#outputs canvas')) {
         assert(
           (await canvas.evaluate(
@@ -248,7 +248,7 @@ test('inputs are those given: sizes, numbers, a file', async () => {
     [...data.map((v) => -v || 0)],
   );
 
-  // A picture of two colours, as large as the example.
+  // A picture of two colors, as large as the example.
   const { PNG } = pngjs,
     png = new PNG({ width: 24, height: 16 });
   for (let i = 0; i < 24 * 16; i++) png.data.set(i % 24 < 12 ? [255, 0, 0, 255] : [0, 0, 255, 255], 4 * i);

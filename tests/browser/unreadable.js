@@ -1,13 +1,13 @@
 // Finds text in a page that is hard to read.
 
-/** Texts of this page whose colour is too near to what lies behind them, by WCAG's rule AA. */
+/** Texts of this page whose color is too near to what lies behind them, by WCAG's rule AA. */
 export function unreadable() {
   const context = /** @type {OffscreenCanvasRenderingContext2D} */ (
     new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true })
   );
-  /** Its luminance when painted over what is there. @param {string} colour */
-  const paint = (colour) => {
-    context.fillStyle = colour;
+  /** Its luminance when painted over what is there. @param {string} color */
+  const paint = (color) => {
+    context.fillStyle = color;
     context.fillRect(0, 0, 1, 1);
     const [r = 0, g = 0, b = 0] = [...context.getImageData(0, 0, 1, 1).data].map((v) =>
       v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4,

@@ -70,7 +70,7 @@ test('pixels may be RGB or RGBA, layouts are what they say', () => {
   assert.deepEqual(imageToTensor(rgb, { mean: [1, 0, 0], std: 0.5 }).data, Float32Array.of(0, -2, 0, 2, 0.4, 0.8));
 });
 
-test('what is transparent shows the background, or its colour', () => {
+test('what is transparent shows the background, or its color', () => {
   const rows = /** @type {[any, number[]][]} */ ([
     [undefined, [193, 233, 253]],
     [0, [40, 80, 100]],
@@ -230,8 +230,8 @@ test('values are rounded and clamped as torchvision saves them, ranges and alpha
   );
 });
 
-test('colour maps are those of matplotlib, within one of 255', () => {
-  // Of matplotlib's 256 colours every 15th.
+test('color maps are those of matplotlib, within one of 255', () => {
+  // Of matplotlib's 256 colors every 15th.
   const maps = {
     viridis:
       '440154 481769 472a7a 433d84 3d4e8a 355e8d 2e6d8e 297b8e 23898e 1f978b 21a585 ' +
@@ -240,15 +240,15 @@ test('colour maps are those of matplotlib, within one of 255', () => {
       '30123b 3f3e9c 4666dd 458cfd 2fb2f4 1ad4d0 22ebaa 52fa7a 8bff4b b7f735 dbe236 ' +
       'f5c53a fea130 f9751d e84b0c ce2d04 a91601 7a0403',
   };
-  for (const [colormap, colours] of Object.entries(maps)) {
-    const wanted = Buffer.from(colours.replaceAll(' ', ''), 'hex');
+  for (const [colormap, colors] of Object.entries(maps)) {
+    const wanted = Buffer.from(colors.replaceAll(' ', ''), 'hex');
     const { data } = tensorToImage(
       { dtype: 'float32', shape: [1, 18], data: Float32Array.from({ length: 18 }, (_, i) => i / 17) },
       { colormap: /** @type {any} */ (colormap) },
     );
     wanted.forEach((v, i) => {
       const got = Number(data[Math.floor(i / 3) * 4 + (i % 3)]);
-      assert(Math.abs(got - v) <= 1, `${colormap}, colour ${Math.floor(i / 3)}: ${got} for ${v}`);
+      assert(Math.abs(got - v) <= 1, `${colormap}, color ${Math.floor(i / 3)}: ${got} for ${v}`);
     });
   }
 });

@@ -97,7 +97,7 @@ def expected(image, size=None, crop=None, mean=0.0, std=1.0, interpolation="bili
 def main(folder):
     made = dict(pictures())
     for name, image in made.items():
-        Image.fromarray(numpy.asarray(image)).save(folder / f"{name}.png")  # without a colour profile: PIL does not look at it, a browser does
+        Image.fromarray(numpy.asarray(image)).save(folder / f"{name}.png")  # without a color profile: PIL does not look at it, a browser does
         numpy.save(folder / f"{name}.npy", numpy.asarray(image))
     table = []
     for picture, options in rows():

@@ -268,7 +268,7 @@ function picture({ shape }, numbers) {
   const choice = make(
     'select',
     { ariaLabel: 'plane' },
-    ...(rgb ? [make('option', { value: '-1' }, 'colours')] : []),
+    ...(rgb ? [make('option', { value: '-1' }, 'colors')] : []),
     ...Array.from({ length: Math.min(planes, 256) }, (_, i) =>
       make('option', { value: String(i) }, `[${placeOf(i, shape.slice(0, -2)).join(', ')}]`),
     ),

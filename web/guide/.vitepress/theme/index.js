@@ -1,4 +1,4 @@
 import Theme from 'vitepress/theme-without-fonts';
-import './colours.css';
+import './colors.css';
 
 export default Theme;
