@@ -1,4 +1,4 @@
-// Threads in Chromium: on a host that sets no headers one computes, and says which are missing; with web/isolate.js
+// Threads in Chromium: on a host that sets no headers one computes, and says which are missing; with js/isolate.js
 // several do.
 
 import assert from 'node:assert/strict';
@@ -25,7 +25,7 @@ const server = createServer(({ url = '' }, response) => {
     const body =
       pathname === '/' || pathname === '/isolated'
         ? `<!doctype html><title>t</title>${pathname === '/' ? '' : '<script src="isolate.js"></script>'}`
-        : readFileSync(top + (pathname === '/isolate.js' ? 'web/isolate.js' : pathname.slice(1)));
+        : readFileSync(top + (pathname === '/isolate.js' ? 'js/isolate.js' : pathname.slice(1)));
     response.writeHead(200, { 'content-type': TYPES[extname(pathname)] ?? 'text/html', ...sets }).end(body);
   } catch {
     response.writeHead(404).end();

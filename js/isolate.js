@@ -2,6 +2,8 @@
 //
 //   <script src="isolate.js"></script>
 //
+// Copy this file beside the page, because a service worker must have the page's own origin.
+//
 // In the page, the script installs itself as a service worker and reloads the page. As a service worker, it adds the
 // headers to every response. Resources from other origins then need CORS or Cross-Origin-Resource-Policy.
 
@@ -14,7 +16,7 @@
     worker.addEventListener('activate', (/** @type {any} */ e) => e.waitUntil(worker.clients.claim()));
     worker.addEventListener('fetch', (/** @type {any} */ e) => {
       const { request } = e;
-      // A request of the developer tools, which fetch() refuses
+      // The developer tools make such requests, which fetch() refuses.
       if (request.cache === 'only-if-cached' && request.mode !== 'same-origin') return;
       e.respondWith(
         (async () => {
