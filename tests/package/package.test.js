@@ -276,12 +276,12 @@ test('the subpaths are there', () => {
     import { imageToTensor } from 'rushlight/image';
     import { audioToTensor } from 'rushlight/audio';
     import { esbuild, rollup } from 'rushlight/bundler';
-    import { createRequire } from 'node:module';
     import { fileURLToPath } from 'node:url';
     for (const name of ['simd.wasm', 'relaxed.wasm', 'package.json'])
       fileURLToPath(import.meta.resolve('rushlight/' + name));
     const five = { dtype: 'float32', shape: [1], data: Float32Array.of(5) };
-    const functions = [readSafetensors, Interpreter, cached, imageToTensor, audioToTensor, esbuild, rollup];
+    const media = [imageToTensor, audioToTensor, readSafetensors];
+    const functions = [...media, Interpreter, cached, loadPool, esbuild, rollup];
     console.log(readNpy(writeNpy(five)).data[0], ...functions.map((f) => typeof f));`,
     ),
     '5 function function function function function function function function\n',
