@@ -2,6 +2,7 @@
  * long between two polls. The rows of ops.def are the table, and arguments are generated from their
  * schemas. With --times, which `./dev bench --stops` uses, times are printed and not checked. */
 #define _POSIX_C_SOURCE 200809L
+#include <limits.h>
 #include "../stop.h"
 #include "call/schema.h"
 #include "harness.h"
@@ -20,8 +21,16 @@ static void open_plainly(rig *r) {
   r->counter.plain = true;
 }
 
-/* Runs a method whose host stops it at the second poll, or much later if times are measured. Checks
- * how long it would have continued. `late` counts the calls that take too long. */
+/* Prints or checks how long a run would have continued. Returns whether that is too long. */
+static bool judge(const char *name, const stop_watch *w) {
+  if (measures) printf("{\"row\": \"%s\", \"seconds\": %.6f}\n", name, w->worst);
+  if (measures || !STOP_IS_JUDGED || w->worst <= STOP_LIMIT) return false;
+  print_error("%s works for %.2f s without a look\n", name, w->worst);
+  return true;
+}
+
+/* Runs a method whose host stops it at the second poll, or much later if times are measured. `late`
+ * counts the calls that take too long. */
 static rush_status run_watched(rig *r, const char *name, size_t method, const rush_value *args,
                                size_t n, rush_value *result, size_t *late) {
   stop_watch w = stop_begin(measures ? 16 : 2);
@@ -29,11 +38,7 @@ static rush_status run_watched(rig *r, const char *name, size_t method, const ru
   const rush_status st = rush_session_run(r->session, method, args, n, result);
   rush_ctx_set_poll(r->ctx, NULL, NULL);
   stop_see(&w);
-  if (measures) printf("{\"row\": \"%s\", \"seconds\": %.6f}\n", name, w.worst);
-  if (!measures && STOP_IS_JUDGED && w.worst > STOP_LIMIT) {
-    print_error("%s works for %.2f s without a look\n", name, w.worst);
-    ++*late;
-  }
+  *late += judge(name, &w);
   return st;
 }
 
@@ -331,6 +336,14 @@ static size_t numbers(const char **text, int64_t *out) {
 
 enum { VALUE, INT_LIST = 2, TENSOR_LIST = 4 }; /* types of the file */
 
+static void build_types(builder *b) {
+  build_type(b, RUSH_TYPE_ANY);
+  build_type(b, RUSH_TYPE_INT);
+  build_type_n(b, RUSH_TYPE_LIST, 1, U32(1));
+  build_type(b, RUSH_TYPE_TENSOR);
+  build_type_n(b, RUSH_TYPE_LIST, 1, U32(3));
+}
+
 static uint32_t build_word(builder *b, const char *word) {
   int64_t n[8];
   uint32_t items[8];
@@ -393,11 +406,7 @@ static void each_of_these_looks_whether_to_stop(void **state) {
   for (size_t k = 0; k < COUNT(rows); k++) {
     builder b_ = {0}, *b = &b_;
     uint32_t in[16], n = 0;
-    build_type(b, RUSH_TYPE_ANY);
-    build_type(b, RUSH_TYPE_INT);
-    build_type_n(b, RUSH_TYPE_LIST, 1, U32(1));
-    build_type(b, RUSH_TYPE_TENSOR);
-    build_type_n(b, RUSH_TYPE_LIST, 1, U32(3));
+    build_types(b);
     build_method(b, "forward", VALUE, 1, U32(VALUE));
     for (const char *word = rows[k].args; word; word = strchr(word, ' '))
       in[n++] = build_word(b, word += *word == ' ');
@@ -409,40 +418,134 @@ static void each_of_these_looks_whether_to_stop(void **state) {
 
 /* ---- Large lists ----------------------------------------------------------------------------- */
 
-/* Calls the operator many times on a list of 2^24 numbers. Each call is short. */
-static void build_loop_over(builder *b, const char *op, uint32_t n_in) {
+/* Calls the operator many times. Each call is short. */
+static void build_loop_over(builder *b, const char *op, uint32_t n_out, const char *args) {
   const uint32_t yes = K(build_bool(b, true)), most = K(build_int(b, 1 << 20));
-  build_type(b, RUSH_TYPE_ANY);
+  uint32_t in[8], n = 0;
+  build_types(b);
   build_method(b, "forward", VALUE, 1, U32(VALUE));
-  const uint32_t i = build_reg(b, VALUE);
+  const uint32_t i = build_reg(b, VALUE), out = build_reg(b, VALUE);
   build_loop(b, most, yes, 0, NULL, NULL, &i);
-  build_call(b, op, VALUE, n_in, U32(0, K(build_int(b, 0))));
+  for (const char *word = args; word; word = strchr(word, ' '))
+    in[n++] = build_word(b, word += *word == ' ');
+  build_op(b, op, n, in, n_out, &out);
   build_end_loop(b, yes, 0, NULL);
   build_return(b, most);
 }
 
+/* x is a list of many numbers 1, and the last one is 2. */
 static void loops_over_large_lists_look(void **state) {
   (void)state;
-  enum { LENGTH = 1 << 24 };
   static const struct {
     const char *op;
-    uint32_t n_in;
-  } uses[] = {{"aten::sum.int", 1}, {"aten::pop.t", 2}, {"aten::copy.t", 1}};
-  rush_value *items = malloc(LENGTH * sizeof *items), list;
+    uint32_t n_out;
+    const char *args;
+  } uses[] = {{"aten::sum.int", 1, "x"},          {"aten::any.int", 1, "x"},
+              {"aten::all.int", 1, "x"},          {"prim::max.self_int", 1, "x"},
+              {"prim::max.int_list", 1, "x x"},   {"aten::count.int", 1, "x 1"},
+              {"aten::index.list_int", 1, "x 2"}, {"aten::__contains__.int_list", 1, "x 2"},
+              {"aten::eq.int_list", 1, "x x"},    {"aten::copy.t", 1, "x"},
+              {"aten::list.t", 1, "x"},           {"aten::add.t", 1, "x x"},
+              {"aten::mul.left_t", 1, "x 2"},     {"aten::slice.t", 1, "x 1 N 1"},
+              {"aten::sorted.int", 1, "x"},       {"aten::sort.int", 0, "x false"},
+              {"aten::reverse.t", 0, "x"},        {"aten::pop.t", 1, "x 0"},
+              {"aten::Delete.t", 0, "x 0"},       {"aten::remove.int", 0, "x 1"},
+              {"aten::insert.t", 0, "x 0 1"},     {"aten::append.t", 1, "x 1"},
+              {"aten::extend.t", 0, "x x"},       {"aten::clear.t", 0, "x"}};
+  rush_value *items = malloc(LARGE * sizeof *items), list;
   size_t late = 0;
-  for (size_t i = 0; i < LENGTH; i++) items[i] = rush_int(1);
+  for (size_t i = 0; i < LARGE; i++) items[i] = rush_int(i == LARGE - 1 ? 2 : 1);
   for (size_t k = 0; k < COUNT(uses); k++) {
     rig rig_, *r = &rig_;
     builder b_ = {0}, *b = &b_;
     char name[64];
     snprintf(name, sizeof name, "%s of a large list", uses[k].op);
-    build_loop_over(b, uses[k].op, uses[k].n_in);
+    build_loop_over(b, uses[k].op, uses[k].n_out, uses[k].args);
     open_plainly(r);
     rig_start(r, b);
-    OK(rush_list_create(r->session, items, LENGTH, &list));
+    OK(rush_list_create(r->session, items, LARGE, &list));
     try_on(r, name, &list, &late);
   }
   free(items);
+  assert_int_equal(late, 0);
+}
+
+/* ---- Large structures that are freed --------------------------------------------------------- */
+
+enum { STRUCTURE = 1 << 20 }; /* containers */
+
+/* These add one container to the register `all`, in a loop. */
+static void add_list(builder *b, uint32_t all) {
+  CALL("aten::append.t", VALUE, all, CALL("prim::ListConstruct", VALUE, all));
+}
+static void add_tuple(builder *b, uint32_t all) {
+  CALL("aten::append.t", VALUE, all, CALL("prim::TupleConstruct", VALUE, K(build_int(b, 1))));
+}
+/* The last item of `all` holds the one before, and so on. */
+static void nest(builder *b, uint32_t all) {
+  const uint32_t inner = CALL("aten::pop.t", VALUE, all, K(build_int(b, -1)));
+  CALL("aten::append.t", VALUE, all, CALL("prim::ListConstruct", VALUE, inner));
+}
+/* A list in itself, which only the search for cycles frees. */
+static void lose_list(builder *b, uint32_t all) {
+  const uint32_t list = CALL("prim::ListConstruct", VALUE, all);
+  CALL("aten::append.t", VALUE, list, list);
+}
+
+/* Builds the structure, prints, and ends. */
+static void build_structure(builder *b, void (*add)(builder *b, uint32_t all)) {
+  const uint32_t yes = K(build_bool(b, true)), most = K(build_int(b, STRUCTURE));
+  build_type(b, RUSH_TYPE_ANY);
+  build_method(b, "forward", VALUE, 1, U32(VALUE));
+  const uint32_t i = build_reg(b, VALUE), all = CALL("prim::ListConstruct", VALUE, most);
+  build_loop(b, most, yes, 0, NULL, NULL, &i);
+  add(b, all);
+  build_end_loop(b, yes, 0, NULL);
+  build_op(b, "prim::Print", 1, U32(most), 0, NULL);
+  CALL("aten::len.t", VALUE, all);
+  build_return(b, most);
+}
+
+/* rush_print_fn: the host asks to stop as soon as the program prints. */
+static void ask_from_now_on(void *watch, const char *text, size_t size) {
+  (void)text, (void)size;
+  *(stop_watch *)watch = stop_begin(1);
+}
+
+/* Values that are dropped at the end of a run are freed in pieces. The next run frees what is
+ * left. */
+static void the_end_of_a_run_can_be_stopped(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    void (*add)(builder *b, uint32_t all);
+  } uses[] = {{"the end of a run with a ring of lists", add_list},
+              {"the end of a run with a list of tuples", add_tuple},
+              {"the end of a run with nested lists", nest},
+              {"the end of a run with lists in themselves", lose_list}};
+  size_t late = 0;
+  for (size_t k = 0; k < COUNT(uses); k++) {
+    rig rig_, *r = &rig_;
+    builder b_ = {0}, *b = &b_;
+    rush_value x = rush_int(1), result;
+    build_structure(b, uses[k].add);
+    open_plainly(r);
+    rig_start(r, b);
+    rush_session_trim(r->session);
+    const size_t live = r->counter.live;
+    stop_watch w = stop_begin(INT_MAX);
+    rush_ctx_set_poll(r->ctx, stop_ask, &w);
+    rush_ctx_set_print(r->ctx, ask_from_now_on, &w);
+    assert_int_equal(rush_session_run(r->session, 0, &x, 1, &result), RUSH_ERR_INTERRUPTED);
+    stop_see(&w);
+    late += judge(uses[k].name, &w);
+    rush_ctx_set_print(r->ctx, NULL, NULL);
+    rush_ctx_set_poll(r->ctx, NULL, NULL);
+    OK(rush_session_run(r->session, 0, &x, 1, &result));
+    rush_session_trim(r->session);
+    assert_int_equal(r->counter.live, live);
+    rig_close(r);
+  }
   assert_int_equal(late, 0);
 }
 
@@ -549,6 +652,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_of_these_looks_whether_to_stop),
       cmocka_unit_test(loops_over_large_lists_look),
+      cmocka_unit_test(the_end_of_a_run_can_be_stopped),
       cmocka_unit_test(each_of_these_stops_in_a_value_that_shares_itself),
       cmocka_unit_test(an_input_that_shares_itself_is_interrupted),
       cmocka_unit_test(every_operator_looks_whether_to_stop),

@@ -488,6 +488,8 @@ row("float_math_more", """
 row("float_math_constants", "(math.pi * n, math.e, math.inf > n, math.isnan(s), math.isinf(s), math.isfinite(s))", n=2, s=1.0,
     also=[{"s": NAN}, {"s": INF}])
 row("float_of_int_math", "(math.sqrt(n), math.floor(n), math.gcd(n, 12), math.factorial(5))", n=18)
+row("float_list_min_max", "(max(a, b), min(a, b), max(b, a), min(b, a), max(a, c), min(a, c))", a=[1.5, 2.5], b=[NAN, 0.5, 3.0], c=[1.5, NAN],
+    types={"a": "List[float]", "b": "List[float]", "c": "List[float]"})
 row("float_min_max", "(min(a, b), max(a, b), abs(a))", a=-1.5, b=2.5)
 row("float_division_by_zero", "(a / b, -a / b)", a=1.0, b=0.0)
 row("float_round", "(round(s), round(-s), round(s + 1))", s=0.5, also=[{"s": 1.49}])

@@ -65,7 +65,8 @@ rush_status rush_fail_memory(rush_ctx *ctx, size_t bytes);
 /* The work between two checks for a stop request, about a millisecond. */
 enum { RUSH_WORK_BETWEEN_POLLS = 1 << 20 };
 
-/* Returns INTERRUPTED after a stop request. */
+/* Returns INTERRUPTED after a stop request, which may also have come earlier and be in
+ * ctx->stopped. */
 rush_status rush_poll(rush_ctx *ctx);
 /* The slow path of rush_should_stop, which is inlined in many kernels. */
 bool rush_poll_should_stop(rush_ctx *ctx);
@@ -87,10 +88,12 @@ static inline bool rush_should_stop(rush_ctx *ctx, uint64_t n) {
   return RUSH_LIKELY(ctx->work < ctx->next_poll) ? ctx->stopped : rush_poll_should_stop(ctx);
 }
 static inline rush_status rush_take_stop(rush_ctx *ctx) {
-  if (RUSH_LIKELY(!ctx->stopped)) return RUSH_OK;
-  ctx->stopped = false;
-  return RUSH_ERR_INTERRUPTED;
+  return RUSH_LIKELY(!ctx->stopped) ? RUSH_OK : rush_poll(ctx);
 }
+
+/* memcpy and memset in pieces, with checks for a stop request. Tensors need these. */
+rush_status rush_copy_bytes(rush_ctx *ctx, void *to, const void *from, size_t n);
+rush_status rush_set_bytes(rush_ctx *ctx, void *to, int byte, size_t n);
 
 /* Passes text to the host's print function. */
 void rush_print(rush_ctx *ctx, const char *text, size_t size);

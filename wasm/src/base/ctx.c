@@ -148,14 +148,19 @@ uint64_t rush_ctx_work(const rush_ctx *ctx) {
   return ctx->work;
 }
 
-rush_status rush_poll(rush_ctx *ctx) {
+static bool asks_to_stop(rush_ctx *ctx) {
   ctx->next_poll = ctx->work + RUSH_WORK_BETWEEN_POLLS;
-  if (!ctx->poll || !ctx->poll(ctx->poll_user)) return RUSH_OK;
+  return ctx->poll && ctx->poll(ctx->poll_user);
+}
+
+rush_status rush_poll(rush_ctx *ctx) {
+  if (!ctx->stopped && !asks_to_stop(ctx)) return RUSH_OK;
+  ctx->stopped = false;
   return rush_fail(ctx, RUSH_ERR_INTERRUPTED, "interrupted by the host");
 }
 
 bool rush_poll_should_stop(rush_ctx *ctx) {
-  if (rush_poll(ctx) != RUSH_OK) ctx->stopped = true;
+  ctx->stopped = ctx->stopped || asks_to_stop(ctx);
   return ctx->stopped;
 }
 

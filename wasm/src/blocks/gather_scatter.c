@@ -299,7 +299,8 @@ static rush_status copy_storage(rush_call *c, const rush_tensor *t, rush_tensor 
     if (t->strides[d] == 0 && t->sizes[d] > 1)
       return rush_clone(c->heap, t, RUSH_FORMAT_PRESERVE, out);
   RUSH_TRY(tmp_new(c, t->dtype, 1, &n, &whole));
-  if (n > 0) memcpy(rush_data(whole), t->storage->data, (size_t)n * rush_itemsize(t));
+  RUSH_TRY(
+      rush_copy_bytes(c->ctx, rush_data(whole), t->storage->data, (size_t)n * rush_itemsize(t)));
   return rush_tensor_new_view(c->heap, whole, t->rank, t->sizes, t->strides, t->offset, out);
 }
 

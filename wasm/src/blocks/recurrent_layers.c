@@ -116,7 +116,7 @@ static rush_status drop_some(rush_call *c, const rush_recurrent *n, rush_tensor 
   if (n->dropout < 1)
     rush_random_fill_bernoulli(c, mask, 1 - n->dropout);
   else
-    memset(rush_data(mask), 0, (size_t)mask->numel);
+    RUSH_TRY(rush_set_bytes(c->ctx, rush_data(mask), 0, (size_t)mask->numel));
   const uint8_t *kept = rush_data(mask);
   const double scale = n->dropout < 1 ? 1 / (1 - n->dropout) : 0;
   char *at = rush_data(t);

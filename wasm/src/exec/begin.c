@@ -137,13 +137,11 @@ static rush_status enforce_constraints(rush_session *s, const rush_file_method *
 
 /* ---- Begin ----------------------------------------------------------------------------------- */
 
-rush_status rush_session_begin(rush_session *s, size_t method, const rush_value *args,
-                               size_t n_args) {
-  RUSH_TRY(rush_session_not_stepping(s));
-  RUSH_CHECK(s->ctx, method < s->m->n_methods, RUSH_ERR_BAD_ARGUMENT,
-             "method %zu does not exist, the model has %u", method, s->m->n_methods);
+static rush_status begin(rush_session *s, uint32_t method, const rush_value *args, size_t n_args) {
   rush_session_clear(s);
-  s->method = (uint32_t)method;
+  rush_free_dead(&s->heap);
+  RUSH_TRY(rush_take_stop(s->ctx));
+  s->method = method;
   const rush_file_method *f = s->m->methods + method;
   rush_status st = take_args(s, f, args, n_args);
   if (st == RUSH_OK) st = enforce_constraints(s, f);
@@ -157,4 +155,15 @@ rush_status rush_session_begin(rush_session *s, size_t method, const rush_value 
   s->running = true;
   s->pc = f->instrs;
   return RUSH_OK;
+}
+
+rush_status rush_session_begin(rush_session *s, size_t method, const rush_value *args,
+                               size_t n_args) {
+  RUSH_TRY(rush_session_not_stepping(s));
+  RUSH_CHECK(s->ctx, method < s->m->n_methods, RUSH_ERR_BAD_ARGUMENT,
+             "method %zu does not exist, the model has %u", method, s->m->n_methods);
+  rush_session_enter(s);
+  const rush_status st = begin(s, (uint32_t)method, args, n_args);
+  rush_session_leave(s);
+  return st;
 }

@@ -89,7 +89,9 @@ rush_status rush_session_fail(rush_session *s, const char *message) {
   RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
   rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT, "%s", message);
   rush_fail_prefix_instr(s->ctx, s->m, s->pc, RUSH_ERR_BAD_ARGUMENT);
+  rush_session_enter(s);
   rush_session_clear(s);
+  rush_session_leave(s);
   return RUSH_ERR_BAD_ARGUMENT;
 }
 

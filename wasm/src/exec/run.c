@@ -65,11 +65,14 @@ static rush_status check_written(rush_session *s, const rush_schema_arg *arg, co
   return RUSH_OK;
 }
 
+enum { PIECE = 1 << 12 }; /* items of a list between two checks for a stop request */
+
 static rush_status check_arg(rush_session *s, const rush_schema_arg *arg, const rush_value *v) {
   if (RUSH_UNLIKELY(!(arg->kinds & RUSH_KIND_BIT(v->kind)))) return misfit(s, arg, v);
   if (v->kind == RUSH_KIND_LIST && arg->items != RUSH_KINDS_ANY) {
     const rush_list *list = rush_as_list(v);
     for (size_t k = 0; k < list->n; k++) {
+      if (k % PIECE == PIECE - 1) RUSH_TRY(rush_charge(s->ctx, PIECE));
       if (!(arg->items & RUSH_KIND_BIT(list->items[k].kind))) return misfit(s, arg, v);
     }
   }
@@ -215,9 +218,8 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
                     .random = s->random,
                     .packed = m->packed[i]};
   rush_status st = run_row(s, o, &call);
-  const rush_status stopped = rush_take_stop(s->ctx);
+  if (st == RUSH_OK) st = rush_take_stop(s->ctx);
   if (call.tensors || call.blocks) rush_call_release(&call);
-  if (st == RUSH_OK) st = stopped;
   if (st == RUSH_OK && o->inplace) st = write_inplace(&call);
   if (st != RUSH_OK) {
     for (uint32_t k = 0; k < c->n_out; k++) rush_drop(&s->heap, s->results + k);
@@ -345,7 +347,7 @@ static rush_status run_instr(rush_session *s, uint32_t i) {
     default: { /* RETURN */
       rush_assign(&s->heap, &s->result, rush_value_retained(*operand(s, c->operands[0])));
       rush_session_clear(s);
-      return RUSH_OK;
+      return rush_take_stop(s->ctx);
     }
   }
   if (drops) rush_drop_after(s, c);
@@ -404,6 +406,7 @@ static rush_status step(rush_session *s, uint64_t budget) {
       if (st == RUSH_PENDING) return st;
       rush_fail_prefix_instr(s->ctx, s->m, s->pc, st);
       note_odd_input(s, st);
+      if (st == RUSH_ERR_INTERRUPTED) s->ctx->stopped = true;
       rush_session_clear(s);
       return st;
     }
@@ -416,7 +419,9 @@ rush_status rush_session_step(rush_session *s, uint64_t budget) {
   RUSH_TRY(rush_session_not_stepping(s));
   RUSH_CHECK(s->ctx, s->running, RUSH_ERR_BAD_STATE, "nothing is running");
   s->stepping = true;
+  rush_session_enter(s);
   const rush_status st = step(s, budget);
+  rush_session_leave(s);
   s->stepping = false;
   return st;
 }
@@ -426,7 +431,11 @@ void rush_session_set_step_limit(rush_session *s, uint64_t instructions) {
 }
 
 void rush_session_cancel(rush_session *s) {
+  if (!s->running) return;
+  rush_session_enter(s);
+  s->ctx->stopped = true;
   rush_session_clear(s);
+  rush_session_leave(s);
 }
 
 rush_status rush_session_result(rush_session *s, rush_value *result) {

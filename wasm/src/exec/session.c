@@ -1,7 +1,16 @@
 #include "exec/session.h"
 
+void rush_session_enter(rush_session *s) {
+  s->heap.in_run = true;
+}
+
+void rush_session_leave(rush_session *s) {
+  s->heap.in_run = s->ctx->stopped = false;
+}
+
 void rush_session_clear(rush_session *s) {
   uint32_t n = s->m->methods[s->method].n_registers;
+  if (s->ctx->stopped) rush_drop(&s->heap, &s->result);
   for (uint32_t r = 0; r < n; r++) rush_drop(&s->heap, s->registers + r);
   s->running = false;
   if (s->heap.collect_cycles) s->heap.collect_cycles(&s->heap);

@@ -62,6 +62,9 @@ struct rush_session {
 rush_status rush_session_copy(rush_session *s, uint32_t constant, rush_value *out);
 /* Fails with BAD_STATE while a step is running. */
 rush_status rush_session_not_stepping(const rush_session *s);
+/* Between these two, drops end soon after a stop request (rush_drop). */
+void rush_session_enter(rush_session *s);
+void rush_session_leave(rush_session *s);
 /* Drops the values of a run that has ended or is abandoned. */
 void rush_session_clear(rush_session *s);
 /* Steps to the end of the current run. If the host must compute an operator, fails with BAD_STATE

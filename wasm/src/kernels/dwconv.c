@@ -12,12 +12,12 @@
 #define RUSH_NAMED(name) rush_##name##_4
 #include "kernels/dwconv_lanes.h"
 
-static size_t padded(size_t channels) {
+RUSH_RARE static size_t padded(size_t channels) {
   return (channels + 3) / 4 * 4;
 }
 
-void rush_dwconv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[5],
-                      const float *bias, float *packed) {
+RUSH_RARE void rush_dwconv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[5],
+                                const float *bias, float *packed) {
   const size_t channels = s->groups, row = padded(channels);
   for (size_t c = 0; c < row; c++) packed[c] = bias != NULL && c < channels ? bias[c] : 0;
   packed += row;
@@ -196,7 +196,7 @@ void rush_dwconv_5x5(const job *j, const strip *r, const float *w, float *y, siz
 }
 
 /* Returns the number of floats in the widest vectors of this processor. */
-static size_t widest(void) {
+RUSH_RARE static size_t widest(void) {
 #ifdef RUSH_WIDE_VECTORS
   if (__builtin_cpu_supports("avx512f")) return 16;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return 8;
@@ -205,7 +205,7 @@ static size_t widest(void) {
 }
 
 /* Columns that are read without a bounds check must not start before the row. */
-static bool is_strip(const rush_conv *s) {
+RUSH_RARE static bool is_strip(const rush_conv *s) {
   const size_t k = s->kernel[2], stride = s->stride[2];
   const bool has_5 = rush_optional_dwconv_5x5 != NULL && widest() == 4;
   return s->kernel[0] == 1 && s->kernel[1] == k && (k == 3 || (k == 5 && has_5)) &&

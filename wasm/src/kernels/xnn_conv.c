@@ -21,13 +21,13 @@ enum { MAX_MR = 8 };
 typedef rush_conv_axis axis;
 typedef rush_conv_job job;
 
-static size_t gcd(size_t a, size_t b) {
+RUSH_RARE static size_t gcd(size_t a, size_t b) {
   return b == 0 ? a : gcd(b, a % b);
 }
 
 /* x with a * x = 1 (mod n), for a and n that have no common divisor: Euclid's algorithm, keeping
  * a * x = r (mod n) for both remainders. */
-static size_t inverse(size_t a, size_t n) {
+RUSH_RARE static size_t inverse(size_t a, size_t n) {
   ptrdiff_t x0 = 0, x1 = 1, r0 = (ptrdiff_t)n, r1 = (ptrdiff_t)(a % n);
   while (r1 > 1) {
     const ptrdiff_t q = r0 / r1, r = r0 % r1, x = x0 - q * x1;
@@ -37,7 +37,7 @@ static size_t inverse(size_t a, size_t n) {
   return x1 < 0 ? (size_t)(x1 + (ptrdiff_t)n) : (size_t)x1;
 }
 
-static size_t phases(const rush_conv *s, int d) {
+RUSH_RARE static size_t phases(const rush_conv *s, int d) {
   return s->transposed ? s->stride[d] : 1;
 }
 
@@ -86,7 +86,7 @@ static axis axis_of(const rush_conv *s, int d, size_t phase) {
 /* ---- Packing --------------------------------------------------------------------------------- */
 
 /* Depth of the matrix of a phase: kernel positions times input channels. */
-static bool depth_of(const rush_conv *s, const axis *a, size_t *k) {
+RUSH_RARE static bool depth_of(const rush_conv *s, const axis *a, size_t *k) {
   return !__builtin_mul_overflow(a[0].taps, a[1].taps, k) &&
          !__builtin_mul_overflow(*k, a[2].taps, k) && !__builtin_mul_overflow(*k, s->in_c, k);
 }
@@ -397,14 +397,14 @@ static void run_phase(job *j, float min, float max) {
                 (uint64_t)j->mr * j->columns * (j->depth + 8) * s->groups / 8 + 1, run_items, j);
 }
 
-static bool is_product(const rush_conv *s) {
+RUSH_RARE static bool is_product(const rush_conv *s) {
   for (int d = 0; d < 3; d++)
     if (s->kernel[d] != 1 || s->stride[d] != 1 || s->padding[d] != 0 || s->in[d] != s->out[d])
       return false;
   return !s->transposed || s->groups == 1;
 }
 
-bool rush_conv_scratch(const rush_conv *s, size_t *bytes) {
+RUSH_RARE bool rush_conv_scratch(const rush_conv *s, size_t *bytes) {
   *bytes = 0;
   if (rush_conv_is_depthwise(s) || is_product(s)) return true;
   size_t taps, zeros;

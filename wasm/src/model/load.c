@@ -158,6 +158,19 @@ static rush_status widen_constants(rush_loader *l, const rush_model_op *o, const
   return RUSH_OK;
 }
 
+/* Frees the weights among the operands that no instruction needs any more. */
+static void free_consumed(rush_loader *l, const rush_code *c, uint32_t consumed) {
+  rush_model *m = l->m;
+  for (uint32_t k = 0; k < c->n_in; k++) {
+    const rush_file_tensor *t = constant_tensor(m, c->operands[k]);
+    if (!t || !(consumed >> k & 1)) continue;
+    rush_weight *w = m->weights + t->storage;
+    if (--w->needs > w->readers) continue;
+    free_weight(l->ctx, w);
+    l->storages[t->storage]->data = NULL;
+  }
+}
+
 /* Lets instruction i pack its weights, or share those of `before`, unless that is RUSH_NONE. While
  * placing, asks where the bytes of a storage go instead. */
 static rush_status prepare_one(rush_loader *l, uint32_t i, uint32_t before,
@@ -190,11 +203,10 @@ static rush_status prepare_one(rush_loader *l, uint32_t i, uint32_t before,
     for (uint32_t k = 0; k < o->schema.n_args; k++) wide[k] = rush_none();
     rush_status st = placing ? RUSH_OK : widen_constants(l, o, args, wide);
     if (st == RUSH_OK) st = o->op->prepare(&p);
-    const rush_status stopped = rush_take_stop(l->ctx);
+    if (l->ctx->stopped) st = rush_take_stop(l->ctx);
     m->packed[i] = p.packed; /* the model owns it even if it is incomplete */
     for (uint32_t k = 0; k < o->schema.n_args; k++) rush_drop(&l->heap, wide + k);
     if (l->heap.rare) rush_heap_trim(&l->heap); /* widened copies are large */
-    if (st == RUSH_OK) st = stopped;
     if (st != RUSH_OK) return rush_fail_prefix_instr(l->ctx, m, i, st);
     if (placing) {
       *place = p.place;
@@ -202,14 +214,7 @@ static rush_status prepare_one(rush_loader *l, uint32_t i, uint32_t before,
     }
     if (p.packed) p.packed->consumed = p.consumed;
   }
-  for (uint32_t k = 0; k < c->n_in; k++) {
-    const rush_file_tensor *t = constant_tensor(m, c->operands[k]);
-    if (!t || !(p.consumed >> k & 1)) continue;
-    rush_weight *w = m->weights + t->storage;
-    if (--w->needs > w->readers) continue;
-    free_weight(l->ctx, w);
-    l->storages[t->storage]->data = NULL;
-  }
+  free_consumed(l, c, p.consumed);
   return RUSH_OK;
 }
 

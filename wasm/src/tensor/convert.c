@@ -326,13 +326,16 @@ rush_status rush_conjugate(rush_heap *heap, const rush_tensor *t, rush_tensor **
   const int64_t n = (int64_t)(from->bytes / item);
   rush_tensor *all;
   *out = NULL;
-  RUSH_TRY(rush_charge(heap->ctx, (uint64_t)n));
   RUSH_TRY(rush_tensor_new(heap, t->dtype, 1, &n, &all));
   uint8_t *to = rush_data(all);
-  if (n > 0) memcpy(to, from->data, (size_t)n * item);
+  rush_status st = rush_copy_bytes(heap->ctx, to, from->data, (size_t)n * item);
   to += item - 1; /* the sign of an imaginary part is in its last byte */
-  for (int64_t i = 0; i < n; i++) to[(size_t)i * item] ^= 0x80;
-  rush_status st = rush_tensor_new_view(heap, all, t->rank, t->sizes, t->strides, t->offset, out);
+  for (int64_t i = 0; i < n && st == RUSH_OK; i++) {
+    st = rush_charge(heap->ctx, 1);
+    to[(size_t)i * item] ^= 0x80;
+  }
+  if (st == RUSH_OK)
+    st = rush_tensor_new_view(heap, all, t->rank, t->sizes, t->strides, t->offset, out);
   rush_tensor_drop(heap, all);
   if (st != RUSH_OK) return st;
   (*out)->storage->has_conjugate = true;

@@ -45,6 +45,7 @@ static rush_status from_hook(rush_heap *heap, size_t total, void **raw) {
   rush_status st = rush_alloc(heap->ctx, total, raw);
   if (st != RUSH_ERR_NO_MEMORY) return st;
   rush_heap_trim(heap); /* releasing cached blocks may make room */
+  RUSH_TRY(rush_take_stop(heap->ctx));
   return rush_alloc(heap->ctx, total, raw);
 }
 
@@ -101,9 +102,16 @@ void *rush_heap_pop(void **chain) {
   return ptr;
 }
 
+bool rush_drop_should_stop(rush_heap *heap, uint64_t n) {
+  if (heap->in_run) return rush_should_stop(heap->ctx, n);
+  heap->ctx->work += n;
+  return false;
+}
+
 void rush_heap_trim(rush_heap *heap) {
+  if (heap->dead) heap->free_dead(heap);
   for (int k = 0; k < RUSH_HEAP_CLASSES; k++) {
-    while (heap->free[k]) {
+    while (heap->free[k] && !rush_drop_should_stop(heap, 64)) {
       rush_free_block *block = heap->free[k];
       heap->free[k] = block->next;
       show(block, (size_t)((char *)block->raw + block->bytes - (char *)(block + 1)));

@@ -21,7 +21,11 @@ typedef struct rush_heap {
   rush_ctx *ctx;
   struct rush_free_block *free[RUSH_HEAP_CLASSES];
   struct rush_list *containers; /* all live containers, linked */
-  size_t n_containers, n_kept;  /* their number, now and after the last search for cycles */
+  struct rush_list *lost;       /* those that only hold each other, and are not emptied yet */
+  struct rush_list *dead;       /* those without references that are not freed yet */
+  void (*free_dead)(struct rush_heap *heap); /* set where `dead` is */
+  bool in_run;                               /* values that are dropped may wait in `dead` */
+  size_t n_containers, n_kept; /* their number, now and after the last search for cycles */
   /* Frees containers that only hold each other. It is set when a container is put into another
    * existing one, so that only operators that do this link it. */
   void (*collect_cycles)(struct rush_heap *heap);
@@ -46,7 +50,9 @@ void rush_heap_free(rush_heap *heap, void *ptr);
 void rush_heap_push(void **chain, void *ptr);
 /* Removes the most recent block, or returns NULL if the list is empty. */
 void *rush_heap_pop(void **chain);
-/* Returns cached blocks to the allocator. */
+/* Counts the work of a drop. Returns true after a stop request in a run. */
+bool rush_drop_should_stop(rush_heap *heap, uint64_t n);
+/* Returns cached blocks to the allocator, in a run until there is a stop request. */
 void rush_heap_trim(rush_heap *heap);
 
 #endif

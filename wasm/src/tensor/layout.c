@@ -138,6 +138,22 @@ rush_status rush_copy_into(rush_heap *heap, rush_tensor *dst, const rush_tensor 
   return rush_tensor_copy(heap, dst, src);
 }
 
+static rush_status enlarge(rush_heap *heap, rush_storage *s, size_t bytes) {
+  void *data;
+  RUSH_TRY(rush_heap_alloc(heap, bytes, &data));
+  rush_status st = rush_copy_bytes(heap->ctx, data, s->data, s->bytes);
+  if (st == RUSH_OK) /* hides old contents of the block */
+    st = rush_set_bytes(heap->ctx, (char *)data + s->bytes, 0, bytes - s->bytes);
+  if (st != RUSH_OK) {
+    rush_heap_free(heap, data);
+    return st;
+  }
+  rush_heap_free(heap, s->data);
+  s->data = data;
+  s->bytes = bytes;
+  return RUSH_OK;
+}
+
 rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t *sizes,
                         const int64_t *strides) {
   char text[RUSH_SHAPE_TEXT];
@@ -159,14 +175,7 @@ rush_status rush_resize(rush_heap *heap, rush_tensor *t, int rank, const int64_t
   if (numel > 0 && (size_t)bytes > s->bytes) {
     RUSH_CHECK(heap->ctx, !s->borrowed, RUSH_ERR_UNSUPPORTED,
                "a weight of the model cannot be resized");
-    void *data;
-    RUSH_TRY(rush_heap_alloc(heap, (size_t)bytes, &data));
-    if (s->bytes > 0) memcpy(data, s->data, s->bytes);
-    /* Hides old contents of the block. */
-    memset((char *)data + s->bytes, 0, (size_t)bytes - s->bytes);
-    rush_heap_free(heap, s->data);
-    s->data = data;
-    s->bytes = (size_t)bytes;
+    RUSH_TRY(enlarge(heap, s, (size_t)bytes));
   }
   t->rank = (uint8_t)rank;
   t->numel = numel;

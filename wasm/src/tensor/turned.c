@@ -97,6 +97,7 @@ rush_status rush_turn_back_value(rush_heap *heap, const rush_value *v) {
   if (v->kind != RUSH_KIND_LIST) return RUSH_OK;
   const rush_list *list = rush_as_list(v);
   for (size_t k = 0; k < list->n; k++) {
+    RUSH_TRY(rush_charge(heap->ctx, 1));
     if (list->items[k].kind == RUSH_KIND_TENSOR)
       RUSH_TRY(rush_turn_back(heap, rush_as_tensor(&list->items[k])->storage));
   }

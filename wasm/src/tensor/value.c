@@ -10,14 +10,16 @@ const char *rush_kind_name(uint32_t kind) {
 /* ---- Dropping -------------------------------------------------------------------------------- */
 
 void rush_turned_join(rush_tensor *t) {
-  t->next_turned = t->storage->turned->first;
-  t->storage->turned->first = t;
+  rush_tensor **first = &t->storage->turned->first;
+  t->next_turned = *first;
+  t->link_turned = first;
+  if (*first) (*first)->link_turned = &t->next_turned;
+  *first = t;
 }
 
 static void leave_turned(rush_tensor *t) {
-  rush_tensor **at = &t->storage->turned->first;
-  while (*at != t) at = &(*at)->next_turned;
-  *at = t->next_turned;
+  *t->link_turned = t->next_turned;
+  if (t->next_turned) t->next_turned->link_turned = t->link_turned;
 }
 
 void rush_storage_free_bytes(rush_heap *heap, rush_storage *s) {
@@ -41,75 +43,46 @@ void rush_tensor_drop(rush_heap *heap, rush_tensor *t) {
   rush_heap_free(heap, t);
 }
 
-/* Containers whose count fell to zero wait in a chain, linked through the place of their object
- * header, so that freeing lists of lists of lists needs no recursion. */
-typedef struct dead {
-  struct dead *next;
-} dead;
-
-static void free_list_items(rush_heap *heap, rush_list *list) {
-  *list->link = list->next;
-  if (list->next) list->next->link = list->link;
-  heap->n_containers--;
-  heap->ctx->work += list->capacity; /* a drop cannot stop, but the next charge polls sooner */
-  rush_heap_free(heap, list->items);
-  rush_heap_free(heap, list);
-}
-
-static void drop_leaf(rush_heap *heap, rush_object *o) {
-  switch (o->kind) {
-    case RUSH_KIND_TENSOR:
-      rush_tensor_drop(heap, (rush_tensor *)(void *)o);
-      return;
-    case RUSH_KIND_COMPLEX:
+/* Drops one reference. A container without references waits in heap->dead. */
+static void drop_object(rush_heap *heap, rush_object *o) {
+  if (o->kind == RUSH_KIND_TENSOR) {
+    rush_tensor_drop(heap, (rush_tensor *)(void *)o);
+  } else if (--o->refs == 0) {
+    if (!rush_is_container(o->kind)) {
       rush_heap_free(heap, o);
       return;
-    default: { /* STR and DEVICE */
-      rush_str *s = (rush_str *)(void *)o;
-      rush_heap_free(heap, s);
+    }
+    rush_list *list = (rush_list *)(void *)o;
+    rush_list_unlink(list);
+    heap->n_containers--;
+    list->next = heap->dead;
+    heap->dead = list;
+    heap->free_dead = rush_free_dead;
+  }
+}
+
+void rush_free_dead(rush_heap *heap) {
+  enum { STEP = 16 }; /* the work of one item or container */
+  while (heap->dead && !rush_drop_should_stop(heap, STEP)) {
+    rush_list *top = heap->dead; /* an item without references becomes the next one */
+    if (!top) return;            /* the host dropped values while it was polled */
+    if (top->n == 0) {
+      heap->dead = top->next;
+      rush_heap_free(heap, top->items);
+      rush_heap_free(heap, top);
+    } else {
+      const rush_value item = top->items[--top->n];
+      if (rush_is_object(&item)) drop_object(heap, item.u.ref);
     }
   }
 }
 
 void rush_drop(rush_heap *heap, rush_value *v) {
-  if (!rush_is_object(v)) {
-    v->kind = RUSH_KIND_NONE;
-    return;
-  }
-  rush_object *o = v->u.ref;
+  const rush_value old = *v;
   *v = rush_none();
-  if (o->kind == RUSH_KIND_TENSOR) {
-    rush_tensor_drop(heap, (rush_tensor *)(void *)o);
-    return;
-  }
-  if (--o->refs > 0) return;
-  if (!rush_is_container(o->kind)) {
-    drop_leaf(heap, o);
-    return;
-  }
-  rush_list *top = (rush_list *)(void *)o, *below = NULL;
-  ((dead *)(void *)top)->next = NULL;
-  while (top) {
-    if (top->n == 0) {
-      below = (rush_list *)(void *)((dead *)(void *)top)->next;
-      free_list_items(heap, top);
-      top = below;
-      continue;
-    }
-    rush_value item = top->items[--top->n];
-    if (!rush_is_object(&item)) continue;
-    rush_object *child = item.u.ref;
-    if (child->kind == RUSH_KIND_TENSOR) {
-      rush_tensor_drop(heap, (rush_tensor *)(void *)child);
-    } else if (--child->refs == 0) {
-      if (rush_is_container(child->kind)) {
-        ((dead *)(void *)child)->next = (dead *)(void *)top;
-        top = (rush_list *)(void *)child;
-      } else {
-        drop_leaf(heap, child);
-      }
-    }
-  }
+  if (!rush_is_object(&old)) return;
+  drop_object(heap, old.u.ref);
+  rush_free_dead(heap);
 }
 
 rush_status rush_fail_depth(rush_ctx *ctx) {
@@ -144,6 +117,32 @@ rush_status rush_new_complex(rush_heap *heap, double re, double im, rush_value *
   return RUSH_OK;
 }
 
+/* ---- Containers ------------------------------------------------------------------------------ */
+
+void rush_list_link(rush_list *list, rush_list **chain) {
+  list->next = *chain;
+  list->link = chain;
+  if (list->next) list->next->link = &list->next;
+  *chain = list;
+}
+
+void rush_list_unlink(rush_list *list) {
+  *list->link = list->next;
+  if (list->next) list->next->link = list->link;
+}
+
+enum { STRETCH = 1 << 16 }; /* items between two checks for a stop request */
+
+/* Appends items, for which there is room. */
+static rush_status fill(rush_heap *heap, rush_list *list, const rush_value *items, size_t n) {
+  while (list->n < n) {
+    const size_t first = list->n, end = n - first < STRETCH ? n : first + STRETCH;
+    RUSH_TRY(rush_charge(heap->ctx, end - first));
+    for (; list->n < end; list->n++) list->items[list->n] = rush_value_retained(items[list->n]);
+  }
+  return RUSH_OK;
+}
+
 rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const rush_value *items,
                           size_t n, rush_value *out) {
   *out = rush_none();
@@ -151,37 +150,42 @@ rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const 
   size_t bytes;
   if (!rush_mul(n, sizeof(rush_value), &bytes)) return rush_fail_memory(heap->ctx, SIZE_MAX);
   RUSH_TRY(rush_heap_alloc(heap, sizeof *list, (void **)&list));
-  *list = (rush_list){.object = {kind, 1}, .type = type};
-  rush_status st = n ? rush_heap_alloc(heap, bytes, (void **)&list->items) : RUSH_OK;
-  if (st != RUSH_OK) {
-    rush_heap_free(heap, list);
-    return st;
-  }
-  list->next = heap->containers;
-  list->link = &heap->containers;
-  if (list->next) list->next->link = &list->next;
-  heap->containers = list;
+  *list = (rush_list){.object = {kind, 1}, .type = type, .capacity = n};
+  rush_list_link(list, &heap->containers);
   heap->n_containers++;
-  list->capacity = list->n = n;
-  for (size_t i = 0; i < n; i++) list->items[i] = rush_value_retained(items[i]);
   out->kind = kind;
   out->u.ref = list;
+  rush_status st = n ? rush_heap_alloc(heap, bytes, (void **)&list->items) : RUSH_OK;
+  if (st == RUSH_OK) st = fill(heap, list, items, n);
+  if (st != RUSH_OK) rush_drop(heap, out);
+  return st;
+}
+
+/* Doubles the capacity. */
+static rush_status grow(rush_heap *heap, rush_list *list) {
+  size_t capacity = 4, bytes;
+  rush_value *items;
+  if ((list->capacity && !rush_mul(list->capacity, 2, &capacity)) ||
+      !rush_mul(capacity, sizeof(rush_value), &bytes))
+    return rush_fail_memory(heap->ctx, SIZE_MAX);
+  RUSH_TRY(rush_heap_alloc(heap, bytes, (void **)&items));
+  for (size_t first = 0; first < list->n; first += STRETCH) {
+    const size_t n = list->n - first < STRETCH ? list->n - first : STRETCH;
+    const rush_status st = rush_charge(heap->ctx, n);
+    if (st != RUSH_OK) {
+      rush_heap_free(heap, items);
+      return st;
+    }
+    memcpy(items + first, list->items + first, n * sizeof *items);
+  }
+  rush_heap_free(heap, list->items);
+  list->items = items;
+  list->capacity = capacity;
   return RUSH_OK;
 }
 
 rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item) {
-  if (list->n == list->capacity) {
-    size_t capacity = 4, bytes;
-    rush_value *items;
-    if ((list->capacity && !rush_mul(list->capacity, 2, &capacity)) ||
-        !rush_mul(capacity, sizeof(rush_value), &bytes))
-      return rush_fail_memory(heap->ctx, SIZE_MAX);
-    RUSH_TRY(rush_heap_alloc(heap, bytes, (void **)&items));
-    if (list->n) memcpy(items, list->items, list->n * sizeof(rush_value));
-    rush_heap_free(heap, list->items);
-    list->items = items;
-    list->capacity = capacity;
-  }
+  if (list->n == list->capacity) RUSH_TRY(grow(heap, list));
   list->items[list->n++] = rush_value_retained(item);
   return RUSH_OK;
 }

@@ -39,7 +39,7 @@ typedef struct rush_tensor {
   rush_storage *storage;
   /* These are set for a tensor on a turned storage: */
   int64_t nominal[RUSH_MAX_RANK], nominal_offset;
-  struct rush_tensor *next_turned;
+  struct rush_tensor *next_turned, **link_turned; /* what points to it there */
 } rush_tensor;
 
 /* The order of a turned storage (turned.h): that of the tensor of all its elements, which is dense
@@ -74,11 +74,9 @@ typedef struct rush_list {
   bool constant;
   size_t n, capacity;
   rush_value *items;
-  struct rush_list *next; /* in its heap's chain of containers */
-  union {
-    struct rush_list **link; /* what points to it there */
-    uintptr_t mark;          /* while cycles are looked for: cycles.c */
-  };
+  struct rush_list *next;  /* in its heap's chain of containers */
+  struct rush_list **link; /* what points to it there */
+  uintptr_t mark;          /* of the last search for cycles: cycles.c */
 } rush_list;
 
 typedef struct rush_complex {
@@ -98,8 +96,11 @@ static inline rush_value rush_value_retained(rush_value v) {
   if (rush_is_object(&v)) ((rush_object *)v.u.ref)->refs++;
   return v;
 }
-/* Drops one reference and sets *v to None. */
+/* Drops one reference and sets *v to None. After a stop request in a run, containers without
+ * references wait in heap->dead until the next run. */
 void rush_drop(rush_heap *heap, rush_value *v);
+/* Frees the containers that wait. */
+void rush_free_dead(rush_heap *heap);
 /* Drops one reference; accepts NULL. */
 void rush_tensor_drop(rush_heap *heap, rush_tensor *t);
 /* Adds a tensor to those of its turned storage. Dropping it takes it out again. */
@@ -143,6 +144,9 @@ rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item); /
 rush_status rush_list_add(rush_heap *heap, rush_list *list, rush_value item);
 void rush_list_set(rush_heap *heap, rush_list *list, size_t at, rush_value item);
 
+/* Adds a container to a chain, and takes it out. */
+void rush_list_link(rush_list *list, rush_list **chain);
+void rush_list_unlink(rush_list *list);
 /* Empties all containers that are left, so that containers which hold themselves are freed. */
 void rush_break_cycles(rush_heap *heap);
 

@@ -13,8 +13,8 @@ static rush_status spread(rush_ctx *ctx, rush_tensor *out, const int64_t *sizes)
     int64_t copies = out->sizes[d] / sizes[d], index[RUSH_MAX_RANK] = {0};
     char *at = data;
     for (bool more = true; more;) {
-      RUSH_TRY(rush_charge(ctx, (uint64_t)copies * (block / 16 + 4)));
-      for (int64_t k = 1; k < copies; k++) memcpy(at + (size_t)k * block, at, block);
+      for (int64_t k = 1; k < copies; k++)
+        RUSH_TRY(rush_copy_bytes(ctx, at + (size_t)k * block, at, block));
       more = false;
       for (int e = d - 1; e >= 0 && !more; e--) { /* the next filled position outside dimension d */
         at += out->strides[e] * item;
@@ -144,8 +144,9 @@ static rush_status interleave(rush_call *c, const rush_tensor *t, int dim, const
   for (int64_t o = 0; o < outer; o++)
     for (int64_t i = 0; i < size; i++, from += row) {
       const int64_t times = count_at(n, i);
-      RUSH_TRY(rush_charge(c->ctx, (uint64_t)times * (row / 16 + 4) + 4));
-      for (int64_t k = 0; k < times; k++, to += row) memcpy(to, from, row);
+      RUSH_TRY(rush_charge(c->ctx, 4));
+      for (int64_t k = 0; k < times; k++, to += row)
+        RUSH_TRY(rush_copy_bytes(c->ctx, to, from, row));
     }
   return RUSH_OK;
 }

@@ -130,7 +130,7 @@ static rush_status make_offsets(rush_call *c, indexed *x, const rush_tensor *sel
   void *data;
   RUSH_TRY(tmp_items(c, x->count, sizeof(int64_t), &data));
   const size_t bytes = (size_t)x->count * sizeof(int64_t);
-  memset(data, 0, bytes);
+  RUSH_TRY(rush_set_bytes(c->ctx, data, 0, bytes));
   x->storage = (rush_storage){.refs = 1, .borrowed = true, .bytes = bytes, .data = data};
   x->offsets = (rush_tensor){.dtype = RUSH_INT64,
                              .rank = (uint8_t)x->index_rank,

@@ -45,8 +45,7 @@ RUSH_OP(diagonal_scatter) {
 static rush_status zeroed(rush_call *c, rush_dtype dtype, int rank, const int64_t *sizes,
                           rush_tensor **out) {
   RUSH_TRY(rush_result(c, 0, dtype, rank, sizes, out));
-  memset(rush_data(*out), 0, (size_t)(*out)->numel * rush_itemsize(*out));
-  return RUSH_OK;
+  return rush_set_bytes(c->ctx, rush_data(*out), 0, (size_t)(*out)->numel * rush_itemsize(*out));
 }
 
 /* Turns the last dimension of t into the diagonal of dimensions dim1 and dim2. */

@@ -156,10 +156,7 @@ static rush_status run(rush_call *c, const attention *a) {
   enum { LINE = 64 };
   size_t k = 0, v = 0, logits, floats, bytes, mask = 0;
   if (a->out->numel == 0) return RUSH_OK;
-  if (a->s == 0) {
-    memset(a->out->storage->data, 0, a->out->storage->bytes);
-    return RUSH_OK;
-  }
+  if (a->s == 0) return rush_set_bytes(c->ctx, a->out->storage->data, 0, a->out->storage->bytes);
   const unsigned threads = rush_threads(c->ctx);
   if (a->mask != NULL && !rush_mul((size_t)a->s, rush_itemsize(a->mask), &mask))
     return rush_fail_memory(c->ctx, SIZE_MAX);
@@ -212,6 +209,21 @@ static rush_status check_mask(rush_call *c, const attention *a) {
   return RUSH_OK;
 }
 
+/* Keys and values get the heads of queries. */
+static rush_status share_heads(rush_call *c, attention *a, int64_t *ks, int64_t *vs) {
+  const rush_tensor *q = a->q, *k = a->k, *v = a->v;
+  RUSH_CHECK_ARG(q->rank >= 3 && k->rank >= 3 && v->rank >= 3,
+                 "grouped queries need tensors with heads");
+  const int64_t heads = q->sizes[q->rank - 3], shared = k->sizes[k->rank - 3];
+  RUSH_CHECK_ARG(shared > 0 && v->sizes[v->rank - 3] == shared && heads % shared == 0,
+                 "Number of heads in key and value must divide the number of heads in query: %lld, "
+                 "%lld and %lld",
+                 (long long)shared, (long long)v->sizes[v->rank - 3], (long long)heads);
+  a->share = heads / shared;
+  ks[k->rank - 3] = vs[v->rank - 3] = heads;
+  return RUSH_OK;
+}
+
 /* Checks that the sizes broadcast. With enable_gqa, keys and values may have fewer heads. */
 static rush_status check_sizes(rush_call *c, attention *a, bool gqa) {
   const rush_tensor *q = a->q, *k = a->k, *v = a->v;
@@ -235,18 +247,7 @@ static rush_status check_sizes(rush_call *c, attention *a, bool gqa) {
   int64_t ks[RUSH_MAX_RANK], vs[RUSH_MAX_RANK], first[RUSH_MAX_RANK];
   memcpy(ks, k->sizes, sizeof ks);
   memcpy(vs, v->sizes, sizeof vs);
-  if (gqa) {
-    RUSH_CHECK_ARG(q->rank >= 3 && k->rank >= 3 && v->rank >= 3,
-                   "grouped queries need tensors with heads");
-    const int64_t heads = q->sizes[q->rank - 3], shared = k->sizes[k->rank - 3];
-    RUSH_CHECK_ARG(
-        shared > 0 && v->sizes[v->rank - 3] == shared && heads % shared == 0,
-        "Number of heads in key and value must divide the number of heads in query: %lld, "
-        "%lld and %lld",
-        (long long)shared, (long long)v->sizes[v->rank - 3], (long long)heads);
-    a->share = heads / shared;
-    ks[k->rank - 3] = vs[v->rank - 3] = heads;
-  }
+  if (gqa) RUSH_TRY(share_heads(c, a, ks, vs));
   int rank;
   char ta[RUSH_SHAPE_TEXT], tb[RUSH_SHAPE_TEXT];
   RUSH_CHECK_ARG(

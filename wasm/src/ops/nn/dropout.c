@@ -60,7 +60,7 @@ static rush_status dropout(rush_call *c, bool features, bool alpha) {
   if (p < 1)
     rush_random_fill_bernoulli(c, mask, kept);
   else
-    memset(rush_data(mask), 0, (size_t)mask->numel); /* PyTorch draws no numbers in this case */
+    RUSH_TRY(rush_set_bytes(c->ctx, rush_data(mask), 0, (size_t)mask->numel)); /* without drawing */
   affine f = {p < 1 ? 1 / kept : 0, 0, 0};
   if (alpha && p < 1) {
     const double least = 1.7580993408473766, a = 1 / sqrt((least * least * p + 1) * kept);
@@ -94,7 +94,7 @@ RUSH_OP(native_dropout) {
   RUSH_TRY(rush_result_like(c, 1, x, RUSH_BOOL, &mask));
   if (x->numel == 0) return RUSH_OK;
   if (!train) {
-    memset(rush_data(mask), 1, (size_t)mask->numel);
+    RUSH_TRY(rush_set_bytes(c->ctx, rush_data(mask), 1, (size_t)mask->numel));
     return rush_tensor_copy(c->heap, out, x);
   }
   RUSH_TRY(need_float(c, x));

@@ -112,8 +112,10 @@ RUSH_OP(dict_contains) {
 
 static rush_status every_second(rush_call *c, size_t first) {
   RUSH_TRY(rush_new_list(c->heap, RUSH_KIND_LIST, result_type(c), NULL, 0, &c->results[0]));
-  for (size_t i = first; i < self(c)->n; i += 2)
+  for (size_t i = first; i < self(c)->n; i += 2) {
+    RUSH_TRY(rush_charge(c->ctx, 4));
     RUSH_TRY(rush_list_push(c->heap, rush_as_list(&c->results[0]), self(c)->items[i]));
+  }
   return RUSH_OK;
 }
 RUSH_OP(dict_keys) {
@@ -127,6 +129,7 @@ RUSH_OP(dict_items) {
   RUSH_TRY(rush_new_list(c->heap, RUSH_KIND_LIST, result_type(c), NULL, 0, &c->results[0]));
   for (size_t i = 0; i < self(c)->n; i += 2) {
     rush_value pair;
+    RUSH_TRY(rush_charge(c->ctx, 4));
     RUSH_TRY(rush_new_list(c->heap, RUSH_KIND_TUPLE, RUSH_NONE, self(c)->items + i, 2, &pair));
     rush_status st = rush_list_push(c->heap, rush_as_list(&c->results[0]), pair);
     rush_drop(c->heap, &pair);
@@ -179,7 +182,10 @@ RUSH_OP(dict_popitem) {
 }
 
 RUSH_OP(dict_clear) {
-  while (self(c)->n > 0) drop_pair(c->heap, self(c), self(c)->n - 2);
+  while (self(c)->n > 0) {
+    RUSH_TRY(rush_charge(c->ctx, 8));
+    drop_pair(c->heap, self(c), self(c)->n - 2);
+  }
   return RUSH_OK;
 }
 

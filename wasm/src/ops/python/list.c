@@ -122,14 +122,6 @@ RUSH_OP(list_copy) {
   return give_list(c, arg_list(c, 0)->items, arg_list(c, 0)->n);
 }
 
-RUSH_OP(list_add) {
-  RUSH_TRY(rush_op_list_copy(c));
-  const rush_list *other = arg_list(c, 1);
-  for (size_t i = 0; i < other->n; i++)
-    RUSH_TRY(rush_list_push(c->heap, rush_as_list(&c->results[0]), other->items[i]));
-  return RUSH_OK;
-}
-
 /* Appends one value and counts the work, because a program can repeat this any number of times. */
 static rush_status push(rush_call *c, rush_list *to, rush_value v) {
   RUSH_TRY(rush_charge(c->ctx, 4));
@@ -141,6 +133,11 @@ static rush_status push_times(rush_call *c, rush_list *to, const rush_value *ite
   for (int64_t k = 0; k < times && n > 0; k++)
     for (size_t i = 0; i < n; i++) RUSH_TRY(push(c, to, items[i]));
   return RUSH_OK;
+}
+
+RUSH_OP(list_add) {
+  RUSH_TRY(rush_op_list_copy(c));
+  return push_times(c, rush_as_list(&c->results[0]), arg_list(c, 1)->items, arg_list(c, 1)->n, 1);
 }
 
 /* mul.left_t and mul.right_ */
@@ -203,9 +200,20 @@ RUSH_OP(list_append) {
 /* extend, and +=, which returns the list */
 RUSH_OP(list_extend) {
   size_t n = arg_list(c, 1)->n; /* a list may be extended by itself */
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < n; i++) {
+    RUSH_TRY(rush_charge(c->ctx, 4));
     RUSH_TRY(rush_list_add(c->heap, self(c), arg_list(c, 1)->items[i]));
+  }
   if (c->n_results > 0) give(c, &c->args[0]);
+  return RUSH_OK;
+}
+
+/* Removes all items, and counts the work. */
+static rush_status clear(rush_call *c, rush_list *list) {
+  while (list->n > 0) {
+    RUSH_TRY(rush_charge(c->ctx, 4));
+    rush_drop(c->heap, &list->items[--list->n]);
+  }
   return RUSH_OK;
 }
 
@@ -216,16 +224,43 @@ RUSH_OP(list_mul_self) {
   size_t n = list->n;
   for (int64_t k = 1; k < times && n > 0; k++)
     for (size_t i = 0; i < n; i++) RUSH_TRY(push(c, list, list->items[i]));
-  while (times <= 0 && list->n > 0) rush_drop(c->heap, &list->items[--list->n]);
+  if (times <= 0) RUSH_TRY(clear(c, list));
   give(c, &c->args[0]);
   return RUSH_OK;
 }
 
-/* Removes item `i` and returns it with its reference. */
-static rush_value take(rush_list *list, size_t i) {
-  rush_value v = list->items[i];
-  memmove(list->items + i, list->items + i + 1, (--list->n - i) * sizeof v);
-  return v;
+/* Moves an item to another place, and those between by one place. They are moved in pieces, and
+ * none is lost after a stop request. */
+static rush_status move_item(rush_call *c, rush_list *list, size_t from, size_t to) {
+  enum { STRETCH = 1 << 16 };
+  rush_value *items = list->items;
+  while (from != to) {
+    const rush_value v = items[from];
+    const size_t left = from < to ? to - from : from - to, n = left < STRETCH ? left : STRETCH;
+    const size_t next = from < to ? from + n : from - n;
+    if (from < to)
+      memmove(items + from, items + from + 1, n * sizeof v);
+    else
+      memmove(items + next + 1, items + next, n * sizeof v);
+    items[next] = v;
+    from = next;
+    RUSH_TRY(rush_charge(c->ctx, n));
+  }
+  return RUSH_OK;
+}
+
+/* Removes item `i` and gives it with its reference. */
+static rush_status take(rush_call *c, rush_list *list, size_t i, rush_value *out) {
+  RUSH_TRY(move_item(c, list, i, list->n - 1));
+  *out = list->items[--list->n];
+  return RUSH_OK;
+}
+
+static rush_status remove_item(rush_call *c, rush_list *list, size_t i) {
+  rush_value v;
+  RUSH_TRY(take(c, list, i, &v));
+  rush_drop(c->heap, &v);
+  return RUSH_OK;
 }
 
 RUSH_OP(list_insert) {
@@ -234,34 +269,27 @@ RUSH_OP(list_insert) {
   if (at < 0) at += n;
   at = at < 0 ? 0 : at > n ? n : at;
   RUSH_TRY(rush_list_add(c->heap, list, c->args[2]));
-  memmove(list->items + at + 1, list->items + at, (size_t)(n - at) * sizeof *list->items);
-  list->items[at] = c->args[2]; /* takes over the reference of the pushed value */
-  return RUSH_OK;
+  return move_item(c, list, (size_t)n, (size_t)at);
 }
 
 RUSH_OP(list_pop) {
   size_t i;
   RUSH_CHECK_ARG(self(c)->n > 0, "pop from empty list");
   RUSH_CHECK_ARG(at_index(arg_int(c, 1), self(c)->n, &i), "list index out of range");
-  ret_value(c, 0, take(self(c), i));
-  return RUSH_OK;
+  return take(c, self(c), i, &c->results[0]);
 }
 
 RUSH_OP(list_delete) {
   size_t i;
   RUSH_CHECK_ARG(at_index(arg_int(c, 1), self(c)->n, &i), "list index out of range");
-  rush_value v = take(self(c), i);
-  rush_drop(c->heap, &v);
-  return RUSH_OK;
+  return remove_item(c, self(c), i);
 }
 
 RUSH_OP(list_remove) {
   size_t i;
   RUSH_TRY(find(c, self(c), &c->args[1], &i));
   RUSH_CHECK_ARG(i < self(c)->n, "list.remove(x): x not in list");
-  rush_value v = take(self(c), i);
-  rush_drop(c->heap, &v);
-  return RUSH_OK;
+  return remove_item(c, self(c), i);
 }
 
 RUSH_OP(list_set_item) {
@@ -273,11 +301,7 @@ RUSH_OP(list_set_item) {
 }
 
 RUSH_OP(list_clear) {
-  while (self(c)->n > 0) {
-    rush_value v = self(c)->items[--self(c)->n];
-    rush_drop(c->heap, &v);
-  }
-  return RUSH_OK;
+  return clear(c, self(c));
 }
 
 RUSH_OP(list_reverse) {
@@ -286,6 +310,7 @@ RUSH_OP(list_reverse) {
     rush_value v = list->items[i];
     list->items[i] = list->items[list->n - 1 - i];
     list->items[list->n - 1 - i] = v;
+    RUSH_TRY(rush_charge(c->ctx, 1));
   }
   return RUSH_OK;
 }
@@ -304,13 +329,16 @@ static rush_status merge(rush_call *c, const rush_value *from, rush_value *to, s
   return RUSH_OK;
 }
 
-/* A stable merge sort, also if reversed. After an error, `items` is a permutation of the input. */
-static rush_status sort(rush_call *c, rush_value *items, size_t n, bool reverse) {
-  rush_value *other;
-  RUSH_TRY(tmp_items(c, (int64_t)n, sizeof *items, (void **)&other));
-  rush_value *from = items, *to = other;
+/* A stable merge sort, also if reversed. After an error, the list is a permutation of the input. */
+static rush_status sort(rush_call *c, rush_list *list, bool reverse) {
+  const size_t n = list->n;
+  size_t bytes;
+  rush_value *other, *from = list->items;
+  if (!rush_mul(n, sizeof *other, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
+  RUSH_TRY(rush_heap_alloc(c->heap, bytes, (void **)&other));
+  rush_value *to = other;
   rush_status st = RUSH_OK;
-  for (size_t width = 1; width < n && st == RUSH_OK; width *= 2) {
+  for (size_t width = 1; width < n; width *= 2) {
     for (size_t at = 0; at < n && st == RUSH_OK; at += 2 * width) {
       size_t mid = at + width < n ? at + width : n, end = mid + width < n ? mid + width : n;
       st = merge(c, from, to, at, mid, end, reverse);
@@ -320,13 +348,18 @@ static rush_status sort(rush_call *c, rush_value *items, size_t n, bool reverse)
     from = to;
     to = swap;
   }
-  if (from != items && n > 0) memcpy(items, from, n * sizeof *items);
+  if (from == other) {
+    list->items = other;
+    list->capacity = n;
+  }
+  rush_heap_free(c->heap, to);
   return st;
 }
 
 static rush_status check_sortable(rush_call *c, const rush_list *list) {
   for (size_t i = 0; i < list->n; i++) {
     uint32_t kind = list->items[i].kind;
+    RUSH_TRY(rush_charge(c->ctx, 1));
     RUSH_CHECK_ARG(kind == RUSH_KIND_INT || kind == RUSH_KIND_FLOAT || kind == RUSH_KIND_BOOL ||
                        kind == RUSH_KIND_STR || kind == RUSH_KIND_TUPLE,
                    "Only list of ints, floats, bools, strs and tuples can be sorted, not of %s",
@@ -337,14 +370,13 @@ static rush_status check_sortable(rush_call *c, const rush_list *list) {
 
 RUSH_OP(list_sort) {
   RUSH_TRY(check_sortable(c, self(c)));
-  return sort(c, self(c)->items, self(c)->n, arg_bool(c, 1));
+  return sort(c, self(c), arg_bool(c, 1));
 }
 
 RUSH_OP(list_sorted) {
   RUSH_TRY(check_sortable(c, arg_list(c, 0)));
   RUSH_TRY(rush_op_list_copy(c));
-  rush_list *list = rush_as_list(&c->results[0]);
-  return sort(c, list->items, list->n, false);
+  return sort(c, rush_as_list(&c->results[0]), false);
 }
 
 /* ---- Reductions over all items --------------------------------------------------------------- */
@@ -357,6 +389,7 @@ static bool truth(const rush_value *v) {
 static rush_status any_is(rush_call *c, bool wanted, bool found) {
   const rush_list *list = arg_list(c, 0);
   for (size_t i = 0; i < list->n; i++) {
+    RUSH_TRY(rush_charge(c->ctx, 1));
     if (truth(&list->items[i]) != wanted) continue;
     ret_bool(c, 0, found);
     return RUSH_OK;
@@ -372,13 +405,12 @@ RUSH_OP(list_all) {
 }
 
 RUSH_OP(list_sum) {
-  enum { STRETCH = 1 << 20 }; /* items between two checks for a stop request */
   const rush_list *list = arg_list(c, 0);
   int64_t i_sum = 0;
   double f_sum = 0;
   bool floats = list->n > 0 ? list->items[0].kind == RUSH_KIND_FLOAT : rush_kind_of(c) == 1;
   for (size_t i = 0; i < list->n; i++) {
-    if (i % STRETCH == STRETCH - 1) RUSH_TRY(rush_charge(c->ctx, STRETCH));
+    RUSH_TRY(rush_charge(c->ctx, 1));
     if (floats)
       f_sum += list->items[i].u.f;
     else
@@ -391,19 +423,13 @@ RUSH_OP(list_sum) {
   return RUSH_OK;
 }
 
-/* min and max of a list, or of two lists */
+/* min and max of a list, or of two lists: the first of those that none is better than */
 static rush_status extreme(rush_call *c, bool least) {
-  const rush_list *list = arg_list(c, 0);
-  if (c->n_args == 2) {
-    bool first;
-    RUSH_TRY(rush_values_less(c->ctx, &c->args[least ? 0 : 1], &c->args[least ? 1 : 0], &first));
-    give(c, &c->args[first ? 0 : 1]);
-    return RUSH_OK;
-  }
-  RUSH_CHECK_ARG(list->n > 0, "%s() arg is an empty sequence", least ? "min" : "max");
-  const rush_value *best = &list->items[0];
-  for (size_t i = 1; i < list->n; i++) {
-    const rush_value *item = &list->items[i];
+  const bool two = c->n_args == 2;
+  const rush_value *items = two ? c->args : arg_list(c, 0)->items, *best = items;
+  const size_t n = two ? 2 : arg_list(c, 0)->n;
+  RUSH_CHECK_ARG(n > 0, "%s() arg is an empty sequence", least ? "min" : "max");
+  for (const rush_value *item = items + 1; item < items + n; item++) {
     bool better;
     RUSH_TRY(rush_values_less(c->ctx, least ? item : best, least ? best : item, &better));
     if (better) best = item;

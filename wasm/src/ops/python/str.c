@@ -116,7 +116,7 @@ RUSH_OP(str_list) {
 RUSH_OP(str_join) {
   const rush_list *list = arg_list(c, 1);
   rush_text text = {.ctx = c->ctx};
-  for (size_t i = 0; i < list->n; i++) {
+  for (size_t i = 0; i < list->n && !text.failed; i++) {
     if (i > 0) rush_text_bytes(&text, arg(c, 0).p, arg(c, 0).n);
     rush_text_bytes(&text, rush_as_str(&list->items[i])->bytes, rush_as_str(&list->items[i])->size);
   }
@@ -298,7 +298,7 @@ RUSH_OP(str_expandtabs) {
   span s = arg(c, 0);
   int64_t size = arg_int(c, 1), column = 0;
   rush_text text = {.ctx = c->ctx};
-  for (size_t i = 0; i < s.n; i++) {
+  for (size_t i = 0; i < s.n && !text.failed; i++) {
     if (s.p[i] != '\t') {
       rush_text_bytes(&text, s.p + i, 1);
       column++;
@@ -411,12 +411,13 @@ RUSH_OP(str_replace) {
 
 static rush_status split_at_spaces(rush_call *c, span s) {
   for (size_t i = 0; i < s.n;) {
+    RUSH_TRY(pass(c, i));
     if (is_space(s.p[i])) {
       i++;
       continue;
     }
     size_t from = i;
-    while (i < s.n && !is_space(s.p[i])) i++;
+    while (i < s.n && !is_space(s.p[i])) RUSH_TRY(pass(c, i++));
     RUSH_TRY(push(c, s.p + from, i - from));
   }
   return RUSH_OK;

@@ -48,7 +48,8 @@ static rush_status unique(rush_call *c, bool sort, bool want_inverse, bool want_
   groups = group(items, n, rush_is_float(dtype), numbers, numbers + n, rush_data(values),
                  rush_data(row), rush_itemsize(t));
   RUSH_TRY(rush_result(c, 0, dtype, 1, &groups, &kept));
-  if (groups > 0) memcpy(rush_data(kept), rush_data(values), (size_t)groups * rush_itemsize(t));
+  RUSH_TRY(rush_copy_bytes(c->ctx, rush_data(kept), rush_data(values),
+                           (size_t)groups * rush_itemsize(t)));
   RUSH_TRY(ret_groups(c, 1, want_inverse, t->rank, t->sizes, numbers));
   return ret_groups(c, 2, want_counts, 1, &groups, numbers + n);
 }
@@ -116,8 +117,8 @@ static rush_status ret_slices(rush_call *c, const slices *s, const rush_tensor *
   sizes[0] = groups;
   RUSH_TRY(tmp_new(c, s->dtype, moved->rank, sizes, &out));
   for (int64_t g = 0; g < groups; g++)
-    memcpy((char *)rush_data(out) + (size_t)(g * s->width) * s->item, slice_at(s, first[g]),
-           (size_t)s->width * s->item);
+    RUSH_TRY(rush_copy_bytes(c->ctx, (char *)rush_data(out) + (size_t)(g * s->width) * s->item,
+                             slice_at(s, first[g]), (size_t)s->width * s->item));
   for (int d = 0, k = 1; d < moved->rank; d++) {
     int from = d == dim ? 0 : k++;
     sizes[d] = out->sizes[from];
@@ -188,25 +189,53 @@ RUSH_OP(unique_consecutive) {
 
 /* ---- bincount -------------------------------------------------------------------------------- */
 
+/* Element i of a flat tensor */
+static const char *flat_at(const rush_tensor *t, int64_t i) {
+  const int64_t step = t->rank > 0 ? t->strides[0] * (int64_t)rush_itemsize(t) : 0;
+  return (const char *)rush_data(t) + i * step;
+}
+
+static rush_status find_most(rush_call *c, const rush_tensor *t, int64_t *most) {
+  *most = -1;
+  for (int64_t i = 0; i < t->numel; i++) {
+    if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 8 * 4096));
+    const int64_t v = rush_load_int(t->dtype, flat_at(t, i));
+    RUSH_CHECK_ARG(v >= 0, "bincount only supports 1-d non-negative integral inputs.");
+    if (v > *most) *most = v;
+  }
+  return RUSH_OK;
+}
+
+static rush_status add_counts(rush_call *c, const rush_tensor *t, const rush_tensor *weights,
+                              rush_tensor *out) {
+  void *sums = rush_data(out);
+  for (int64_t i = 0; i < t->numel; i++) {
+    if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 8 * 4096));
+    const int64_t v = rush_load_int(t->dtype, flat_at(t, i));
+    if (out->dtype == RUSH_INT64) {
+      ((int64_t *)sums)[v]++;
+      continue;
+    }
+    const double w = rush_load_double(weights->dtype, flat_at(weights, i));
+    if (out->dtype == RUSH_FLOAT32)
+      ((float *)sums)[v] += (float)w;
+    else
+      ((double *)sums)[v] += w;
+  }
+  return RUSH_OK;
+}
+
 RUSH_OP(bincount) {
   rush_tensor *t = arg_tensor(c, 0), *weights = arg_tensor(c, 1), *out;
-  int64_t least = arg_int(c, 2), most = -1;
-  rush_dtype dtype = t->dtype;
-  RUSH_CHECK_ARG(!rush_is_float(dtype), "\"bincount_cpu\" not implemented for '%s'",
+  int64_t least = arg_int(c, 2), most;
+  RUSH_CHECK_ARG(!rush_is_float(t->dtype), "\"bincount_cpu\" not implemented for '%s'",
                  rush_dtype_torch_name(t->dtype));
   RUSH_CHECK_ARG(least >= 0, "minlength should be >= 0");
   RUSH_CHECK_ARG(t->rank == 1 || (t->numel == 0 && t->rank == 0),
                  "bincount only supports 1-d non-negative integral inputs.");
   RUSH_CHECK_ARG(weights == NULL || (weights->rank == 1 && weights->numel == t->numel),
                  "weights should be 1-d and have the same length as input");
-  int64_t step = t->rank > 0 ? t->strides[0] * (int64_t)rush_itemsize(t) : 0;
-  const char *at = rush_data(t);
-  for (int64_t i = 0; i < t->numel; i++) {
-    if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 8 * 4096));
-    int64_t v = rush_load_int(dtype, at + i * step);
-    RUSH_CHECK_ARG(v >= 0, "bincount only supports 1-d non-negative integral inputs.");
-    if (v > most) most = v;
-  }
+  RUSH_TRY(find_most(c, t, &most));
   RUSH_CHECK(c->ctx, most < RUSH_MAX_NUMEL, RUSH_ERR_NO_MEMORY, "out of memory: bincount of %lld",
              (long long)most);
   int64_t n = most + 1 > least ? most + 1 : least;
@@ -214,21 +243,6 @@ RUSH_OP(bincount) {
                       : weights->dtype == RUSH_FLOAT32 ? RUSH_FLOAT32
                                                        : RUSH_FLOAT64;
   RUSH_TRY(rush_result(c, 0, result, 1, &n, &out));
-  memset(rush_data(out), 0, (size_t)n * rush_itemsize(out));
-  for (int64_t i = 0; i < t->numel; i++) {
-    if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 8 * 4096));
-    int64_t v = rush_load_int(dtype, at + i * step);
-    if (result == RUSH_INT64) {
-      ((int64_t *)rush_data(out))[v]++;
-      continue;
-    }
-    double w = rush_load_double(weights->dtype,
-                                (const char *)rush_data(weights) +
-                                    i * weights->strides[0] * (int64_t)rush_itemsize(weights));
-    if (result == RUSH_FLOAT32)
-      ((float *)rush_data(out))[v] += (float)w;
-    else
-      ((double *)rush_data(out))[v] += w;
-  }
-  return RUSH_OK;
+  RUSH_TRY(rush_set_bytes(c->ctx, rush_data(out), 0, (size_t)n * rush_itemsize(out)));
+  return add_counts(c, t, weights, out);
 }

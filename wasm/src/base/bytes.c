@@ -1,0 +1,21 @@
+#include "base/base.h"
+
+enum { PIECE = 1 << 20, PER_STEP = 16 }; /* bytes at once, and in one step of work */
+
+rush_status rush_copy_bytes(rush_ctx *ctx, void *to, const void *from, size_t n) {
+  for (size_t at = 0; at < n; at += PIECE) {
+    const size_t piece = n - at < PIECE ? n - at : PIECE;
+    RUSH_TRY(rush_charge(ctx, piece / PER_STEP + 1));
+    memcpy((char *)to + at, (const char *)from + at, piece);
+  }
+  return RUSH_OK;
+}
+
+rush_status rush_set_bytes(rush_ctx *ctx, void *to, int byte, size_t n) {
+  for (size_t at = 0; at < n; at += PIECE) {
+    const size_t piece = n - at < PIECE ? n - at : PIECE;
+    RUSH_TRY(rush_charge(ctx, piece / PER_STEP + 1));
+    memset((char *)to + at, byte, piece);
+  }
+  return RUSH_OK;
+}
