@@ -318,3 +318,8 @@ for y in [torch.ops.quantized.mul(q, b), torch.ops.quantized.mul(b, q), torch.op
 return out""", x=f32(4, 5), b=2.5, also=[{"b": -1.5}, {"b": 0.0}])
 row("fake_quantize_learnable", "(torch._fake_quantize_learnable_per_tensor_affine(x, s[:1], z[:1], -8, 7, 1.0), torch._fake_quantize_learnable_per_channel_affine(x, s, z, 1, -8, 7, 1.0))", x=f32(5, 3),
     s=f32(3, lo=0.1, hi=0.5), z=tensor([0.4, -1.5, 2.7]))
+row("fake_quantize_learnable_backward", """(torch.ops.aten._fake_quantize_learnable_per_tensor_affine_backward(g, x, s[:1], z[:1], -4, 3, 0.5),
+    torch.ops.aten._fake_quantize_learnable_per_channel_affine_backward(g, x, s, z, 1, -4, 3, 0.5))""", g=f32(5, 3), x=f32(5, 3), s=f32(3, lo=0.1, hi=0.3), z=tensor([0.4, -1.5, 2.7]),
+    also=[{"g": f32(0, 3), "x": f32(0, 3)}])
+row("fake_quantize_learnable_backward_of_one_channel", "torch.ops.aten._fake_quantize_learnable_per_channel_affine_backward(g, x, s, z, 0, -4, 3, 1.0)", g=f32(3), x=f32(3), s=f32(3, lo=0.1, hi=0.3), z=tensor([0.4, -1.5, 2.7]),
+    also=[{"x": tensor([INF, -INF, NAN])}])

@@ -158,4 +158,5 @@ row("random_normal_of_complex_deviations_refused", "torch.normal(x, y)", x=f32(3
 row("random_normal_of_half_deviations", "(torch.normal(-0.6196, y), torch.normal(x, y), torch.normal(x, 1.3))", x=random("bf16", 17), y=random("bf16", 17, lo=0.1, hi=3), also=[{"x": random("f16", 17), "y": random("f16", 17, lo=0.1, hi=3)}], **NEXT)
 row("random_complex_like_many_halves", "(torch.randn_like(x, dtype=torch.complex64), torch.rand_like(x, dtype=torch.complex128))", x=random("f16", 17), also=[{"x": random("bf16", 33)}], **NEXT)
 row("random_normal_into_strided_halves", "x.normal_(0.5, 2.0)", x=noncontig(random("f16", 9, 17)), also=[{"x": transposed(random("bf16", 9, 17))}, {"x": random("f16", 9, 17)}, {"x": random("bf16", 3)}, {"x": noncontig(f32(9, 17))}], **NEXT)
+row("random_sample_dirichlet", "torch._sample_dirichlet(x)", x=f32(5, 4, lo=0.05, hi=4), also=[{"x": f64(7, lo=0.05, hi=4)}, {"x": tensor([[1e-3, 1.0], [1e-3, 1e4]])}], **NEXT)
 row("random_standard_gamma", "torch._standard_gamma(x)", x=f32(5, 4, lo=0.05, hi=4), also=[{"x": f64(7, lo=0.05, hi=4)}, {"x": tensor([0.0, 1.0, 1000.0, 1e-4])}], **NEXT)

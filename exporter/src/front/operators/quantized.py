@@ -64,6 +64,35 @@ def _fake_quantize_learnable_per_channel_affine(x, scale, zero_point, axis: int,
     return fake_quantize_per_channel_affine(x, scale, rounded, axis, quant_min, quant_max)
 
 
+# The gradients of x, and of scale and zero point by element.
+def learnt_gradients(grad, x, scale, zero_point, quant_min: int, quant_max: int, grad_factor: float):
+    inverse = 1.0 / scale
+    steps = torch.round(zero_point + x * inverse)
+    steps = torch.where(torch.abs(steps) < 9.2e18, steps, float(quant_min) - 1)
+    below = steps < quant_min
+    inside = torch.logical_not(torch.logical_or(below, steps > quant_max))
+    made = (torch.clamp(steps, quant_min, quant_max) - zero_point) * scale
+    by_scale = torch.where(inside, grad * (made - x) * inverse, grad * torch.where(below, quant_min - zero_point, quant_max - zero_point))
+    return grad * inside, by_scale * grad_factor, torch.where(inside, 0.0, -grad * scale * grad_factor)
+
+
+def _fake_quantize_learnable_per_tensor_affine_backward(grad, x, scale, zero_point, quant_min: int, quant_max: int, grad_factor: float):
+    if x.numel() == 0:
+        return x, scale, zero_point
+    zero = torch.full([], learnt_zero_point(zero_point, quant_min, quant_max), dtype=torch.int64)
+    dx, by_scale, by_zero = learnt_gradients(grad, x, scale.reshape([-1])[0], zero, quant_min, quant_max, grad_factor)
+    return dx, by_scale.sum().unsqueeze(0), by_zero.sum().unsqueeze(0)
+
+
+def _fake_quantize_learnable_per_channel_affine_backward(grad, x, scale, zero_point, axis: int, quant_min: int, quant_max: int, grad_factor: float):
+    if x.numel() == 0:
+        return x, scale, zero_point
+    rounded = along_axis(x, torch.clamp(torch.round(zero_point), quant_min, quant_max).to(torch.int64), axis)
+    dx, by_scale, by_zero = learnt_gradients(grad, x, along_axis(x, scale, axis), rounded, quant_min, quant_max, grad_factor)
+    others = [d for d in range(axis)] + [d for d in range(axis + 1, x.dim())]
+    return dx, by_scale.sum(others), by_zero.sum(others)
+
+
 # (scales float64, zero points int64) of the ranges from low to high: ChooseQuantizationParams of QuantUtils.h.
 def qparams_of_ranges(low, high, quant_min: int, quant_max: int, symmetric: bool):
     levels = quant_max - quant_min

@@ -97,3 +97,12 @@ def _standard_gamma(x, generator: Optional[Generator]):
     flat, least = x.flatten(), 1.1754943508222875e-38 if single else 2.2250738585072014e-308
     drawn = [max(least, standard_gamma(float(flat[i]), single)) for i in range(flat.numel())]
     return torch.tensor(drawn, dtype=torch.float64).to(x.dtype).view(x.size())
+
+
+def _sample_dirichlet(x, generator: Optional[Generator]):
+    flat, single = x.flatten(), x.dtype == torch.float32
+    least = 1.1754943508222875e-38 if single else 2.2250738585072014e-308
+    most = 0.9999999403953552 if single else 0.9999999999999999
+    drawn = [max(2.2250738585072014e-308, standard_gamma(float(flat[i]), False)) for i in range(flat.numel())]
+    gamma = torch.tensor(drawn, dtype=torch.float64).view(x.size())
+    return torch.clamp((gamma / gamma.sum([-1], True)).to(x.dtype), least, most)
