@@ -146,17 +146,9 @@ static rush_status check_lists(rush_call *c, rush_conv_args *a, int dims) {
   return RUSH_OK;
 }
 
-static rush_status check_channels(rush_call *c, const rush_conv_args *a) {
-  const rush_tensor *x = a->input, *w = a->weight;
-  char tx[RUSH_SHAPE_TEXT], tw[RUSH_SHAPE_TEXT];
-  rush_shape_text(x->rank, x->sizes, tx);
-  rush_shape_text(w->rank, w->sizes, tw);
+static rush_status check_groups(rush_call *c, const rush_conv_args *a, const char *tw) {
+  const rush_tensor *w = a->weight;
   const long long groups = a->groups;
-  RUSH_CHECK_ARG(
-      x->rank == w->rank,
-      "Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional "
-      "input of size %s instead",
-      w->rank, w->rank, tw, x->rank, tx);
   RUSH_CHECK_ARG(groups > 0, "non-positive groups is not supported");
   RUSH_CHECK_ARG(
       w->sizes[0] >= groups,
@@ -169,6 +161,21 @@ static rush_status check_channels(rush_call *c, const rush_conv_args *a) {
       "weight of size [%s] "
       "instead",
       groups, groups, tw);
+  return RUSH_OK;
+}
+
+static rush_status check_channels(rush_call *c, const rush_conv_args *a) {
+  const rush_tensor *x = a->input, *w = a->weight;
+  char tx[RUSH_SHAPE_TEXT], tw[RUSH_SHAPE_TEXT];
+  rush_shape_text(x->rank, x->sizes, tx);
+  rush_shape_text(w->rank, w->sizes, tw);
+  const long long groups = a->groups;
+  RUSH_CHECK_ARG(
+      x->rank == w->rank,
+      "Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional "
+      "input of size %s instead",
+      w->rank, w->rank, tw, x->rank, tx);
+  RUSH_TRY(check_groups(c, a, tw));
   int64_t channels = w->sizes[0], out;
   RUSH_CHECK_ARG(rush_mul64(w->sizes[1], groups, a->transposed ? &out : &channels), TOO_LARGE);
   if (!a->transposed) out = w->sizes[0];
@@ -210,6 +217,26 @@ static rush_status check_dtypes(rush_call *c, const rush_conv_args *a) {
   return RUSH_OK;
 }
 
+static rush_status check_output_padding(rush_call *c, const rush_conv_args *a, int d) {
+  RUSH_CHECK_ARG(a->output_padding[d] < a->stride[d] || a->output_padding[d] < a->dilation[d],
+                 "output padding must be smaller than either stride or dilation, but got "
+                 "output_padding %lld, stride "
+                 "%lld, dilation %lld",
+                 (long long)a->output_padding[d], (long long)a->stride[d],
+                 (long long)a->dilation[d]);
+  return RUSH_OK;
+}
+
+static rush_status check_spatial(rush_call *c, const rush_conv_args *a, int d) {
+  const int64_t size = a->weight->sizes[2 + d];
+  RUSH_CHECK_ARG(
+      size > 0,
+      "kernel size should be greater than zero, but got a weight with size 0 at dimension %d",
+      2 + d);
+  RUSH_CHECK_ARG(size <= INT32_MAX && a->input->sizes[2 + d] <= INT32_MAX, TOO_LARGE);
+  return a->transposed ? check_output_padding(c, a, d) : RUSH_OK;
+}
+
 /* Computes the spatial sizes of the result. */
 static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, int64_t *out) {
   const rush_tensor *x = a->input, *w = a->weight;
@@ -217,24 +244,14 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
   int64_t padded[3], reach[3];
   bool fits = true, positive = true;
   for (int d = 0; d < dims; d++) {
-    RUSH_CHECK_ARG(
-        w->sizes[2 + d] > 0,
-        "kernel size should be greater than zero, but got a weight with size 0 at dimension %d",
-        2 + d);
+    RUSH_TRY(check_spatial(c, a, d));
     /* This is below 2^62: one term is the size of an existing tensor, and the factors are below
      * 2^31. */
     const int64_t pads = a->padding[2 * d] + a->padding[2 * d + 1];
     int64_t span; /* the greatest sum in the kernels: ptrdiff_t has 32 bits in wasm */
-    RUSH_CHECK_ARG(w->sizes[2 + d] <= INT32_MAX && x->sizes[2 + d] <= INT32_MAX, TOO_LARGE);
     reach[d] = a->dilation[d] * (w->sizes[2 + d] - 1) + 1;
     padded[d] = x->sizes[2 + d] + pads;
     if (a->transposed) {
-      RUSH_CHECK_ARG(a->output_padding[d] < a->stride[d] || a->output_padding[d] < a->dilation[d],
-                     "output padding must be smaller than either stride or dilation, but got "
-                     "output_padding %lld, stride "
-                     "%lld, dilation %lld",
-                     (long long)a->output_padding[d], (long long)a->stride[d],
-                     (long long)a->dilation[d]);
       out[d] = (x->sizes[2 + d] - 1) * a->stride[d] - pads + reach[d] + a->output_padding[d];
       span = (x->sizes[2 + d] - 1) * a->stride[d] + pads + reach[d] + a->output_padding[d];
       positive = positive && (out[d] > 0 || (out[d] == 0 && x->sizes[0] == 0));

@@ -178,6 +178,13 @@ static void show_enum(rush_text *text, const rush_str *qualified) {
   rush_text_bytes(text, ">", 1);
 }
 
+static void show_complex(rush_text *text, const rush_complex *z) {
+  show_float(text, z->re);
+  rush_text_add(text, signbit(z->im) ? "" : "+");
+  show_float(text, z->im);
+  rush_text_add(text, "j");
+}
+
 /* `depth` is the remaining nesting depth. */
 static rush_status show(rush_heap *heap, rush_text *text, int depth, const rush_value *v) {
   switch (v->kind) {
@@ -195,14 +202,9 @@ static rush_status show(rush_heap *heap, rush_text *text, int depth, const rush_
     case RUSH_KIND_FLOAT:
       show_float(text, v->u.f);
       return RUSH_OK;
-    case RUSH_KIND_COMPLEX: {
-      const rush_complex *z = v->u.ref;
-      show_float(text, z->re);
-      rush_text_add(text, signbit(z->im) ? "" : "+");
-      show_float(text, z->im);
-      rush_text_add(text, "j");
+    case RUSH_KIND_COMPLEX:
+      show_complex(text, v->u.ref);
       return RUSH_OK;
-    }
     case RUSH_KIND_STR:
     case RUSH_KIND_DEVICE:
       rush_text_bytes(text, rush_as_str(v)->bytes, rush_as_str(v)->size);

@@ -78,9 +78,32 @@ static void parse_alias(parser *p, char *alias, bool *written) {
   *written |= memchr(from, '!', (size_t)(p->at - from)) != NULL;
 }
 
+/* A type's name, with the parameters of a generic one or an alias annotation. */
+static rush_status parse_name(parser *p, rush_kinds *kinds, bool *written, char *alias) {
+  const char *name;
+  size_t n = word(p, &name);
+  if (n == 0) return wrong(p, "a type");
+  *kinds = RUSH_KINDS_ANY; /* Any, and type variables such as t */
+  for (size_t i = 0; i < sizeof base_types / sizeof *base_types; i++) {
+    if (strlen(base_types[i].name) == n && memcmp(base_types[i].name, name, n) == 0)
+      *kinds = base_types[i].kinds;
+  }
+  if (n == 4 && memcmp(name, "Dict", n) == 0) *kinds = RUSH_KIND_BIT(RUSH_KIND_DICT);
+  bool generic =
+      (n == 4 && memcmp(name, "Dict", n) == 0) || (n == 6 && memcmp(name, "Future", n) == 0);
+  if (*p->at == '(') { /* parameters of a generic type, or an alias annotation */
+    p->at++;
+    if (generic) {
+      skip_group(p, '(', ')');
+    } else {
+      parse_alias(p, alias, written);
+    }
+  }
+  return RUSH_OK;
+}
+
 static rush_status parse_type(parser *p, rush_kinds *kinds, rush_kinds *items, bool *written,
                               char *alias) {
-  const char *name;
   *items = RUSH_KINDS_ANY;
   *written = false;
   *alias = 0;
@@ -88,24 +111,7 @@ static rush_status parse_type(parser *p, rush_kinds *kinds, rush_kinds *items, b
     skip_group(p, '(', ')');
     *kinds = RUSH_KIND_BIT(RUSH_KIND_TUPLE);
   } else {
-    size_t n = word(p, &name);
-    if (n == 0) return wrong(p, "a type");
-    *kinds = RUSH_KINDS_ANY; /* Any, and type variables such as t */
-    for (size_t i = 0; i < sizeof base_types / sizeof *base_types; i++) {
-      if (strlen(base_types[i].name) == n && memcmp(base_types[i].name, name, n) == 0)
-        *kinds = base_types[i].kinds;
-    }
-    if (n == 4 && memcmp(name, "Dict", n) == 0) *kinds = RUSH_KIND_BIT(RUSH_KIND_DICT);
-    bool generic =
-        (n == 4 && memcmp(name, "Dict", n) == 0) || (n == 6 && memcmp(name, "Future", n) == 0);
-    if (*p->at == '(') { /* parameters of a generic type, or an alias annotation */
-      p->at++;
-      if (generic) {
-        skip_group(p, '(', ')');
-      } else {
-        parse_alias(p, alias, written);
-      }
-    }
+    RUSH_TRY(parse_name(p, kinds, written, alias));
   }
   for (;;) {
     if (*p->at == '[') {

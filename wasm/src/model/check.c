@@ -147,6 +147,23 @@ static rush_status check_storages(rush_ctx *ctx, const rush_model *m) {
   return RUSH_OK;
 }
 
+/* Sets *last to the greatest index of an element. */
+static rush_status check_extent(rush_ctx *ctx, const rush_model *m, uint32_t i, int64_t *last) {
+  const rush_file_tensor *t = m->tensors + i;
+  int64_t far;
+  *last = 0;
+  for (int d = 0; d < RUSH_MAX_RANK; d++) {
+    if (t->sizes[d] < 0 || t->strides[d] < 0)
+      BAD(RUSH_SEC_TENSORS, i, "sizes and strides must not be negative");
+    if (d >= t->rank && (t->sizes[d] || t->strides[d]))
+      BAD(RUSH_SEC_TENSORS, i, "sizes and strides beyond the rank must be zero");
+    if (d < t->rank && t->sizes[d] > 0 &&
+        (!rush_mul64(t->sizes[d] - 1, t->strides[d], &far) || !rush_add64(*last, far, last)))
+      BAD(RUSH_SEC_TENSORS, i, "its extent overflows");
+  }
+  return RUSH_OK;
+}
+
 static rush_status check_tensors(rush_ctx *ctx, const rush_model *m) {
   for (uint32_t i = 0; i < m->n_tensors; i++) {
     const rush_file_tensor *t = m->tensors + i;
@@ -160,16 +177,8 @@ static rush_status check_tensors(rush_ctx *ctx, const rush_model *m) {
     if (!string_or_none(m, t->name)) BAD(RUSH_SEC_TENSORS, i, "name %u is not a string", t->name);
     if (t->storage != RUSH_NONE && t->storage >= m->n_storages)
       BAD(RUSH_SEC_TENSORS, i, "storage %u does not exist", t->storage);
-    int64_t last = 0, far, numel;
-    for (int d = 0; d < RUSH_MAX_RANK; d++) {
-      if (t->sizes[d] < 0 || t->strides[d] < 0)
-        BAD(RUSH_SEC_TENSORS, i, "sizes and strides must not be negative");
-      if (d >= t->rank && (t->sizes[d] || t->strides[d]))
-        BAD(RUSH_SEC_TENSORS, i, "sizes and strides beyond the rank must be zero");
-      if (d < t->rank && t->sizes[d] > 0 &&
-          (!rush_mul64(t->sizes[d] - 1, t->strides[d], &far) || !rush_add64(last, far, &last)))
-        BAD(RUSH_SEC_TENSORS, i, "its extent overflows");
-    }
+    int64_t last, numel;
+    RUSH_TRY(check_extent(ctx, m, i, &last));
     if (!rush_numel(t->rank, t->sizes, &numel))
       BAD(RUSH_SEC_TENSORS, i, "its number of elements overflows");
     int64_t item = (int64_t)rush_dtype_size((rush_dtype)t->dtype), end;
@@ -233,49 +242,54 @@ static rush_status take_parts(rush_ctx *ctx, const rush_model *m, uint64_t parts
   return rush_charge(ctx, parts);
 }
 
+static rush_status check_constant(rush_ctx *ctx, const rush_model *m, uint32_t i, extent *extents) {
+  const rush_file_constant *c = m->constants + i;
+  switch (c->kind) {
+    case RUSH_CONST_NONE:
+      if (c->a || c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "None has a payload");
+      break;
+    case RUSH_CONST_INT:
+    case RUSH_CONST_FLOAT:
+      if (c->a || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
+      break;
+    case RUSH_CONST_BOOL:
+      if (c->a || c->p0 > 1 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "a bool must be 0 or 1");
+      break;
+    case RUSH_CONST_COMPLEX:
+      if (c->a) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
+      break;
+    case RUSH_CONST_TENSOR:
+      if (c->a >= m->n_tensors || m->tensors[c->a].storage == RUSH_NONE)
+        BAD(RUSH_SEC_CONSTANTS, i, "tensor %u does not exist (or has no storage)", c->a);
+      if (c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
+      break;
+    case RUSH_CONST_RANDOM:
+      if (c->a >= m->n_tensors || m->tensors[c->a].storage != RUSH_NONE)
+        BAD(RUSH_SEC_CONSTANTS, i, "tensor %u does not exist (or has a storage)", c->a);
+      break;
+    case RUSH_CONST_STR:
+    case RUSH_CONST_DEVICE:
+      if (!string_ok(m, c->a)) BAD(RUSH_SEC_CONSTANTS, i, "string %u does not exist", c->a);
+      if (c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
+      break;
+    case RUSH_CONST_LIST:
+    case RUSH_CONST_TUPLE:
+    case RUSH_CONST_DICT:
+    case RUSH_CONST_OBJECT:
+    case RUSH_CONST_ENUM:
+      RUSH_TRY(check_container(ctx, m, i, extents));
+      break;
+    default:
+      BAD(RUSH_SEC_CONSTANTS, i, "kind %u is not known", c->kind);
+  }
+  return RUSH_OK;
+}
+
 static rush_status check_constants(rush_ctx *ctx, const rush_model *m, extent *extents,
                                    uint64_t *left) {
   for (uint32_t i = 0; i < m->n_constants; i++) {
-    const rush_file_constant *c = m->constants + i;
     extents[i] = (extent){1, 1};
-    switch (c->kind) {
-      case RUSH_CONST_NONE:
-        if (c->a || c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "None has a payload");
-        break;
-      case RUSH_CONST_INT:
-      case RUSH_CONST_FLOAT:
-        if (c->a || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
-        break;
-      case RUSH_CONST_BOOL:
-        if (c->a || c->p0 > 1 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "a bool must be 0 or 1");
-        break;
-      case RUSH_CONST_COMPLEX:
-        if (c->a) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
-        break;
-      case RUSH_CONST_TENSOR:
-        if (c->a >= m->n_tensors || m->tensors[c->a].storage == RUSH_NONE)
-          BAD(RUSH_SEC_CONSTANTS, i, "tensor %u does not exist (or has no storage)", c->a);
-        if (c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
-        break;
-      case RUSH_CONST_RANDOM:
-        if (c->a >= m->n_tensors || m->tensors[c->a].storage != RUSH_NONE)
-          BAD(RUSH_SEC_CONSTANTS, i, "tensor %u does not exist (or has a storage)", c->a);
-        break;
-      case RUSH_CONST_STR:
-      case RUSH_CONST_DEVICE:
-        if (!string_ok(m, c->a)) BAD(RUSH_SEC_CONSTANTS, i, "string %u does not exist", c->a);
-        if (c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
-        break;
-      case RUSH_CONST_LIST:
-      case RUSH_CONST_TUPLE:
-      case RUSH_CONST_DICT:
-      case RUSH_CONST_OBJECT:
-      case RUSH_CONST_ENUM:
-        RUSH_TRY(check_container(ctx, m, i, extents));
-        break;
-      default:
-        BAD(RUSH_SEC_CONSTANTS, i, "kind %u is not known", c->kind);
-    }
+    RUSH_TRY(check_constant(ctx, m, i, extents));
     RUSH_TRY(take_parts(ctx, m, extents[i].parts, left, RUSH_SEC_CONSTANTS, i));
   }
   return RUSH_OK;

@@ -305,9 +305,9 @@ static rush_status walk_end_loop(walk *w, uint32_t i) {
   return define_out(w, i, opener, 0, m->instrs[opener].n_in - 2u);
 }
 
-static rush_status walk_instr(walk *w, uint32_t i) {
+static rush_status check_instr(const walk *w, uint32_t i) {
   rush_ctx *ctx = w->ctx;
-  rush_model *m = w->m;
+  const rush_model *m = w->m;
   const rush_file_instr *in = m->instrs + i;
   if (in->opcode > RUSH_OPCODE_RETURN || in->reserved) BAD(i, "opcode %u is not known", in->opcode);
   if ((uint64_t)in->operands + in->n_in + in->n_out > m->n_operands)
@@ -321,6 +321,14 @@ static rush_status walk_instr(walk *w, uint32_t i) {
   bool last = i == w->method->instrs + w->method->n_instrs - 1;
   if (last != (in->opcode == RUSH_OPCODE_RETURN))
     BAD(i, last ? "the method does not end with RETURN" : "RETURN before the end of the method");
+  return RUSH_OK;
+}
+
+static rush_status walk_instr(walk *w, uint32_t i) {
+  rush_ctx *ctx = w->ctx;
+  rush_model *m = w->m;
+  const rush_file_instr *in = m->instrs + i;
+  RUSH_TRY(check_instr(w, i));
   const uint32_t n_operands = (uint32_t)in->n_in + in->n_out;
   if (n_operands > 0 && in->operands < w->operands)
     BAD(i, "shares operands with an instruction before it");

@@ -56,9 +56,11 @@ static void json_complex(rush_json *j, const rush_file_constant *c) {
 
 static void json_constant(rush_json *j, uint32_t constant);
 
-static void json_items(rush_json *j, const char *key, const rush_file_constant *c) {
+static void json_items(rush_json *j, const rush_file_constant *c) {
   rush_json_open(j, '{');
-  rush_json_key(j, key);
+  rush_json_key(j, c->kind == RUSH_CONST_LIST   ? "list"
+                   : c->kind == RUSH_CONST_DICT ? "dict"
+                                                : "tuple");
   rush_json_open(j, '[');
   for (uint64_t k = 0; k < c->p0 && rush_json_ok(j); k++) json_constant(j, j->m->lists[c->a + k]);
   rush_json_close(j, ']');
@@ -68,12 +70,11 @@ static void json_items(rush_json *j, const char *key, const rush_file_constant *
 /* Writes ints as {"int": "12"} (because they have 64 bits), floats as {"float": 0.5}, and others as
  * plain JSON. The recursion depth is limited to RUSH_MAX_NESTING, the nesting of constants. */
 static void json_constant(rush_json *j, uint32_t constant) {
-  const rush_model *m = j->m;
-  const rush_file_constant *c = m->constants + constant;
+  const rush_file_constant *c = j->m->constants + constant;
   switch (c->kind) {
     case RUSH_CONST_TENSOR:
     case RUSH_CONST_RANDOM:
-      json_tensor(j, m->tensors + c->a);
+      json_tensor(j, j->m->tensors + c->a);
       return;
     case RUSH_CONST_INT:
       json_int(j, (int64_t)c->p0);
@@ -94,19 +95,15 @@ static void json_constant(rush_json *j, uint32_t constant) {
       json_named(j, "device", c->a);
       return;
     case RUSH_CONST_LIST:
-      json_items(j, "list", c);
-      return;
     case RUSH_CONST_TUPLE:
-      json_items(j, "tuple", c);
-      return;
     case RUSH_CONST_DICT:
-      json_items(j, "dict", c);
+      json_items(j, c);
       return;
     case RUSH_CONST_ENUM:
-      json_named(j, "enum", m->constants[m->lists[c->a]].a);
+      json_named(j, "enum", j->m->constants[j->m->lists[c->a]].a);
       return;
     case RUSH_CONST_OBJECT:
-      json_named(j, "object", m->types[c->p1].name);
+      json_named(j, "object", j->m->types[c->p1].name);
       return;
     default:
       rush_json_value(j, "null");

@@ -108,9 +108,31 @@ static void print_tensor(rush_text *t, const rush_model *m, const rush_file_tens
                 rush_shape_text(r->rank, r->sizes, shape));
 }
 
+static void print_complex(rush_text *t, const rush_file_constant *c) {
+  rush_text_add(t, "(");
+  print_double(t, c->p0);
+  rush_text_add(t, " + ");
+  print_double(t, c->p1);
+  rush_text_add(t, "j)");
+}
+
+/* Prints a list, tuple or dict. */
+static void print_items(rush_text *t, const rush_model *m, const rush_file_constant *c) {
+  enum { MOST_ITEMS = 16 };
+  const char *brackets = c->kind == RUSH_CONST_LIST   ? "[]"
+                         : c->kind == RUSH_CONST_DICT ? "{}"
+                                                      : "()";
+  rush_text_bytes(t, brackets, 1);
+  for (uint64_t k = 0; k < c->p0 && k < MOST_ITEMS && !t->failed; k++) {
+    if (k) rush_text_add(t, "%s", c->kind == RUSH_CONST_DICT && k % 2 ? ": " : ", ");
+    rush_print_constant(t, m, m->lists[c->a + k]);
+  }
+  if (c->p0 > MOST_ITEMS) rush_text_add(t, ", ... %llu in all", (unsigned long long)c->p0);
+  rush_text_bytes(t, brackets + 1, 1);
+}
+
 /* The recursion depth is limited to RUSH_MAX_NESTING, the nesting of constants. */
 void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant) {
-  enum { MOST_ITEMS = 16 };
   const rush_file_constant *c = m->constants + constant;
   switch (c->kind) {
     case RUSH_CONST_TENSOR:
@@ -127,11 +149,7 @@ void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant) {
       print_double(t, c->p0);
       return;
     case RUSH_CONST_COMPLEX:
-      rush_text_add(t, "(");
-      print_double(t, c->p0);
-      rush_text_add(t, " + ");
-      print_double(t, c->p1);
-      rush_text_add(t, "j)");
+      print_complex(t, c);
       return;
     case RUSH_CONST_STR:
       rush_text_json(t, rush_string(m, c->a), m->strings[c->a].bytes);
@@ -142,19 +160,7 @@ void rush_print_constant(rush_text *t, const rush_model *m, uint32_t constant) {
     case RUSH_CONST_LIST:
     case RUSH_CONST_TUPLE:
     case RUSH_CONST_DICT:
-      rush_text_add(t, "%s",
-                    c->kind == RUSH_CONST_LIST   ? "["
-                    : c->kind == RUSH_CONST_DICT ? "{"
-                                                 : "(");
-      for (uint64_t k = 0; k < c->p0 && k < MOST_ITEMS && !t->failed; k++) {
-        if (k) rush_text_add(t, "%s", c->kind == RUSH_CONST_DICT && k % 2 ? ": " : ", ");
-        rush_print_constant(t, m, m->lists[c->a + k]);
-      }
-      if (c->p0 > MOST_ITEMS) rush_text_add(t, ", ... %llu in all", (unsigned long long)c->p0);
-      rush_text_add(t, "%s",
-                    c->kind == RUSH_CONST_LIST   ? "]"
-                    : c->kind == RUSH_CONST_DICT ? "}"
-                                                 : ")");
+      print_items(t, m, c);
       return;
     case RUSH_CONST_ENUM:
       rush_print_name(t, m, m->constants[m->lists[c->a]].a);
@@ -213,12 +219,30 @@ static void print_source(rush_text *t, const rush_model *m, const rush_file_inst
   rush_text_add(t, "\n");
 }
 
+static void print_loop(rush_text *t, const rush_model *m, const rush_file_method *f,
+                       const rush_file_instr *in, int indent) {
+  const uint32_t *operands = m->operands + in->operands, *out = operands + in->n_in;
+  uint32_t carried = in->n_in - 2u;
+  print_results(t, m, f, out, carried);
+  rush_text_add(t, "prim::Loop(");
+  print_operands(t, m, f, operands, in->n_in);
+  rush_text_add(t, ")");
+  print_source(t, m, in);
+  rush_text_add(t, "%*sblock0(", 2 * indent + 2, "");
+  for (uint32_t k = carried; k < in->n_out; k++) {
+    if (k > carried) rush_text_add(t, ", ");
+    print_operand(t, m, f, out[k]);
+    rush_text_add(t, " : ");
+    rush_print_type(t, m, m->registers[f->registers + out[k]].type);
+  }
+  rush_text_add(t, "):\n");
+}
+
 /* Prints "block0(%i : int, ...):" and "-> (...)", like TorchScript for the blocks of If and
  * Loop. */
 static void print_instr(rush_text *t, const rush_model *m, const rush_file_method *f,
                         const rush_file_instr *in, int indent) {
   const uint32_t *operands = m->operands + in->operands, *out = operands + in->n_in;
-  uint32_t carried = in->n_in - 2u;
   rush_text_add(t, "%*s", 2 * indent, "");
   switch (in->opcode) {
     case RUSH_OPCODE_OP:
@@ -237,19 +261,7 @@ static void print_instr(rush_text *t, const rush_model *m, const rush_file_metho
       rush_text_add(t, "%*sblock0():\n", 2 * indent + 2, "");
       return;
     case RUSH_OPCODE_LOOP:
-      print_results(t, m, f, out, carried);
-      rush_text_add(t, "prim::Loop(");
-      print_operands(t, m, f, operands, in->n_in);
-      rush_text_add(t, ")");
-      print_source(t, m, in);
-      rush_text_add(t, "%*sblock0(", 2 * indent + 2, "");
-      for (uint32_t k = carried; k < in->n_out; k++) {
-        if (k > carried) rush_text_add(t, ", ");
-        print_operand(t, m, f, out[k]);
-        rush_text_add(t, " : ");
-        rush_print_type(t, m, m->registers[f->registers + out[k]].type);
-      }
-      rush_text_add(t, "):\n");
+      print_loop(t, m, f, in, indent);
       return;
     case RUSH_OPCODE_RETURN:
       rush_text_add(t, "return (");

@@ -1,10 +1,19 @@
 /* The values that a type of the file accepts. */
 #include "model/model.h"
 
+static const rush_kinds any_number = RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) |
+                                     RUSH_KIND_BIT(RUSH_KIND_BOOL) |
+                                     RUSH_KIND_BIT(RUSH_KIND_COMPLEX);
+
+static rush_kinds kinds_of_union(const rush_model *m, const rush_file_type *t) {
+  rush_kinds kinds = 0;
+  for (uint32_t k = 0; k < t->n; k++) kinds |= rush_type_kinds(m, m->lists[t->list + k]);
+  return kinds;
+}
+
 /* Returns the kinds of a type whose children's kinds are known. */
 static rush_kinds kinds_of_type(const rush_model *m, uint32_t type) {
   const rush_file_type *t = m->types + type;
-  rush_kinds kinds = 0;
   switch (t->kind) {
     case RUSH_TYPE_NONE:
       return RUSH_KIND_BIT(RUSH_KIND_NONE);
@@ -29,11 +38,9 @@ static rush_kinds kinds_of_type(const rush_model *m, uint32_t type) {
     case RUSH_TYPE_OPTIONAL:
       return RUSH_KIND_BIT(RUSH_KIND_NONE) | rush_type_kinds(m, m->lists[t->list]);
     case RUSH_TYPE_UNION:
-      for (uint32_t k = 0; k < t->n; k++) kinds |= rush_type_kinds(m, m->lists[t->list + k]);
-      return kinds;
+      return kinds_of_union(m, t);
     case RUSH_TYPE_NUMBER:
-      return RUSH_KIND_BIT(RUSH_KIND_INT) | RUSH_KIND_BIT(RUSH_KIND_FLOAT) |
-             RUSH_KIND_BIT(RUSH_KIND_BOOL) | RUSH_KIND_BIT(RUSH_KIND_COMPLEX);
+      return any_number;
     case RUSH_TYPE_DEVICE:
       return RUSH_KIND_BIT(RUSH_KIND_DEVICE);
     case RUSH_TYPE_OBJECT:

@@ -244,6 +244,25 @@ static rush_status read_dims(const rush_call *c, const rush_reduce *row, const r
   return RUSH_OK;
 }
 
+static void choose_feed(const rush_reduce *row, job *j, rush_dtype dtype) {
+  if (row->flags & RUSH_RED_AS_BOOL) {
+    j->compute = RUSH_BOOL;
+    j->feed = row->b8;
+  } else if (dtype == RUSH_FLOAT64) {
+    j->compute = RUSH_FLOAT64;
+    j->feed = row->f64;
+  } else if (dtype == RUSH_FLOAT32 || rush_is_half(dtype)) {
+    j->compute = RUSH_FLOAT32;
+    j->feed = row->f32;
+  } else if (rush_is_complex(dtype)) {
+    j->compute = RUSH_COMPLEX128;
+    j->feed = row->c128;
+  } else {
+    j->compute = RUSH_INT64;
+    j->feed = row->i64;
+  }
+}
+
 static rush_status choose_dtypes(rush_call *c, const rush_reduce *row, job *j, rush_dtype *result) {
   rush_dtype dtype = j->have;
   if (row->flags & RUSH_RED_WIDEN && rush_is_integral(dtype)) dtype = RUSH_INT64;
@@ -266,22 +285,7 @@ static rush_status choose_dtypes(rush_call *c, const rush_reduce *row, job *j, r
              "specified dtype (%s)",
              row->name, rush_dtype_torch_name(j->have), rush_dtype_torch_name(dtype));
   *result = dtype;
-  if (row->flags & RUSH_RED_AS_BOOL) {
-    j->compute = RUSH_BOOL;
-    j->feed = row->b8;
-  } else if (dtype == RUSH_FLOAT64) {
-    j->compute = RUSH_FLOAT64;
-    j->feed = row->f64;
-  } else if (dtype == RUSH_FLOAT32 || rush_is_half(dtype)) {
-    j->compute = RUSH_FLOAT32;
-    j->feed = row->f32;
-  } else if (rush_is_complex(dtype)) {
-    j->compute = RUSH_COMPLEX128;
-    j->feed = row->c128;
-  } else {
-    j->compute = RUSH_INT64;
-    j->feed = row->i64;
-  }
+  choose_feed(row, j, dtype);
   if (row->flags & RUSH_RED_TO_BOOL) *result = j->have == RUSH_UINT8 ? RUSH_UINT8 : RUSH_BOOL;
   if (row->flags & RUSH_RED_TO_INT64) *result = RUSH_INT64;
   RUSH_CHECK(c->ctx, j->feed, RUSH_ERR_BAD_ARGUMENT, "\"%s\" not implemented for '%s'", row->name,

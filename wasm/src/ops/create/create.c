@@ -150,6 +150,20 @@ RUSH_OP(zero) {
 
 /* ---- Ranges ---------------------------------------------------------------------------------- */
 
+static void fill_range(rush_ctx *ctx, rush_tensor *out, const int64_t *i, const double *d) {
+  const rush_dtype dtype = out->dtype;
+  char *to = rush_data(out);
+  const size_t item = rush_dtype_size(dtype);
+  if (rush_is_float(dtype)) {
+    for (int64_t k = 0; k < out->numel && !rush_should_stop(ctx, 4); k++)
+      rush_store_double(dtype, to + (size_t)k * item, d[0] + (double)k * d[2]);
+  } else {
+    for (int64_t k = 0; k < out->numel && !rush_should_stop(ctx, 4); k++)
+      rush_store_int(dtype, to + (size_t)k * item,
+                     (int64_t)((uint64_t)i[0] + (uint64_t)k * (uint64_t)i[2]));
+  }
+}
+
 static rush_status arange(rush_call *c, const rush_value *start, const rush_value *end,
                           const rush_value *step, uint32_t dtype_arg) {
   const rush_value *all[] = {start, end, step};
@@ -187,16 +201,7 @@ static rush_status arange(rush_call *c, const rush_value *start, const rush_valu
     n = (int64_t)(span / by + (span % by != 0));
   }
   RUSH_TRY(rush_result(c, 0, dtype, 1, &n, &out));
-  char *to = rush_data(out);
-  const size_t item = rush_dtype_size(dtype);
-  if (rush_is_float(dtype)) {
-    for (int64_t k = 0; k < n && !rush_should_stop(c->ctx, 4); k++)
-      rush_store_double(dtype, to + (size_t)k * item, d[0] + (double)k * d[2]);
-  } else {
-    for (int64_t k = 0; k < n && !rush_should_stop(c->ctx, 4); k++)
-      rush_store_int(dtype, to + (size_t)k * item,
-                     (int64_t)((uint64_t)i[0] + (uint64_t)k * (uint64_t)i[2]));
-  }
+  fill_range(c->ctx, out, i, d);
   return RUSH_OK;
 }
 RUSH_OP(arange) {

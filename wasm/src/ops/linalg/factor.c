@@ -312,6 +312,23 @@ static bool is_finite(const rush_tensor *t) {
   return true;
 }
 
+/* The number of matrices. Those without elements still have factors U and V. */
+static int64_t matrices_of(const rush_tensor *t) {
+  int64_t count = 1;
+  for (int d = 0; d < t->rank - 2; d++) count *= t->sizes[d];
+  return count;
+}
+
+static rush_status give_factors(rush_call *c, rush_tensor *left, rush_tensor *right) {
+  /* The rows of Vh are the conjugates of V's columns. PyTorch returns Vh column-major. */
+  rush_tensor *turned;
+  const rush_dtype dtype = arg_tensor(c, 0)->dtype;
+  conjugate(right);
+  RUSH_TRY(wide_columns(c, right, right->rank, right->sizes, false, &turned));
+  RUSH_TRY(give_columns(c, 0, dtype, left));
+  return give_columns(c, 2, dtype, turned);
+}
+
 /* A, full_matrices, compute_uv, driver */
 RUSH_OP(linalg_svd) {
   rush_tensor *self = arg_tensor(c, 0), *a, *u = NULL, *v = NULL, *values, *work = NULL;
@@ -340,9 +357,7 @@ RUSH_OP(linalg_svd) {
     RUSH_TRY(new_wide(c, a, rank, sizes, &v));
     RUSH_TRY(new_wide(c, a, 2, (const int64_t[]){n + 1, m}, &work));
   }
-  /* Matrices without elements still have factors U and V. */
-  int64_t count = 1;
-  for (int d = 0; d < rank - 2; d++) count *= a->sizes[d];
+  const int64_t count = matrices_of(a);
   for (int64_t k = 0; k < count && !rush_should_stop(c->ctx, 64); k++)
     BY_DTYPE(rush_svd, a, c->ctx, m, n, all, matrix(a, m * n, k), matrix(values, n, k),
              u ? matrix(u, m * n_u, k) : NULL, v ? matrix(v, n * n, k) : NULL,
@@ -352,12 +367,7 @@ RUSH_OP(linalg_svd) {
     RUSH_TRY(give_nothing(c, 0, self->dtype));
     return give_nothing(c, 2, self->dtype);
   }
-  /* The rows of Vh are the conjugates of V's columns. PyTorch returns Vh column-major. */
-  rush_tensor *left = wide ? v : u, *right = wide ? u : v, *turned;
-  conjugate(right);
-  RUSH_TRY(wide_columns(c, right, rank, right->sizes, false, &turned));
-  RUSH_TRY(give_columns(c, 0, self->dtype, left));
-  return give_columns(c, 2, self->dtype, turned);
+  return give_factors(c, wide ? v : u, wide ? u : v);
 }
 
 /* self. Eigenvectors are computed if there is a second result. */

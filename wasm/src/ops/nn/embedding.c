@@ -4,6 +4,38 @@
 #include "kernels/gemm.h"
 #include "tensor/layout.h"
 
+static int64_t index_at(const rush_tensor *indices, int64_t i) {
+  const void *at = rush_data(indices);
+  return indices->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
+}
+
+static rush_status check_indices(rush_call *c, const rush_tensor *indices, int64_t rows) {
+  for (int64_t i = 0; i < indices->numel; i++) {
+    const int64_t row = index_at(indices, i);
+    if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 4096));
+    RUSH_CHECK_ARG(row >= 0 && row < rows, "index out of range in self: index %lld, %lld rows",
+                   (long long)row, (long long)rows);
+  }
+  return RUSH_OK;
+}
+
+/* Copies a row of the weight, which may be packed for a linear layer that shares it. */
+static void copy_row(const rush_call *c, const rush_tensor *w, int64_t row, char *to) {
+  const size_t item = rush_itemsize(w), n = (size_t)w->sizes[1];
+  const float *packed = rush_packed_data(c->packed);
+  if (packed != NULL) {
+    rush_gemm_packed_row(item, n, packed, (size_t)row, to);
+    return;
+  }
+  const char *from = (const char *)rush_data(w) + row * w->strides[0] * (int64_t)item;
+  if (w->strides[1] == 1 || n == 1) {
+    memcpy(to, from, n * item);
+    return;
+  }
+  for (size_t j = 0; j < n; j++, from += w->strides[1] * (int64_t)item, to += item)
+    memcpy(to, from, item);
+}
+
 RUSH_OP(embedding) {
   const rush_tensor *w = arg_tensor(c, 0);
   rush_tensor *given = arg_tensor(c, 1), *indices, *out;
@@ -20,40 +52,14 @@ RUSH_OP(embedding) {
   memcpy(sizes, given->sizes, (size_t)given->rank * sizeof *sizes);
   sizes[given->rank] = w->sizes[1];
   RUSH_TRY(tmp_contiguous(c, given, &indices));
-  const void *at = rush_data(indices);
-  for (int64_t i = 0; i < indices->numel; i++) {
-    const int64_t row =
-        given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
-    if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 4096));
-    RUSH_CHECK_ARG(row >= 0 && row < w->sizes[0],
-                   "index out of range in self: index %lld, %lld rows", (long long)row,
-                   (long long)w->sizes[0]);
-  }
+  RUSH_TRY(check_indices(c, indices, w->sizes[0]));
   RUSH_TRY(rush_result(c, 0, w->dtype, given->rank + 1, sizes, &out));
-  if (out->numel > 0) {
-    const size_t item = rush_itemsize(w), n = (size_t)w->sizes[1];
-    /* Shared with a linear layer (tied weights) */
-    const float *packed = rush_packed_data(c->packed);
-    const char *table = packed == NULL ? rush_data(w) : NULL;
-    char *to = rush_data(out);
-    for (int64_t i = 0; i < indices->numel; i++) {
-      const int64_t row =
-          given->dtype == RUSH_INT64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
-      RUSH_TRY(rush_charge(c->ctx, n / 4 + 8));
-      if (packed != NULL) {
-        rush_gemm_packed_row(item, n, packed, (size_t)row, to);
-        to += n * item;
-        continue;
-      }
-      const char *from = table + row * w->strides[0] * (int64_t)item;
-      if (w->strides[1] == 1 || n == 1) {
-        memcpy(to, from, n * item);
-        to += n * item;
-      } else {
-        for (size_t j = 0; j < n; j++, from += w->strides[1] * (int64_t)item, to += item)
-          memcpy(to, from, item);
-      }
-    }
+  if (out->numel == 0) return RUSH_OK;
+  const size_t row = (size_t)w->sizes[1] * rush_itemsize(w);
+  char *to = rush_data(out);
+  for (int64_t i = 0; i < indices->numel; i++, to += row) {
+    RUSH_TRY(rush_charge(c->ctx, (uint64_t)w->sizes[1] / 4 + 8));
+    copy_row(c, w, index_at(indices, i), to);
   }
   return RUSH_OK;
 }

@@ -45,6 +45,21 @@ static float to_bfloat16(float v) {
   return rush_from_bfloat16(rush_to_bfloat16(v));
 }
 
+static void sample_all(const rush_grid *g, const rush_tensor *x, const rush_tensor *grid,
+                       rush_tensor *out) {
+  const int64_t places = grid->numel / (x->sizes[0] * g->dims);
+  for (int64_t n = 0; n < x->sizes[0]; n++) {
+    const int64_t from = n * x->strides[0], at = n * places * g->dims;
+    const int64_t to = n * places * g->channels;
+    if (x->dtype == RUSH_FLOAT64)
+      rush_grid_sample_f64(g, (size_t)places, (const double *)rush_data(grid) + at,
+                           (const double *)rush_data(x) + from, (double *)rush_data(out) + to);
+    else
+      rush_grid_sample_f32(g, (size_t)places, (const float *)rush_data(grid) + at,
+                           (const float *)rush_data(x) + from, (float *)rush_data(out) + to);
+  }
+}
+
 /* input [N, C, (D,) H, W], grid [N, (D,) H, W, dims], interpolation_mode, padding_mode,
  * align_corners. Returns a contiguous [N, C, (D,) H, W] with the spatial sizes of the grid. */
 static rush_status grid_sample(rush_call *c, int dims) {
@@ -75,19 +90,7 @@ static rush_status grid_sample(rush_call *c, int dims) {
   int64_t sizes[RUSH_MAX_RANK] = {x->sizes[0], x->sizes[1]};
   memcpy(sizes + 2, grid->sizes + 1, (size_t)dims * sizeof *sizes);
   RUSH_TRY(rush_result(c, 0, x->dtype, x->rank, sizes, &out));
-  if (out->numel > 0) {
-    const int64_t places = grid->numel / (x->sizes[0] * dims);
-    for (int64_t n = 0; n < x->sizes[0]; n++) {
-      const int64_t from = n * x->strides[0], at = n * places * dims;
-      const int64_t to = n * places * g.channels;
-      if (x->dtype == RUSH_FLOAT64)
-        rush_grid_sample_f64(&g, (size_t)places, (const double *)rush_data(grid) + at,
-                             (const double *)rush_data(x) + from, (double *)rush_data(out) + to);
-      else
-        rush_grid_sample_f32(&g, (size_t)places, (const float *)rush_data(grid) + at,
-                             (const float *)rush_data(x) + from, (float *)rush_data(out) + to);
-    }
-  }
+  if (out->numel > 0) sample_all(&g, x, grid, out);
   return RUSH_OK;
 }
 RUSH_OP(grid_sampler) {

@@ -42,6 +42,26 @@ static bool is_flat_int64(const rush_tensor *t) {
   return t->rank == 1 && t->dtype == RUSH_INT64 && t->numel > 0 && rush_is_contiguous(t);
 }
 
+/* Checks the lengths of the sequences, and adds them. */
+static rush_status sum_lengths(rush_call *c, const int64_t *length, int64_t batch, int64_t most,
+                               int64_t *rows) {
+  *rows = 0;
+  for (int64_t b = 0; b < batch; b++) {
+    RUSH_TRY(rush_charge(c->ctx, 4));
+    RUSH_CHECK_ARG(
+        length[b] > 0,
+        "Length of all samples has to be greater than 0, but found an element in 'lengths' "
+        "that is <= 0");
+    RUSH_CHECK_ARG(
+        b == 0 || length[b] <= length[b - 1],
+        "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True.");
+    RUSH_CHECK_ARG(length[b] <= most, "a length of %lld, where the sequence has %lld steps",
+                   (long long)length[b], (long long)most);
+    *rows += length[b];
+  }
+  return RUSH_OK;
+}
+
 /* input, lengths, batch_first */
 RUSH_OP(pack_padded_sequence) {
   const rush_tensor *input = arg_tensor(c, 0), *lengths = arg_tensor(c, 1);
@@ -56,20 +76,8 @@ RUSH_OP(pack_padded_sequence) {
       lengths->numel == batch,
       "Expected `len(lengths)` to be equal to batch_size, but got %lld (batch_size=%lld)",
       (long long)lengths->numel, (long long)batch);
-  int64_t sizes[RUSH_MAX_RANK], rows = 0;
-  for (int64_t b = 0; b < batch; b++) {
-    RUSH_CHECK_ARG(
-        length[b] > 0,
-        "Length of all samples has to be greater than 0, but found an element in 'lengths' "
-        "that is <= 0");
-    RUSH_CHECK_ARG(
-        b == 0 || length[b] <= length[b - 1],
-        "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True.");
-    RUSH_CHECK_ARG(length[b] <= input->sizes[batch_first ? 1 : 0],
-                   "a length of %lld, where the sequence has %lld steps", (long long)length[b],
-                   (long long)input->sizes[batch_first ? 1 : 0]);
-    rows += length[b];
-  }
+  int64_t sizes[RUSH_MAX_RANK], rows;
+  RUSH_TRY(sum_lengths(c, length, batch, input->sizes[batch_first ? 1 : 0], &rows));
   rush_tensor *data, *counts, *padded;
   sizes[0] = rows;
   for (int d = 2; d < input->rank; d++) sizes[d - 1] = input->sizes[d];
@@ -88,6 +96,18 @@ RUSH_OP(pack_padded_sequence) {
   return RUSH_OK;
 }
 
+static rush_status check_counts(rush_call *c, const rush_tensor *counts, int64_t most) {
+  const int64_t *count = rush_data(counts);
+  int64_t rows = 0;
+  for (int64_t t = 0; t < counts->numel; t++) {
+    RUSH_TRY(rush_charge(c->ctx, 4));
+    RUSH_CHECK_ARG(count[t] > 0 && (t == 0 || count[t] <= count[t - 1]) && count[t] <= most - rows,
+                   "batch_sizes of a packed sequence are positive, never grow, and count its rows");
+    rows += count[t];
+  }
+  return RUSH_OK;
+}
+
 /* data, batch_sizes, batch_first, padding_value, total_length */
 RUSH_OP(pad_packed_sequence) {
   rush_tensor *data = arg_tensor(c, 0), *out, *lengths, *padded;
@@ -102,13 +122,8 @@ RUSH_OP(pad_packed_sequence) {
       "Expected total_length to be at least the length of the longest sequence in input, but "
       "got total_length=%lld and max sequence length being %lld",
       (long long)total, (long long)counts->numel);
-  int64_t sizes[RUSH_MAX_RANK], rows = 0;
-  for (int64_t t = 0; t < counts->numel; t++) {
-    RUSH_CHECK_ARG(
-        count[t] > 0 && (t == 0 || count[t] <= count[t - 1]) && count[t] <= data->sizes[0] - rows,
-        "batch_sizes of a packed sequence are positive, never grow, and count its rows");
-    rows += count[t];
-  }
+  int64_t sizes[RUSH_MAX_RANK];
+  RUSH_TRY(check_counts(c, counts, data->sizes[0]));
   /* The steps come first in memory and the result is transposed, which gives PyTorch's strides. */
   sizes[0] = total;
   sizes[1] = batch;
@@ -127,7 +142,9 @@ RUSH_OP(pad_packed_sequence) {
   RUSH_TRY(rush_result(c, 1, RUSH_INT64, 1, &batch, &lengths));
   int64_t *length = rush_data(lengths);
   memset(length, 0, (size_t)batch * sizeof *length);
-  for (int64_t t = 0; t < counts->numel; t++)
+  for (int64_t t = 0; t < counts->numel; t++) {
+    RUSH_TRY(rush_charge(c->ctx, (uint64_t)count[t]));
     for (int64_t b = 0; b < count[t]; b++) length[b]++;
+  }
   return RUSH_OK;
 }

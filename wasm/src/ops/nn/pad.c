@@ -152,6 +152,35 @@ static rush_status constant(rush_call *c, const rush_value *value) {
   return grows ? pad(c, x, &p, value) : crop(c, x, &p);
 }
 
+static rush_status check_side(rush_call *c, const rush_tensor *x, const padding *p, int d) {
+  char text[RUSH_SHAPE_TEXT];
+  const int64_t size = x->sizes[d], most = p->front[d] > p->back[d] ? p->front[d] : p->back[d];
+  RUSH_CHECK_ARG(p->mode != REFLECT || most < size,
+                 "Argument #4: Padding size should be less than the corresponding input dimension, "
+                 "but got: padding (%lld, "
+                 "%lld) at dimension %d of input %s",
+                 (long long)p->front[d], (long long)p->back[d], d,
+                 rush_shape_text(x->rank, x->sizes, text));
+  RUSH_CHECK_ARG(p->mode != CIRCULAR || most <= size,
+                 "Padding value causes wrapping around more than once.");
+  const int64_t cropped =
+      size + (p->front[d] < 0 ? p->front[d] : 0) + (p->back[d] < 0 ? p->back[d] : 0);
+  const int64_t padded = size + p->front[d] + p->back[d];
+  const bool nothing = p->mode == CIRCULAR && padded == 0;
+  RUSH_CHECK_ARG(nothing || (cropped > 0 && padded > 0),
+                 "input (size %lld at dimension %d) is too small. Calculated output size: %lld",
+                 (long long)size, d, (long long)padded);
+  /* After a crop, the reflection may need elements that were removed. */
+  RUSH_CHECK(c->ctx, p->mode != REFLECT || most < cropped, RUSH_ERR_UNSUPPORTED,
+             "reflecting %lld elements of the %lld that negative padding leaves is not supported",
+             (long long)most, (long long)cropped);
+  RUSH_CHECK(c->ctx, p->mode != CIRCULAR || most <= cropped || nothing, RUSH_ERR_UNSUPPORTED,
+             "circular padding by %lld elements of the %lld that negative padding leaves is not "
+             "supported",
+             (long long)most, (long long)cropped);
+  return RUSH_OK;
+}
+
 /* PyTorch pads the last n dimensions of tensors of rank n + 1 and n + 2. */
 static rush_status check_border(rush_call *c, const rush_tensor *x, const padding *p) {
   static const char *const names[] = {"", "reflection_pad", "replication_pad", "circular"};
@@ -171,32 +200,7 @@ static rush_status check_border(rush_call *c, const rush_tensor *x, const paddin
                    "non-zero dimensions for input, "
                    "but got: %s",
                    n + 1, n + 2, rush_shape_text(x->rank, x->sizes, text));
-  for (int d = x->rank - n; d < x->rank; d++) {
-    const int64_t size = x->sizes[d], most = p->front[d] > p->back[d] ? p->front[d] : p->back[d];
-    RUSH_CHECK_ARG(
-        p->mode != REFLECT || most < size,
-        "Argument #4: Padding size should be less than the corresponding input dimension, "
-        "but got: padding (%lld, "
-        "%lld) at dimension %d of input %s",
-        (long long)p->front[d], (long long)p->back[d], d, rush_shape_text(x->rank, x->sizes, text));
-    RUSH_CHECK_ARG(p->mode != CIRCULAR || most <= size,
-                   "Padding value causes wrapping around more than once.");
-    const int64_t cropped =
-        size + (p->front[d] < 0 ? p->front[d] : 0) + (p->back[d] < 0 ? p->back[d] : 0);
-    const int64_t padded = size + p->front[d] + p->back[d];
-    const bool nothing = p->mode == CIRCULAR && padded == 0;
-    RUSH_CHECK_ARG(nothing || (cropped > 0 && padded > 0),
-                   "input (size %lld at dimension %d) is too small. Calculated output size: %lld",
-                   (long long)size, d, (long long)padded);
-    /* After a crop, the reflection may need elements that were removed. */
-    RUSH_CHECK(c->ctx, p->mode != REFLECT || most < cropped, RUSH_ERR_UNSUPPORTED,
-               "reflecting %lld elements of the %lld that negative padding leaves is not supported",
-               (long long)most, (long long)cropped);
-    RUSH_CHECK(c->ctx, p->mode != CIRCULAR || most <= cropped || nothing, RUSH_ERR_UNSUPPORTED,
-               "circular padding by %lld elements of the %lld that negative padding leaves is not "
-               "supported",
-               (long long)most, (long long)cropped);
-  }
+  for (int d = x->rank - n; d < x->rank; d++) RUSH_TRY(check_side(c, x, p, d));
   return RUSH_OK;
 }
 

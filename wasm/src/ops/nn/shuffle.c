@@ -39,6 +39,36 @@ static int pixel_views(const rush_tensor *deep, const rush_tensor *wide, int64_t
   return lead + 5;
 }
 
+/* The last three sizes of the result of pixel_shuffle. */
+static rush_status shuffled(rush_call *c, const int64_t *last, int64_t r, int64_t *to) {
+  const int64_t square = r * r;
+  RUSH_CHECK_ARG(
+      last[0] % square == 0,
+      "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+      "of upscale_factor, but "
+      "input.size(-3)=%lld is not divisible by %lld",
+      (long long)last[0], (long long)square);
+  to[0] = last[0] / square;
+  RUSH_CHECK_ARG(rush_mul64(last[1], r, &to[1]) && rush_mul64(last[2], r, &to[2]),
+                 "pixel_shuffle: the result is too large");
+  return RUSH_OK;
+}
+
+/* The same of pixel_unshuffle. */
+static rush_status unshuffled(rush_call *c, const int64_t *last, int64_t r, int64_t *to) {
+  const int64_t square = r * r;
+  RUSH_CHECK_ARG(
+      last[1] % r == 0 && last[2] % r == 0,
+      "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
+      "input.size(-2)=%lld or "
+      "input.size(-1)=%lld is not divisible by %lld",
+      (long long)last[1], (long long)last[2], (long long)r);
+  RUSH_CHECK_ARG(rush_mul64(last[0], square, to), "pixel_unshuffle: the result is too large");
+  to[1] = last[1] / r;
+  to[2] = last[2] / r;
+  return RUSH_OK;
+}
+
 static rush_status pixels(rush_call *c, bool shuffle) {
   const rush_tensor *x = arg_tensor(c, 0);
   const int64_t r = arg_int(c, 1);
@@ -55,28 +85,7 @@ static rush_status pixels(rush_call *c, bool shuffle) {
   memcpy(sizes, x->sizes, sizeof x->sizes);
   const int64_t *last = x->sizes + x->rank - 3;
   int64_t *to = sizes + x->rank - 3;
-  const int64_t square = r * r;
-  if (shuffle) {
-    RUSH_CHECK_ARG(
-        last[0] % square == 0,
-        "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
-        "of upscale_factor, but "
-        "input.size(-3)=%lld is not divisible by %lld",
-        (long long)last[0], (long long)square);
-    to[0] = last[0] / square;
-    RUSH_CHECK_ARG(rush_mul64(last[1], r, &to[1]) && rush_mul64(last[2], r, &to[2]),
-                   "pixel_shuffle: the result is too large");
-  } else {
-    RUSH_CHECK_ARG(
-        last[1] % r == 0 && last[2] % r == 0,
-        "pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
-        "input.size(-2)=%lld or "
-        "input.size(-1)=%lld is not divisible by %lld",
-        (long long)last[1], (long long)last[2], (long long)r);
-    RUSH_CHECK_ARG(rush_mul64(last[0], square, to), "pixel_unshuffle: the result is too large");
-    to[1] = last[1] / r;
-    to[2] = last[2] / r;
-  }
+  RUSH_TRY((shuffle ? shuffled : unshuffled)(c, last, r, to));
   rush_tensor *out;
   if (!shuffle && x->numel == 0) memcpy(sizes, x->sizes, sizeof x->sizes); /* as in PyTorch */
   RUSH_TRY(rush_new_in_format(c->heap, x->dtype, x->rank, sizes, rush_suggest_format(x), &out));

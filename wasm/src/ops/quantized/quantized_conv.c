@@ -245,6 +245,22 @@ static rush_status weights(rush_call *c, const shape *s, const void **out) {
 
 /* ---- Requantization -------------------------------------------------------------------------- */
 
+/* Sets the factor and the offset of each channel, whose zeros the offsets have. */
+static void scale_channels(const rush_int8_requantization *to, int64_t n, double of_x,
+                           const double *scale, float *factors, int32_t *offsets) {
+  for (int64_t i = 0; i < n; i++) {
+    int32_t steps = 0;
+    if (to->rounds_first) {
+      const float both = (float)scale[i] * (float)of_x, step = 1.0f / (float)(scale[i] * of_x);
+      factors[i] = both * to->inverse;
+      steps = (int32_t)rush_double_to_int((double)rintf(to->bias[i] * step));
+    } else {
+      factors[i] = (float)(scale[i] * of_x);
+    }
+    offsets[i] = (int32_t)((uint32_t)steps - (uint32_t)offsets[i]);
+  }
+}
+
 /* Computes the requantization of n channels. `v` gives the correction for zero points. */
 static rush_status requantized_of(rush_call *c, const rush_int8_conv *v, int64_t n,
                                   rush_int8_requantization *to) {
@@ -261,10 +277,9 @@ static rush_status requantized_of(rush_call *c, const rush_int8_conv *v, int64_t
   memset(factors + n, 0, MORE * sizeof *factors);
   memset(offsets + n, 0, MORE * sizeof *offsets);
   const double *scale = rush_data(scales);
-  const float inverse = 1.0f / (float)arg_float(c, SCALE);
   *to = (rush_int8_requantization){.offsets = offsets,
                                    .factors = factors,
-                                   .inverse = inverse,
+                                   .inverse = 1.0f / (float)arg_float(c, SCALE),
                                    .zero_point = (int32_t)arg_int(c, ZERO_POINT),
                                    .least = x->dtype == RUSH_QINT8 ? INT8_MIN : 0,
                                    .is_signed = x->dtype == RUSH_QINT8,
@@ -279,23 +294,28 @@ static rush_status requantized_of(rush_call *c, const rush_int8_conv *v, int64_t
   }
   to->bias = biases;
   rush_int8_conv_zeros(v, offsets);
-  for (int64_t i = 0; i < n; i++) {
-    int32_t steps = 0;
-    if (to->rounds_first) {
-      const float both = (float)scale[i] * (float)of_x, step = 1.0f / (float)(scale[i] * of_x);
-      factors[i] = both * inverse;
-      steps = (int32_t)rush_double_to_int((double)rintf(biases[i] * step));
-    } else {
-      factors[i] = (float)(scale[i] * of_x);
-    }
-    offsets[i] = (int32_t)((uint32_t)steps - (uint32_t)offsets[i]);
-  }
+  scale_channels(to, n, of_x, scale, factors, offsets);
   if (rush_int8_by_table(to->activation)) {
     void *table;
     RUSH_TRY(tmp_bytes(c, RUSH_INT8_TABLE_SIZE, &table));
     rush_int8_fill_table(to, table);
   }
   return RUSH_OK;
+}
+
+/* Sets what the kernel knows of the input and of the geometry. */
+static void describe(rush_int8_conv *v, const rush_tensor *x, const geometry *g, const shape *s) {
+  v->images = (size_t)x->sizes[0];
+  v->pixels = (size_t)(g->size[0] * g->size[1] * g->size[2]);
+  v->groups = s->groups;
+  v->channels = s->channels;
+  v->outs = s->outs;
+  v->x = rush_data(x);
+  v->is_signed = x->dtype == RUSH_QINT8;
+  v->direct = is_direct(g);
+  v->stride = stride_of_3x3(g);
+  v->first = (ptrdiff_t)-g->before[1];
+  v->width = (size_t)g->size[1];
 }
 
 /* input [N, C, ...], quantized per tensor; weight [O, C / groups, ...] of int8, with scales of
@@ -328,17 +348,7 @@ RUSH_OP(quantized_conv) {
   RUSH_TRY(weights(c, &s, &v.packed));
   RUSH_TRY(tmp_channels_last(c, x, &x));
   RUSH_TRY(window_of(c, &g, &v.window));
-  v.images = (size_t)x->sizes[0];
-  v.pixels = (size_t)(g.size[0] * g.size[1] * g.size[2]);
-  v.groups = s.groups;
-  v.channels = s.channels;
-  v.outs = s.outs;
-  v.x = rush_data(x);
-  v.is_signed = x->dtype == RUSH_QINT8;
-  v.direct = is_direct(&g);
-  v.stride = stride_of_3x3(&g);
-  v.first = (ptrdiff_t)-g.before[1];
-  v.width = (size_t)g.size[1];
+  describe(&v, x, &g, &s);
   v.to = &to;
   v.y = rush_data(out);
   RUSH_TRY(requantized_of(c, &v, w->sizes[0], &to));

@@ -160,6 +160,25 @@ RUSH_OP(broadcast_tensors) {
   return RUSH_OK;
 }
 
+/* Makes each k elements one of a larger dtype. */
+static rush_status divide_items(rush_call *c, const rush_tensor *t, rush_dtype dtype, int64_t k,
+                                int64_t *sizes, int64_t *strides, int64_t *offset) {
+  const int last = t->rank - 1;
+  RUSH_CHECK_ARG(sizes[last] % k == 0,
+                 "self.size(-1) must be divisible by %lld to view %s as %s, but got %lld",
+                 (long long)k, rush_dtype_name(t->dtype), rush_dtype_name(dtype),
+                 (long long)sizes[last]);
+  RUSH_CHECK_ARG(*offset % k == 0, "self.storage_offset() must be divisible by %lld, but got %lld",
+                 (long long)k, (long long)*offset);
+  for (int d = 0; d < last; d++) {
+    RUSH_CHECK_ARG(strides[d] % k == 0, "self.stride(%d) must be divisible by %lld, but got %lld",
+                   d, (long long)k, (long long)strides[d]);
+    strides[d] /= k;
+  }
+  sizes[last] /= k, strides[last] = 1, *offset /= k;
+  return RUSH_OK;
+}
+
 /* view(dtype) reinterprets the bytes as another dtype. */
 RUSH_OP(view_dtype) {
   const rush_tensor *t = arg_tensor(c, 0);
@@ -183,19 +202,7 @@ RUSH_OP(view_dtype) {
     for (int d = 0; d < last; d++) strides[d] *= k;
     sizes[last] *= k, strides[last] = 1, offset *= k;
   } else if (old < new) {
-    int64_t k = new / old;
-    RUSH_CHECK_ARG(sizes[last] % k == 0,
-                   "self.size(-1) must be divisible by %lld to view %s as %s, but got %lld",
-                   (long long)k, rush_dtype_name(t->dtype), rush_dtype_name(dtype),
-                   (long long)sizes[last]);
-    RUSH_CHECK_ARG(offset % k == 0, "self.storage_offset() must be divisible by %lld, but got %lld",
-                   (long long)k, (long long)offset);
-    for (int d = 0; d < last; d++) {
-      RUSH_CHECK_ARG(strides[d] % k == 0, "self.stride(%d) must be divisible by %lld, but got %lld",
-                     d, (long long)k, (long long)strides[d]);
-      strides[d] /= k;
-    }
-    sizes[last] /= k, strides[last] = 1, offset /= k;
+    RUSH_TRY(divide_items(c, t, dtype, new / old, sizes, strides, &offset));
   }
   rush_tensor *base, *view; /* a base with the new item size, for the bounds check */
   RUSH_TRY(tmp_view(c, t, 1, (int64_t[]){0}, (int64_t[]){1}, 0, &base));

@@ -44,6 +44,18 @@ static rush_status check_dtypes(rush_call *c) {
   return RUSH_OK;
 }
 
+static rush_status compute_out(rush_call *c, rush_deform *d) {
+  for (int k = 0; k < 2; k++) {
+    int64_t far, room = (k == 0 ? d->height : d->width) + 2 * d->padding[k] - 1;
+    const bool fits = rush_mul64(d->dilation[k], d->kernel[k] - 1, &far) && far <= room;
+    d->out[k] = fits ? (room - far) / d->stride[k] + 1 : 0;
+  }
+  RUSH_CHECK_ARG(d->out[0] > 0 && d->out[1] > 0,
+                 "Calculated output size too small - out_h: %lld out_w: %lld", (long long)d->out[0],
+                 (long long)d->out[1]);
+  return RUSH_OK;
+}
+
 static rush_status read_args(rush_call *c, rush_deform *d) {
   const rush_tensor *x = arg_tensor(c, 0), *weight = arg_tensor(c, 1);
   const rush_tensor *offset = arg_tensor(c, 2), *mask = arg_tensor(c, 3);
@@ -67,14 +79,7 @@ static rush_status read_args(rush_call *c, rush_deform *d) {
     d->dilation[k] = arg_int(c, 9 + k);
   }
   RUSH_TRY(check_numbers(c, d, groups));
-  for (int k = 0; k < 2; k++) {
-    int64_t far, room = x->sizes[2 + k] + 2 * d->padding[k] - 1;
-    const bool fits = rush_mul64(d->dilation[k], d->kernel[k] - 1, &far) && far <= room;
-    d->out[k] = fits ? (room - far) / d->stride[k] + 1 : 0;
-  }
-  RUSH_CHECK_ARG(d->out[0] > 0 && d->out[1] > 0,
-                 "Calculated output size too small - out_h: %lld out_w: %lld", (long long)d->out[0],
-                 (long long)d->out[1]);
+  RUSH_TRY(compute_out(c, d));
   RUSH_CHECK_ARG(x->sizes[1] % groups == 0 && weight->sizes[1] == x->sizes[1] / groups &&
                      weight->sizes[0] % groups == 0 && x->sizes[1] % d->groups == 0,
                  "%lld input and %lld output channels do not fit the weight and the groups",
