@@ -1,6 +1,9 @@
-"""pip install --no-build-isolation ./exporter/python, with this checkout around it and CMake on the path: puts the module
-_C and librushlight_torch in the package, which rushlight/_build.py has CMake build, or takes from its build folder
-RUSH_NATIVE."""
+"""pip install --no-build-isolation ./exporter/python, with this checkout around it and CMake on the path: puts the compiled files
+in the package, which rushlight/_build.py has CMake build, or takes from its build folder RUSH_NATIVE.
+
+RUSH_TORCH=OFF pip wheel --no-build-isolation ./exporter/python makes the wheel that runs files without PyTorch. It has only
+librushlight_native, and serves every version of Python.
+"""
 
 import importlib.util
 import json
@@ -12,7 +15,13 @@ import sysconfig
 from setuptools import Distribution, setup
 from setuptools.command.build_ext import build_ext
 
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # setuptools before 70.1
+    from wheel.bdist_wheel import bdist_wheel
+
 HERE = pathlib.Path(__file__).resolve().parent
+WITH_TORCH = os.environ.get("RUSH_TORCH", "ON") != "OFF"
 
 
 def build_module():
@@ -40,8 +49,18 @@ class Build(build_ext):
         build = build_module()
         into = HERE / "rushlight" if self.inplace else pathlib.Path(self.build_lib) / "rushlight"
         os.makedirs(into, exist_ok=True)
-        shutil.copy(build.extension_path(), into / f"_C{sysconfig.get_config_var('EXT_SUFFIX')}")
-        shutil.copy(build.class_library(), into / build.CLASS_LIBRARY)
+        shutil.copy(build.native_library(), into / build.NATIVE_LIBRARY)
+        if WITH_TORCH:
+            shutil.copy(build.extension_path(), into / f"_C{sysconfig.get_config_var('EXT_SUFFIX')}")
+            shutil.copy(build.class_library(), into / build.CLASS_LIBRARY)
+
+
+class Wheel(bdist_wheel):
+    """Without torch, one wheel serves all versions of Python: its library binds to none."""
+
+    def get_tag(self):
+        tag = super().get_tag()
+        return tag if WITH_TORCH else ("py3", "none", tag[2])
 
 
 class Compiled(Distribution):
@@ -49,4 +68,4 @@ class Compiled(Distribution):
         return True
 
 
-setup(version=version(), cmdclass={"build_ext": Build}, distclass=Compiled)
+setup(version=version(), cmdclass={"build_ext": Build, "bdist_wheel": Wheel}, distclass=Compiled)

@@ -5,35 +5,18 @@
 #include <ATen/core/jit_type.h>
 
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "base/runtime_error.h"
 #include "rushlight/rushlight.h"
 
 namespace rush {
-
-// A refusal of the runtime, with its message.
-struct RuntimeError : std::runtime_error {
-  RuntimeError(rush_status s, const std::string &message)
-      : std::runtime_error(message), status(s) {}
-  // The last failure of a context, with its place in the program.
-  RuntimeError(rush_status s, const rush_ctx *ctx);
-  rush_status status;
-  std::string op, source;  // "aten::add.Tensor", "model.py:7"; "" where there is none
-  std::string
-      baked;  // "sizes" or "values" if PyTorch's trace may have fixed the example's, else ""
-};
 
 // A rush_print_fn: to where TorchScript prints, which is sys.stdout in Python, standard output in
 // C++. What it throws there does not pass through the runtime: call rethrow_print() after the run.
 void print_as_torch(void *, const char *text, size_t size);
 void rethrow_print();
-
-// Text of a file as it may be shown: what a terminal or an editor obeys (control characters but
-// `kept`, marks of lines and of directions of writing) is written as "\u001b". JSON stays the same
-// JSON.
-std::string printable(const std::string &text, const std::string &kept = "\n\t");
 
 // The values of one call, released together. Throws RuntimeError, and std::invalid_argument for
 // what the runtime has no word for.

@@ -76,7 +76,7 @@ def test_a_message_of_pytorch(words, model, given, says, tmp_path):
 def test_a_warning_of_pytorch_that_a_size_was_fixed_by_int(tmp_path):
     with pytest.warns(torch.jit.TracerWarning, match="to a Python integer"):
         torch.jit.trace(with_a_size, torch.rand(4, 6), check_trace=False)
-    with warnings.catch_warnings(), pytest.raises(rushlight.RushlightError, match="int\\(...\\) of a size gives a number") as refused:
+    with warnings.catch_warnings(), pytest.raises(rushlight.RushlightError, match="int\\(...\\) of a size gives a constant") as refused:
         warnings.simplefilter("ignore")
         rushlight.export(with_a_size, torch.rand(4, 6), str(tmp_path / "m.rush"), dynamic_shapes={"x": {0: "n"}})
     assert refused.value.baked == "sizes"

@@ -47,8 +47,6 @@ def c_imports(name, text):
         quote, path = include.groups()
         if path.startswith("torch/csrc/jit/"):
             yield number, "jit/"
-        elif path == "torch_values.h":
-            yield number, "torch/"
         elif path.startswith(("xnnpack/", "xnnpack.h")):
             yield number, "xnnpack/"
         elif quote == '"' and not path.startswith(("rushlight/", "torch/", "ATen/", "c10/")):

@@ -10,6 +10,7 @@ import sys
 import pytest
 import rushlight
 import torch
+from rushlight.base import native
 
 NONE = 0xFFFFFFFF
 TENSOR, ANY, LIST = 0, 1, 2
@@ -118,7 +119,7 @@ def test_weights_that_are_larger_than_a_file_are_not_written_out(tmp_path, tenso
 def test_names_of_weights_are_json(tmp_path):
     path, out = tmp_path / "m.rush", tmp_path / "out.safetensors"
     path.write_bytes(rush_file([("prim::ListConstruct", [0])], [('a"\\\n\x1b', 7, [2], [1])], bytes(64)))
-    rushlight._C.write_safetensors(str(path), str(out))
+    native.call("write_safetensors", path=str(path), to=str(out))
     data = out.read_bytes()
     assert list(json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])) == ['a"\\\n\x1b']
 
@@ -127,7 +128,7 @@ def test_views_under_one_name_are_written_once_each(tmp_path):
     path, out = tmp_path / "m.rush", tmp_path / "out.safetensors"
     tensors = [("w.1", 7, [1], [1]), *(("w", 7, [n], [1]) for n in (2, 3, 2, 4))]
     path.write_bytes(rush_file([("prim::ListConstruct", [0])], tensors, bytes(64)))
-    rushlight._C.write_safetensors(str(path), str(out))
+    native.call("write_safetensors", path=str(path), to=str(out))
     data = out.read_bytes()
     head = json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
     assert {name: t["shape"] for name, t in head.items()} == {"w": [2], "w.1": [1], "w.2": [3], "w.3": [4]}

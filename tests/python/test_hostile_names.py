@@ -10,6 +10,7 @@ import hostile_names
 import pytest
 import rushlight
 import torch
+from rushlight.base import native
 from rushlight.lowered_source import is_word
 from rushlight.lower import wrap
 
@@ -161,6 +162,6 @@ def test_names_of_weights_are_data(row):
     path, name, op = row
     if loads(path) is None:
         return
-    rushlight._C.write_safetensors(str(path), "out.safetensors")
+    native.call("write_safetensors", path=str(path), to="out.safetensors")
     data = pathlib.Path("out.safetensors").read_bytes()
     assert name in json.loads(data[8:8 + int.from_bytes(data[:8], "little")]) or not name

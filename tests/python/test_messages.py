@@ -172,7 +172,7 @@ def test_the_size_of_weights_leaves_out_test_vectors(out):
 
 def test_source_lines_of_a_traced_bare_module_are_the_models(out):
     rushlight.export(nn.Sequential(nn.Linear(2, 3), nn.Tanh()), (torch.ones(1, 2),), out)
-    text = rushlight._C.describe(out, False)
+    text = rushlight.describe(out)
     assert "export.py" not in text and "torch/nn/modules/linear.py" in text
 
 

@@ -9,28 +9,34 @@
 Tensors are on the CPU. Their dtype is float16, float32, float64, bfloat16, int8 to int64, uint8, bool, complex64 or complex128.
 Operators give the results of PyTorch's operators with the same names. If the runtime lacks an operator, export() refuses the model
 and names the operator and its Python lines.
+
+Without PyTorch the package runs files (load, Session, describe), and its tensors are NumPy arrays.
 """
 
+import importlib.util
 import os
 import pkgutil
 
 __path__ = pkgutil.extend_path(__path__, __name__)  # the built _C may stand in another folder
 
-import torch  # noqa: E402,F401  (before _C, which links against it)
-
 from . import _build  # noqa: E402
-
-_build.require_this_torch(__path__)
-
-from . import _C  # noqa: E402
+from .base import native as _native  # noqa: E402
 from .base.errors import RushlightError  # noqa: E402
 from .base.printable import printable as _printable  # noqa: E402
-from .decomposition import register_decomposition  # noqa: E402
-from .diff import Diff, diff  # noqa: E402
-from .export import export  # noqa: E402
-from .lower import Lowered, load_library, lower  # noqa: E402
-from .report import Report  # noqa: E402
 from .session import Session, load  # noqa: E402
+
+_native.use(_build.native_library)
+
+if importlib.util.find_spec("torch"):
+    import torch  # noqa: F401  (before _C, which links against it)
+
+    _build.require_this_torch(__path__)
+
+    from .decomposition import register_decomposition
+    from .diff import Diff, diff
+    from .export import export
+    from .lower import Lowered, load_library, lower
+    from .report import Report
 
 # The order is that of the reference page: the most important names come first.
 __all__ = ["export", "load", "Session", "Report", "describe", "diff", "Diff", "lower", "Lowered", "load_library",
@@ -50,11 +56,13 @@ def describe(path, json=False):
     Raises:
         RushlightError: the file is damaged, or cannot be read
     """
-    text = _C.describe(os.fspath(path), json)
+    text = _native.call("describe", path=os.fspath(path), json=bool(json))
     return text if json else "\n".join(map(_printable, text.split("\n")))
 
 
 def __getattr__(name):
     if name == "__version__":  # asked of the runtime, which may have to be compiled first
-        return _C.version()
+        return _native.call("version")
+    if name in __all__:
+        raise AttributeError(f"rushlight.{name} needs PyTorch, which is not installed here: pip install torch")
     raise AttributeError(f"module 'rushlight' has no attribute {name!r}")

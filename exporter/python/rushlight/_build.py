@@ -1,6 +1,7 @@
 """Finds the compiled parts of the package. If there are none, CMake builds them on first use.
 
-There are two: the module _C (exporter and runtime) and librushlight_torch (torch.classes.rushlight). CMake and pip put them into the
+There are three: librushlight_native (the runtime, which depends on no torch), the module _C (the exporter) and librushlight_torch
+(torch.classes.rushlight). CMake and pip put them into the
 folder of the package. In a checkout without a build, this file makes one in the cache. XNNPACK is found as in every build
 (cmake/xnnpack/README.md). The environment variables RUSH_XNNPACK_DIR and RUSH_XNNPACK_SOURCE set the options of the same names.
 """
@@ -17,6 +18,7 @@ import subprocess
 import sys
 
 CLASS_LIBRARY = "librushlight_torch.so"
+NATIVE_LIBRARY = "librushlight_native.so"
 _HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -29,6 +31,12 @@ def extension_path():
     """Returns the path of the module _C, which is compiled if necessary."""
     names = [f"_C{suffix}" for suffix in importlib.machinery.EXTENSION_SUFFIXES]
     return str(_found(names) or _built("rushlight_python", [f"python/rushlight/{name}" for name in names]))
+
+
+def native_library():
+    """Returns the path of librushlight_native, which is compiled if necessary."""
+    found = next((folder / NATIVE_LIBRARY for folder in _folders() if (folder / NATIVE_LIBRARY).exists()), None)
+    return str(found or _built("rushlight_native", [f"python/rushlight/{NATIVE_LIBRARY}"], torch=False))
 
 
 def require_this_torch(package_path):
@@ -59,25 +67,30 @@ def _here():
     return f"torch {torch.__version__}, C++11 ABI {int(torch.compiled_with_cxx11_abi())}"
 
 
-def _found(names):
-    """Returns one of these files in the folders of the package, if it was compiled for this torch."""
+def _folders():
+    """Returns the folders that may have compiled files: the package's, and that of CMake's build, which ./dev sets."""
     package = sys.modules.get(__package__)
     folders = [pathlib.Path(p) for p in getattr(package, "__path__", [_HERE])]
     if os.environ.get("RUSH_NATIVE"):  # CMake's build folder, set by ./dev
         folders.append(pathlib.Path(os.environ["RUSH_NATIVE"]) / "python" / "rushlight")
-    for path in (folder / name for folder in folders for name in names if (folder / name).exists()):
+    return folders
+
+
+def _found(names):
+    """Returns one of these files in the folders of the package, if it was compiled for this torch."""
+    for path in (folder / name for folder in _folders() for name in names if (folder / name).exists()):
         if _built_for(path) == _here():
             return path.resolve()
         print(f"rushlight: {path} was compiled for {_built_for(path)} and is left alone: here is {_here()}", file=sys.stderr)
     return None
 
 
-def _built(target, names):
-    """Returns one of these files of the cached build, after the target was brought up to date."""
-    folder = _folder()
+def _built(target, names, torch=True):
+    """Returns one of these files of the cached build, with torch or without, after the target was brought up to date."""
+    folder = _folder(torch)
     with _locked(folder):
         if not (folder / "CMakeCache.txt").exists():
-            _configure(folder)
+            _configure(folder, torch)
         if not any((folder / name).exists() for name in names):
             print(f"rushlight: compiling {target} in {folder}, once", file=sys.stderr)
         _cmake("--build", folder, "--target", target, "--parallel", os.environ.get("MAX_JOBS") or str(os.cpu_count() or 1))
@@ -93,13 +106,15 @@ def _top():
     return found
 
 
-def _folder():
-    """Returns the folder of the build for this Python and this torch."""
-    import torch
-
+def _folder(with_torch):
+    """Returns the folder of the build, which with torch is for this Python and this torch alone."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     cache = pathlib.Path(os.environ.get("RUSH_CACHE") or os.path.join(home, "rushlight"))
-    what = (_top(), sys.executable, sys.implementation.cache_tag, torch.__version__, torch.__file__)
+    what = (_top(),)
+    if with_torch:
+        import torch
+
+        what += sys.executable, sys.implementation.cache_tag, torch.__version__, torch.__file__
     return cache / "python" / f"build-{hashlib.sha256(repr(what).encode()).hexdigest()[:12]}"
 
 
@@ -112,11 +127,12 @@ def _locked(folder):
         yield
 
 
-def _configure(folder):
-    import torch.utils
+def _configure(folder, with_torch):
+    settings = {"Python3_EXECUTABLE": sys.executable, "RUSH_TESTS": "OFF", "RUSH_WERROR": "OFF", "RUSH_TORCH": "OFF"}
+    if with_torch:
+        import torch.utils
 
-    settings = {"CMAKE_PREFIX_PATH": torch.utils.cmake_prefix_path, "Python3_EXECUTABLE": sys.executable,
-                "RUSH_TESTS": "OFF", "RUSH_WERROR": "OFF"}
+        settings.update(CMAKE_PREFIX_PATH=torch.utils.cmake_prefix_path, RUSH_TORCH="ON")
     for name in ("RUSH_XNNPACK_DIR", "RUSH_XNNPACK_SOURCE"):
         if os.environ.get(name):
             settings[name] = os.path.abspath(os.environ[name])

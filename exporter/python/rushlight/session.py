@@ -1,15 +1,18 @@
 """Runs a .rush file natively."""
 
 import collections.abc
+import ctypes
+import importlib.util
 import io
 import json
 import os
 import pickle
+import sys
+import weakref
 
-import torch
-
-from . import _C
+from .base import native
 from .base.printable import printable
+from .base.values import Answer, Request, as_tuples
 
 
 class Replay(tuple):
@@ -72,8 +75,19 @@ class Session:
         self._source = source if isinstance(source, bytes) else os.path.abspath(source)
         self._version = self._source_version()
         self._options = {"threads": threads, "max_bytes": max_bytes, "max_steps": max_steps}
-        self._known, self._with_defaults = {}, None
-        self._session = _C.Session(source if isinstance(source, bytes) else os.fspath(source), max_bytes, max_steps, threads)
+        self._with_defaults = None
+        self._open(native.call("session.open", source=_source(source), **self._options))
+        signature = self._call("signature")
+        self._methods = {method["name"]: method for method in signature["methods"]}
+        self._tests, self._stateful = signature["tests"], signature["stateful"]
+
+    def _open(self, number):
+        self._number = number
+        self._close = weakref.finalize(self, native.call, "session.close", session=number)
+        self._close.atexit = False
+
+    def _call(self, function, **request):
+        return native.call(f"session.{function}", session=self._number, **request)
 
     def clone(self):
         """Makes another session on the same loaded model, for another thread.
@@ -89,8 +103,8 @@ class Session:
         """
         clone = object.__new__(type(self))
         clone.__dict__.update(self.__dict__)
-        clone._session = self._session.clone(*(self._options[name] for name in ("max_bytes", "max_steps", "threads")))
-        if self._session.stateful():
+        clone._open(self._call("clone", **self._options))
+        if self._stateful:
             clone.set_state(self.state())
         return clone
 
@@ -108,9 +122,16 @@ class Session:
                 file = f.read()
         else:
             raise pickle.PicklingError(f"{self._source} has changed since the session loaded it: load it again")
+        return _restored, (file, self._options, self._saved_state())
+
+    def _saved_state(self):
+        if not self._stateful:
+            return None
+        import torch
+
         state = io.BytesIO()
         torch.save(self.state(), state)  # which, unlike pickle, keeps what tensors share
-        return _restored, (file, self._options, state.getvalue())
+        return state.getvalue()
 
     def __call__(self, /, *args, **named):
         """Runs forward: `call("forward", *args, **named)`."""
@@ -149,7 +170,14 @@ class Session:
                 args += self._in_order(named, method, len(args))
             except _WrongInputs as e:
                 raise TypeError(f"{method}(): {e}") from None
-        return self._session.run(method, args)
+        return self._run(method, args)
+
+    def _run(self, method, args):
+        request = Request()
+        types = self._methods[method]["types"]
+        values = [request.value(as_tuples(arg, types[i]) if i < len(types) else arg) for i, arg in enumerate(args)]
+        answer = self._call("run", method=method, args=values)
+        return Answer(answer, _wants_numpy(request)).value()
 
     def _check_method(self, method):
         if not isinstance(method, str):
@@ -157,14 +185,17 @@ class Session:
                             f"{type(method).__name__}: use call('{self.methods()[0]}', ...), or session(...) for forward")
 
     def _names(self, method):
-        if method not in self._known:
-            self._known[method] = self.inputs(method)
-        return self._known[method]
+        return self._method(method)["inputs"]
+
+    def _method(self, name):
+        if name in self._methods:
+            return self._methods[name]
+        raise ValueError(f"the model has no method '{name}'; it has {', '.join(self._methods)}")
 
     def _optional(self, method):
         """Names of the inputs with defaults."""
         if self._with_defaults is None:
-            methods = json.loads(self._session.describe())["methods"]
+            methods = json.loads(self._call("describe"))["methods"]
             self._with_defaults = {m["name"]: {i["name"] for i in m["inputs"] if i["optional"]} for m in methods}
         return self._with_defaults[method]
 
@@ -206,7 +237,7 @@ class Session:
         if not isinstance(method, str):
             raise TypeError(f"the second argument of run() must be the name of a method ({', '.join(self.methods())}), got "
                             f"{type(method).__name__}")
-        result = self._session.run(method, self._in_order(inputs, method, 0))
+        result = self._run(method, self._in_order(inputs, method, 0))
         outputs = self.outputs(method)
         if not outputs:
             return {}
@@ -218,7 +249,7 @@ class Session:
         Returns:
             dict: {path: value}. Tensors that share memory also share it in the copy
         """
-        return self._session.state()
+        return Answer(self._call("state"), _wants_numpy(Request())).fields()
 
     def set_state(self, values):
         """Sets attributes that the program writes.
@@ -230,11 +261,12 @@ class Session:
             ValueError: the program writes no attribute of this path
             RushlightError: the value has another type ('bad-argument')
         """
-        self._session.set_state(dict(values))
+        request = Request()
+        self._call("set_state", values={_name(name): request.value(value) for name, value in dict(values).items()})
 
     def reset(self):
         """Sets all attributes that the program writes to the values in the file."""
-        self._session.reset()
+        self._call("reset")
 
     def manual_seed(self, seed):
         """Seeds the random numbers of the session, which are then those of torch.manual_seed(seed) (torch 2.6, CPU, without MKL).
@@ -244,19 +276,20 @@ class Session:
         Args:
             seed (int): the seed
         """
-        self._session.manual_seed(seed & (1 << 64) - 1)
+        seed &= (1 << 64) - 1
+        self._call("manual_seed", seed=seed - (seed >> 63 << 64))
 
     def methods(self):
         """Names of the methods (list of str), in the order of the file."""
-        return self._session.methods()
+        return list(self._methods)
 
     def inputs(self, method="forward"):
         """Names of a method's inputs (list of str), in order."""
-        return self._session.inputs(method)
+        return list(self._method(method)["inputs"])
 
     def outputs(self, method="forward"):
         """Names of a method's outputs (list of str): one for each item of a tuple, none for None, else one."""
-        return self._session.outputs(method)
+        return list(self._method(method)["outputs"])
 
     def verify(self):
         """Replays the test vectors of the file, each from the state in the file.
@@ -271,16 +304,39 @@ class Session:
             RushlightError: an answer differs ('mismatch'; the message says where), or a run fails
         """
         out = []
-        for i in range(self._session.test_count()):
-            self._session.reset()
-            out.append(Replay(*self._session.verify(i)))
-        self._session.reset()
+        for i in range(self._tests):
+            self.reset()
+            out.append(Replay(*self._call("verify", test=i)))
+        self.reset()
         return out
+
+
+def _source(source):
+    """The path, or the memory of the bytes."""
+    if not isinstance(source, bytes):
+        return os.fspath(source)
+    return [ctypes.cast(source, ctypes.c_void_p).value or 0, len(source)]
+
+
+def _wants_numpy(request):
+    """Whether tensors of an answer become NumPy arrays: if those of the request are, or without PyTorch."""
+    if request.numpy or request.torch:
+        return not request.torch
+    return "torch" not in sys.modules and importlib.util.find_spec("torch") is None
+
+
+def _name(name):
+    if not isinstance(name, str):
+        raise ValueError(f"the path of an attribute must be a str, got {type(name).__name__}")
+    return name
 
 
 def _restored(file, options, state):
     session = Session(file, **options)
-    session.set_state(torch.load(io.BytesIO(state), weights_only=True))
+    if state is not None:
+        import torch
+
+        session.set_state(torch.load(io.BytesIO(state), weights_only=True))
     return session
 
 

@@ -1,11 +1,22 @@
-"""The command `rushlight` of an installed package. It runs the tool in a process that has loaded Python's libtorch."""
+"""The command `rushlight`, also `python -m rushlight`."""
 
 import signal
 import sys
 
-from . import _C
+from .base import native
 
 
 def main():
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python would handle Ctrl-C only after the tool has ended
-    sys.exit(_C.tool(["rushlight", *sys.argv[1:]]))
+    arguments = ["rushlight", *sys.argv[1:]]
+    if _needs_torch(arguments):
+        from . import _C
+
+        sys.exit(_C.tool(arguments))
+    sys.exit(native.call("tool", arguments=arguments))
+
+
+def _needs_torch(arguments):
+    """Whether PyTorch runs for this command line. Without PyTorch, the tool refuses it in words."""
+    needs = arguments[1:2] == ["export"] or any(argument.startswith("--torch") for argument in arguments)
+    return needs and "torch" in sys.modules

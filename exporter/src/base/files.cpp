@@ -5,7 +5,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "torch_values.h"
+#include "base/runtime_error.h"
 
 namespace rush {
 

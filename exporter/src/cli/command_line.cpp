@@ -128,7 +128,7 @@ InputSpec parse_input(const std::string &all) {
     } catch (const std::invalid_argument &e) {
       throw UsageError(std::string(e.what()) + " (--input " + all + ")");
     }
-    if (!at::isFloatingType(spec.dtype)) spec.lo = 0, spec.hi = 2;
+    if (!is_floating_point(spec.dtype)) spec.lo = 0, spec.hi = 2;
   }
   if (parts.size() > 2) parse_range(parts[2], all, &spec);
   if (parts.size() > 3)

@@ -37,6 +37,6 @@ extern const char kHelp[];
 InputSpec parse_input(const std::string &text);
 
 // A NumPy file; throws std::runtime_error.
-at::Tensor read_npy(const std::string &path);
+Tensor read_npy(const std::string &path);
 
 }  // namespace rush

@@ -1,5 +1,5 @@
-#include "cli/tool.h"
+#include "cli/torch_commands.h"
 
 int main(int argc, char **argv) {
-  return rush::run_tool(argc, argv);
+  return rush::run_tool(argc, argv, rush::torch_commands());
 }

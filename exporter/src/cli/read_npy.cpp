@@ -1,8 +1,6 @@
 #include "base/npy.h"
 
-#include <ATen/ops/empty.h>
-
-#include <cstring>
+#include <algorithm>
 #include <stdexcept>
 
 #include "base/files.h"
@@ -10,7 +8,7 @@
 
 namespace rush {
 
-at::Tensor read_npy(const std::string &path) {
+Tensor read_npy(const std::string &path) {
   const std::string file = read_file(path);
   NpyHeader header;
   try {
@@ -18,13 +16,13 @@ at::Tensor read_npy(const std::string &path) {
   } catch (const std::invalid_argument &e) {
     throw std::runtime_error(path + ": " + e.what());
   }
-  std::vector<int64_t> stored = header.sizes, back;
-  if (header.fortran_order) stored.assign(header.sizes.rbegin(), header.sizes.rend());
-  at::Tensor t = at::empty(stored, static_cast<at::ScalarType>(header.dtype));
-  if (header.bytes) std::memcpy(t.data_ptr(), file.data() + header.start, header.bytes);
-  if (!header.fortran_order) return t;
-  for (int64_t d = t.dim(); d-- > 0;) back.push_back(d);
-  return t.permute(back);
+  if (!header.fortran_order)
+    return Tensor::copy_of(header.dtype, header.sizes, file.data() + header.start);
+  const Sizes stored(header.sizes.rbegin(), header.sizes.rend());
+  const Tensor memory = Tensor::copy_of(header.dtype, stored, file.data() + header.start);
+  Sizes strides = memory.strides();
+  std::reverse(strides.begin(), strides.end());
+  return {header.dtype, header.sizes, strides, 0, memory.storage()};
 }
 
 }  // namespace rush

@@ -1,7 +1,5 @@
 #include "export/calibration.h"
 
-#include <ATen/ATen.h>
-
 #include <stdexcept>
 
 #include "base/counted.h"
@@ -28,7 +26,7 @@ std::vector<Batch> calibration_of(const Program &program, const ExportOptions &o
           ", as many as the model has inputs, got " + std::to_string(batch.args.size()));
   for (const Batch &batch : out)
     for (const Const &c : batch.args)
-      if (c.is_tensor() && c.tensor.is_floating_point() && !c.tensor.isfinite().all().item<bool>())
+      if (c.is_tensor() && c.tensor.is_floating_point() && !c.tensor.all_finite())
         throw std::invalid_argument(batch.name +
                                     " must be finite, got NaN or infinity: leave it out");
   return out;

@@ -20,11 +20,11 @@ size_t input_of(const Method &m, const std::string &name) {
 }
 
 // The tensor of a constraint; undefined if the arguments do not have it.
-at::Tensor tensor_of(const std::vector<Const> &args, const Constraint &p) {
-  at::Tensor out;
+Tensor tensor_of(const std::vector<Const> &args, const Constraint &p) {
+  Tensor out;
   size_t at = 0;
   if (p.input < args.size() && args[p.input].tensor.defined() != p.inside)
-    each_given(args[p.input], [&](const at::Tensor &t) {
+    each_given(args[p.input], [&](const Tensor &t) {
       if (at++ == p.leaf) out = t;
     });
   return out;
@@ -34,7 +34,7 @@ at::Tensor tensor_of(const std::vector<Const> &args, const Constraint &p) {
 int64_t rank_of(const Method &m, const Constraint &p, const std::vector<Example> &examples) {
   for (const Example &e : examples) {
     if (e.store || e.method != m.name) continue;
-    const at::Tensor t = tensor_of(e.args, p);
+    const Tensor t = tensor_of(e.args, p);
     return t.defined() ? t.dim() : 0;
   }
   return -1;
@@ -166,7 +166,7 @@ struct Varyings {
 Varyings varying_sizes(const std::vector<Constraint> &constraints, const std::vector<Const> &args) {
   Varyings out;
   for (const Constraint &p : constraints) {
-    const at::Tensor t = tensor_of(args, p);
+    const Tensor t = tensor_of(args, p);
     if (!t.defined() || p.dim >= t.dim()) continue;
     const size_t group = out.group_of(p.factor == 1 ? p.name : p.root);
     Group &g = out.groups[group];

@@ -6,7 +6,6 @@
 #include "base/joined.h"
 #include "export/constraints.h"
 #include "export/synthetic_inputs.h"
-#include "front/torchscript.h"
 #include "ir/unsupported.h"
 #include "run/compare.h"
 
@@ -90,8 +89,8 @@ std::vector<const InputSpec *> in_order(const Method &m, const std::vector<Input
 // Keeps the dtype and sizes on which all examples agree.
 void hint_from(Port *port, const Const &value) {
   if (!value.tensor.defined()) return;
-  const int dtype = static_cast<int>(value.tensor.scalar_type());
-  const std::vector<int64_t> sizes = value.tensor.sizes().vec();
+  const int dtype = static_cast<int>(value.tensor.dtype());
+  const std::vector<int64_t> sizes = value.tensor.sizes();
   if (!port->has_hint) {
     port->has_hint = port->rank_known = true;
     port->dtype = dtype;
@@ -136,7 +135,7 @@ void add_test(Program &program, const Example &example, std::vector<Measure> mea
   program.tests.push_back(std::move(test));
 }
 
-std::string bracketed(const at::Tensor &t) {
+std::string bracketed(const Tensor &t) {
   std::string out = " [";
   for (int64_t d = 0; d < t.dim(); d++) out += (d ? ", " : "") + std::to_string(t.size(d));
   return out + "]";
@@ -154,7 +153,7 @@ std::string sizes_text(const Method &m, const Example &e, const std::vector<NewS
   for (size_t k = 0; k < e.args.size(); k++) {
     std::vector<Alike> all;
     size_t leaf = 0;
-    each_given(e.args[k], [&](const at::Tensor &t) {
+    each_given(e.args[k], [&](const Tensor &t) {
       const size_t at = leaf++;
       if (std::none_of(new_sizes[k].begin(), new_sizes[k].end(),
                        [&](const NewSize &g) { return g.leaf == at; }))
@@ -214,7 +213,7 @@ void add_other_sizes(const Program &program, const std::vector<Constraint> &cons
         other.new_sizes = sizes_text(m, other, trial.sizes);
         examples->push_back(std::move(other));
       } catch (const std::exception &error) {
-        const std::string what = reason_of(error);
+        const std::string what = error.what();
         other.new_sizes = sizes_text(m, other, trial.sizes);
         // Many programs have a smallest size, below which both PyTorch and the file refuse.
         if (!warned && !trial.smaller)
@@ -363,7 +362,7 @@ std::string add_synthetic(Program &program, const Example &e, const Reference &r
     if (!compare(again, *synthetic.expected, 0, 0, "").ok)
       return "the model answers differently each time";
   } catch (const std::exception &error) {
-    const std::string what = reason_of(error);
+    const std::string what = error.what();
     return "PyTorch refused synthetic inputs: " + what.substr(0, what.find('\n'));
   }
   if (bytes_of(*synthetic.expected) > kLargestOutput) return "the output is larger than 1 MiB";

@@ -1,6 +1,5 @@
 #include "export/export.h"
 
-#include "base/seed.h"
 #include "export/constraints.h"
 #include "export/examples.h"
 #include "export/measure.h"
@@ -15,13 +14,6 @@
 namespace rush {
 
 namespace {
-
-Reference seeded(const Reference &reference) {
-  return [&reference](const std::string &method, const std::vector<Const> &args) {
-    const TestSeed seed;
-    return reference(method, args);
-  };
-}
 
 // Returns whether a node computes with integers, as in models that torch.ao quantized.
 bool is_of_integers(const Node &node) {
@@ -163,8 +155,7 @@ void write(const Calls &calls, const ExportContext &subject, Report *report) {
 
 }  // namespace
 
-Report export_program(Program &program, const ExportOptions &given, const Reference &unseeded) {
-  const Reference reference = seeded(unseeded);
+Report export_program(Program &program, const ExportOptions &given, const Reference &reference) {
   const ExportOptions options = with_dump(given);
   const Measurer measurer(program, options);
   Report report = begin_report(options, measurer);

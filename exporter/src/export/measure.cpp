@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "export/synthetic_inputs.h"
-#include "front/torchscript.h"
 #include "ir/schema.h"
 #include "run/compare.h"
 
@@ -43,13 +42,13 @@ bool takes_numbers(const Node &node) {
 struct Dtypes {
   bool single = false, wide = false;
   void add(const Const &value) {
-    each_tensor(value, [&](const Const &c) { add(c.tensor.scalar_type()); });
-    if (value.kind == RUSH_CONST_RANDOM) add(value.tensor.scalar_type());
+    each_tensor(value, [&](const Const &c) { add(c.tensor.dtype()); });
+    if (value.kind == RUSH_CONST_RANDOM) add(value.tensor.dtype());
   }
-  void add(at::ScalarType dtype) {
-    const at::ScalarType part = c10::toRealValueType(dtype);
-    wide |= part == at::kDouble;
-    single |= part != at::kDouble && at::isFloatingType(part);
+  void add(rush_dtype dtype) {
+    const rush_dtype part = real_dtype(dtype);
+    wide |= part == RUSH_FLOAT64;
+    single |= part != RUSH_FLOAT64 && is_floating_point(part);
   }
 };
 
@@ -114,7 +113,7 @@ Measured Measurer::operator()(const Example &example) const {
         throw std::invalid_argument("PyTorch's graph differs from the model: " + differs);
   } catch (const std::exception &e) {
     exact.reset();
-    out.why_not = first_line(reason_of(e));
+    out.why_not = first_line(e.what());
   }
   out.list =
       measures_of(*example.expected, exact ? &*exact : nullptr, single_numbers_, &out.unstable);
@@ -139,7 +138,7 @@ std::string Measurer::graph_differs(const Example &example) const {
   try {
     return difference(example, exact ? &*exact : nullptr);
   } catch (const std::exception &e) {
-    return first_line(reason_of(e));
+    return first_line(e.what());
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/answers.h"
 #include "ir/constraint.h"
 #include "ir/program.h"
 #include "passes/decompose.h"
@@ -32,24 +33,12 @@ struct Example {
 struct InputSpec {
   std::string name;            // "" if it has none
   std::optional<Const> value;  // a given tensor or number, or
-  at::ScalarType dtype = at::kFloat;
+  rush_dtype dtype = RUSH_FLOAT32;
   std::vector<int64_t> sizes;  // -1: unknown
   double lo = -1, hi = 1;
   std::string text;       // as typed: the value of an input that is no tensor
   bool is_tensor = true;  // `text` describes one
 };
-
-// PyTorch's answer from the model's first state. Throws what PyTorch throws.
-using Reference = std::function<Const(const std::string &method, const std::vector<Const> &args)>;
-
-// The answer of PyTorch's own graph, in float64 or in its own dtypes. Throws what PyTorch throws,
-// and std::invalid_argument for a graph without a float64 form.
-using GraphAnswer =
-    std::function<Const(const std::string &method, const std::vector<Const> &args, bool in_double)>;
-
-// Runs PyTorch's own graph, in float64 if asked for, and keeps the values of its nodes.
-using Tracer =
-    std::function<Trace(const std::string &method, const std::vector<Const> &args, bool in_double)>;
 
 struct ExportOptions {
   std::string path;
@@ -74,6 +63,8 @@ struct ExportOptions {
   GraphAnswer graph;  // if given, answers are measured in float64, too
   bool graph_is_reference = false;
   Tracer tracer;  // if given, the first test vector gets a trace
+  CallRecorder calls;
+  OperatorPrograms operator_programs;
 };
 
 }  // namespace rush

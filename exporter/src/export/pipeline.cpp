@@ -6,7 +6,6 @@
 #include "export/calibration.h"
 #include "export/constraints.h"
 #include "export/operators.h"
-#include "front/torchscript.h"
 #include "ir/verify.h"
 #include "passes/decompose.h"
 #include "passes/passes.h"
@@ -37,7 +36,7 @@ bool apply_operator_programs(Program &program, const PassContext &context) {
     Decompositions known = context.options.decompositions;
     for (const Node *node : all_nodes(graph))
       if (!known.count(node->op))
-        if (auto made_of = program_of_operator(node->op)) known[node->op] = made_of;
+        if (auto made_of = context.options.operator_programs(node->op)) known[node->op] = made_of;
     return decompose(graph, known);
   });
 }

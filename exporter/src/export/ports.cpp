@@ -62,7 +62,7 @@ void name_ports(Program &program, const ExportOptions &options) {
 std::string to_string(const Port &port) {
   std::string out = port.name + ": ";
   if (!port.has_hint) return out + to_string(*port.type);
-  out += dtype_name(static_cast<at::ScalarType>(port.dtype));
+  out += dtype_name(static_cast<rush_dtype>(port.dtype));
   out += "[";
   for (size_t d = 0; d < port.sizes.size(); d++)
     out += (d ? ", " : "") + (port.sizes[d] < 0 ? std::string("?") : std::to_string(port.sizes[d]));

@@ -1,10 +1,10 @@
 #include "export/synthetic_inputs.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
+#include <set>
 
 #include "run/compare.h"
 
@@ -18,18 +18,20 @@ constexpr size_t kLargestHeld = size_t{1} << 20;
 // ---- Layout ------------------------------------------------------------------------------------
 
 // Strides for these sizes with the order and the gaps of a tensor's strides.
-std::vector<int64_t> strides_like(const at::Tensor &t, const std::vector<int64_t> &sizes) {
-  if (t.sizes() == sizes) return t.strides().vec();
-  std::vector<int64_t> order(sizes.size()), out(sizes.size(), 0);
-  std::iota(order.rbegin(), order.rend(), 0);
+std::vector<int64_t> strides_like(const Tensor &t, const std::vector<int64_t> &sizes) {
+  if (t.sizes() == sizes) return t.strides();
+  const Sizes &strides = t.strides();
+  std::vector<size_t> order(sizes.size());
+  Sizes out(sizes.size(), 0);
+  std::iota(order.rbegin(), order.rend(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return t.stride(a) < t.stride(b); });
+                   [&](size_t a, size_t b) { return strides[a] < strides[b]; });
   int64_t room = 1, before = 1;  // elements of the inner dimensions, here and in the tensor
-  for (const int64_t d : order) {
-    if (t.stride(d) == 0) continue;
-    out[d] = std::max(room, (room * t.stride(d) + before - 1) / before);
+  for (const size_t d : order) {
+    if (strides[d] == 0) continue;
+    out[d] = std::max(room, (room * strides[d] + before - 1) / before);
     room = out[d] * std::max<int64_t>(sizes[d], 1);
-    before = t.stride(d) * std::max<int64_t>(t.size(d), 1);
+    before = strides[d] * std::max<int64_t>(t.sizes()[d], 1);
   }
   return out;
 }
@@ -50,59 +52,101 @@ bool overlaps(const std::vector<int64_t> &sizes, const std::vector<int64_t> &str
 
 // The values with strides and offset like those of a tensor. Elements that an expanded tensor shares
 // have one value. The layout of tensors that overlap differently, as windows do, is not kept.
-at::Tensor laid_out(at::Tensor values, const at::Tensor &t) {
-  const std::vector<int64_t> sizes = values.sizes().vec(), strides = strides_like(t, sizes);
-  for (int64_t d = 0; d < values.dim(); d++)
-    if (strides[d] == 0 && sizes[d] > 1) values = values.narrow(d, 0, 1);
-  if (overlaps(values.sizes().vec(), strides)) return values.expand(sizes).contiguous();
+Tensor laid_out(Tensor values, const Tensor &t) {
+  const Sizes sizes = values.sizes(), strides = strides_like(t, sizes);
+  for (int64_t d = 0; d < values.dim(); d++) {
+    const auto at = static_cast<size_t>(d);
+    if (strides[at] == 0 && sizes[at] > 1) values = values.narrow(d, 0, 1);
+  }
+  if (overlaps(values.sizes(), strides)) return values.expand(sizes).clone();
   int64_t extent = t.storage_offset() + 1;
-  for (int64_t d = 0; d < values.dim(); d++)
-    extent += std::max<int64_t>(values.size(d) - 1, 0) * strides[d];
-  const at::Tensor memory = at::zeros({extent}, values.options());
-  memory.as_strided(values.sizes(), strides, t.storage_offset()).copy_(values);
-  return memory.as_strided(sizes, strides, t.storage_offset());
+  for (size_t d = 0; d < sizes.size(); d++)
+    extent += std::max<int64_t>(values.sizes()[d] - 1, 0) * strides[d];
+  const Tensor memory = Tensor::zeros(values.dtype(), {extent});
+  Tensor(values.dtype(), values.sizes(), strides, t.storage_offset(), memory.storage())
+      .fill_from(values);
+  return {values.dtype(), sizes, strides, t.storage_offset(), memory.storage()};
 }
 
 // ---- Values ------------------------------------------------------------------------------------
 
-// Repeats a tensor's values to fill other sizes.
-at::Tensor resized(at::Tensor t, const std::vector<int64_t> &sizes) {
-  if (t.numel() == 0) return t.new_zeros(sizes);
-  for (int64_t d = 0; d < t.dim(); d++) {
-    const int64_t n = t.size(d);
-    if (sizes[d] == n) continue;
-    std::vector<int64_t> times(sizes.size(), 1);
-    times[d] = (sizes[d] + n - 1) / n;
-    t = t.repeat(times);
-    t = t.narrow(d, t.size(d) - sizes[d], sizes[d]);
+// The index in a row-major tensor of other sizes of each element, where values repeat: new sizes begin
+// with as many of the last values as fit.
+class Repeated {
+ public:
+  Repeated(const Sizes &from, const Sizes &to) : from_(from), to_(to) {}
+
+  size_t index_of(size_t at) const {
+    size_t out = 0, step = 1;
+    for (size_t d = to_.size(); d-- > 0;) {
+      const auto size = static_cast<size_t>(to_[d]), had = static_cast<size_t>(from_[d]);
+      const size_t skipped = (had - size % had) % had;
+      out += (at % size + skipped) % had * step;
+      at /= size;
+      step *= had;
+    }
+    return out;
   }
-  return t.contiguous();
+
+ private:
+  const Sizes &from_, &to_;
+};
+
+// The elements of a tensor in another order: element i of the result is element f(i).
+template <class F>
+Tensor gathered(const Tensor &t, const Sizes &sizes, F f) {
+  const Tensor from = t.contiguous(), out = Tensor::zeros(t.dtype(), sizes);
+  const size_t item = t.itemsize(), n = static_cast<size_t>(out.numel());
+  char *to = static_cast<char *>(out.storage()->data);
+  for (size_t i = 0; i < n; i++) std::memcpy(to + i * item, from.bytes() + f(i) * item, item);
+  return out;
+}
+
+// Repeats a tensor's values to fill other sizes.
+Tensor resized(const Tensor &t, const Sizes &sizes) {
+  if (t.numel() == 0) return Tensor::zeros(t.dtype(), sizes);
+  const Repeated repeated(t.sizes(), sizes);
+  return gathered(t, sizes, [&](size_t i) { return repeated.index_of(i); });
+}
+
+// The same values, each one place later; the last one is first.
+Tensor rolled(const Tensor &t) {
+  const auto n = static_cast<size_t>(t.numel());
+  return gathered(t, t.sizes(), [n](size_t i) { return (i + n - 1) % n; });
 }
 
 // Whether each row along the last dimension has Trues, then Falses, or all rows have the reverse
 // order.
-bool is_padding(const at::Tensor &t) {
-  if (t.scalar_type() != at::kBool || t.dim() == 0 || t.numel() < 2 || t.size(-1) < 2) return false;
-  const at::Tensor first = t.select(-1, 0);
-  if (!first.eq(first.reshape({-1})[0]).all().item<bool>()) return false;
-  const at::Tensor differ = t.ne(first.unsqueeze(-1)).to(at::kInt);
-  return differ.any().item<bool>() && differ.diff(1, -1).ge(0).all().item<bool>();
+bool is_padding(const Tensor &t) {
+  if (t.dtype() != RUSH_BOOL || t.dim() == 0 || t.numel() < 2 || t.size(-1) < 2) return false;
+  const std::vector<int64_t> values = t.ints();
+  const auto n = static_cast<size_t>(t.size(-1));
+  bool any = false;
+  for (size_t i = 0; i < values.size(); i++) {
+    const bool starts = i % n == 0, differs = values[i] != values[0];
+    if (starts ? differs : !differs && values[i - 1] != values[0]) return false;
+    any |= differs;
+  }
+  return any;
 }
 
 // Makes such rows with random lengths.
-at::Tensor padding_like(const at::Tensor &t, const std::vector<int64_t> &sizes, uint64_t seed) {
+Tensor padding_like(const Tensor &t, const Sizes &sizes, uint64_t seed) {
   const int64_t n = sizes.back();
-  std::vector<int64_t> rows = sizes;
+  Sizes rows = sizes;
   rows.back() = 1;
-  const at::Tensor lengths =
-      random_constant(at::kLong, rows, seed, 1, static_cast<double>(n) + 1).tensor;
-  const at::Tensor inside = at::arange(n).lt(lengths);
-  return t.reshape({-1})[0].item<bool>() ? inside : inside.logical_not();
+  const std::vector<int64_t> lengths =
+      random_constant(RUSH_INT64, rows, seed, 1, static_cast<double>(n) + 1).tensor.ints();
+  const bool first = t.ints()[0] != 0;
+  std::vector<int64_t> values;
+  for (const int64_t length : lengths)
+    for (int64_t i = 0; i < n; i++) values.push_back((i < length) == first);
+  return Tensor::of(RUSH_BOOL, sizes, values);
 }
 
 // The sizes of the next tensor, with the new ones.
-std::vector<int64_t> next_sizes(const at::Tensor &t, const NewSizes &new_sizes, size_t *leaf) {
-  std::vector<int64_t> sizes = t.sizes().vec();
+Sizes next_sizes(const Tensor &t, const NewSizes &new_sizes, size_t *leaf) {
+  Sizes sizes = t.sizes();
   for (const NewSize &g : new_sizes)
     if (g.leaf == *leaf) sizes.at(static_cast<size_t>(g.dim)) = g.size;
   ++*leaf;
@@ -111,26 +155,27 @@ std::vector<int64_t> next_sizes(const at::Tensor &t, const NewSizes &new_sizes, 
 
 // Random values in an example's range.
 Const random_like(const Const &value, const std::vector<int64_t> &sizes, uint64_t seed) {
-  const at::Tensor &t = value.tensor;
-  const at::ScalarType dtype = t.scalar_type();
+  const Tensor &t = value.tensor;
+  const rush_dtype dtype = t.dtype();
   if (value.kind == RUSH_CONST_RANDOM)
     return random_constant(dtype, sizes, seed, value.f, value.im);
   double lo = 0, hi = 0;
-  if (t.numel() > 0 && dtype != at::kBool) {
-    lo = t.min().item<double>();
-    hi = t.max().item<double>();
+  if (t.numel() > 0 && dtype != RUSH_BOOL) {
+    const std::vector<double> values = t.doubles();
+    lo = *std::min_element(values.begin(), values.end());
+    hi = *std::max_element(values.begin(), values.end());
   }
-  if (!at::isFloatingType(dtype) && dtype != at::kBool) hi += 1;
-  if (!std::isfinite(lo) || !std::isfinite(hi)) lo = -1, hi = 1;
+  if (!is_floating_point(dtype) && dtype != RUSH_BOOL) hi += 1;
+  if (!t.all_finite()) lo = -1, hi = 1;
   return random_constant(dtype, sizes, seed, lo, hi);
 }
 
 Const tensor_like(const Const &value, uint64_t *seed, const NewSizes &new_sizes, size_t *leaf) {
-  const at::Tensor &t = value.tensor;
-  const std::vector<int64_t> sizes = next_sizes(t, new_sizes, leaf);
-  if (t.is_quantized() || t.layout() != at::kStrided) return value;
+  const Tensor &t = value.tensor;
+  const Sizes sizes = next_sizes(t, new_sizes, leaf);
+  if (!t.is_strided()) return value;
   if (t.is_complex())  // there is no such random constant: the same numbers in other places
-    return const_tensor(resized(t, sizes).roll(1));
+    return const_tensor(rolled(resized(t, sizes)));
   if (value.kind != RUSH_CONST_RANDOM && is_padding(t))
     return const_tensor(padding_like(t, sizes, (*seed)++));
   Const out = random_like(value, sizes, (*seed)++);
@@ -148,22 +193,21 @@ Const like(const Const &value, uint64_t *seed, const NewSizes &new_sizes, size_t
 
 // ---- Caches ------------------------------------------------------------------------------------
 
-std::vector<at::Tensor> tensors_in(const Const &value) {
-  std::vector<at::Tensor> out;
-  each_given(value, [&](const at::Tensor &t) { out.push_back(t); });
+std::vector<Tensor> tensors_in(const Const &value) {
+  std::vector<Tensor> out;
+  each_given(value, [&](const Tensor &t) { out.push_back(t); });
   return out;
 }
 
 // Whether two values have the same structure of floating-point tensors, whose sizes differ in at most one
 // dimension, by the same amount. A single tensor must have grown, as it does by concatenation.
 bool is_cache(const Const &given, const Const &returned) {
-  const std::vector<at::Tensor> a = tensors_in(given), b = tensors_in(returned);
+  const std::vector<Tensor> a = tensors_in(given), b = tensors_in(returned);
   if (a.empty() || a.size() != b.size() || given.items.size() != returned.items.size())
     return false;
   int64_t grown = -1;
   for (size_t i = 0; i < a.size(); i++) {
-    if (!a[i].is_floating_point() || a[i].scalar_type() != b[i].scalar_type() ||
-        a[i].dim() != b[i].dim())
+    if (!a[i].is_floating_point() || a[i].dtype() != b[i].dtype() || a[i].dim() != b[i].dim())
       return false;
     for (int64_t d = 0; d < a[i].dim(); d++) {
       if (a[i].size(d) == b[i].size(d)) continue;
@@ -182,10 +226,10 @@ const Const *cache_in(const Const &answer, const Const &given) {
   return nullptr;
 }
 
-Const filled(const Const &given, const std::vector<at::Tensor> &from, const NewSizes &new_sizes,
+Const filled(const Const &given, const std::vector<Tensor> &from, const NewSizes &new_sizes,
              size_t *leaf) {
   if (given.tensor.defined()) {
-    const at::Tensor &t = from.at(*leaf);
+    const Tensor &t = from.at(*leaf);
     return const_tensor(resized(t, next_sizes(given.tensor, new_sizes, leaf)));
   }
   Const out = given;
@@ -195,31 +239,42 @@ Const filled(const Const &given, const std::vector<at::Tensor> &from, const NewS
 
 size_t bytes_in(const Const &value) {
   size_t n = 0;
-  each_given(value, [&](const at::Tensor &t) { n += t.nbytes(); });
+  each_given(value, [&](const Tensor &t) { n += t.nbytes(); });
   return n;
 }
 
 // ---- Integers ----------------------------------------------------------------------------------
 
 // Bytes are pictures, not indices of rows or groups.
-bool is_integers(const at::Tensor &t) {
-  const at::ScalarType dtype = t.scalar_type();
-  return (dtype == at::kLong || dtype == at::kInt || dtype == at::kShort) &&
-         t.layout() == at::kStrided && t.numel() > 0;
+bool is_integers(const Tensor &t) {
+  const rush_dtype dtype = t.dtype();
+  return (dtype == RUSH_INT64 || dtype == RUSH_INT32 || dtype == RUSH_INT16) && t.is_strided() &&
+         t.numel() > 0;
+}
+
+// Calls f with the begin and the end of each row along the last dimension.
+template <class F>
+void each_row(std::vector<int64_t> *values, const Tensor &t, F f) {
+  const std::ptrdiff_t n = t.dim() > 0 ? t.size(-1) : 1;
+  for (auto at = values->begin(); at != values->end(); at += n) f(at, at + n);
 }
 
 // Sorted rows stay sorted, as indices of groups are.
-at::Tensor other_integers(const at::Tensor &t, int64_t lo, int64_t most, uint64_t seed) {
-  at::Tensor out = random_constant(t.scalar_type(), t.sizes().vec(), seed, static_cast<double>(lo),
-                                   static_cast<double>(most) + 1)
-                       .tensor;
-  if (t.dim() > 0 && t.diff(1, -1).ge(0).all().item<bool>()) out = std::get<0>(out.sort(-1));
-  out.view({-1})[-1] = most;
-  return out;
+Tensor other_integers(const Tensor &t, int64_t lo, int64_t most, uint64_t seed) {
+  std::vector<int64_t> given = t.ints();
+  std::vector<int64_t> out = random_constant(t.dtype(), t.sizes(), seed, static_cast<double>(lo),
+                                             static_cast<double>(most) + 1)
+                                 .tensor.ints();
+  bool sorted = t.dim() > 0;
+  each_row(&given, t, [&](auto from, auto to) { sorted &= std::is_sorted(from, to); });
+  if (sorted) each_row(&out, t, [](auto from, auto to) { std::sort(from, to); });
+  out.back() = most;
+  return Tensor::of(t.dtype(), t.sizes(), out);
 }
 
-int64_t distinct(const at::Tensor &t) {
-  return std::get<0>(at::_unique(t)).numel();
+size_t distinct(const Tensor &t) {
+  const std::vector<int64_t> values = t.ints();
+  return std::set<int64_t>(values.begin(), values.end()).size();
 }
 
 // The number of attempts to draw integers with another number of distinct values.
@@ -229,8 +284,10 @@ Const with_other_integers(const Const &value, bool above, uint64_t *seed, bool *
   Const out = value;
   for (Const &item : out.items) item = with_other_integers(item, above, seed, any);
   if (!value.tensor.defined() || !is_integers(value.tensor)) return out;
-  const at::Tensor &t = value.tensor;
-  const int64_t lo = t.min().item<int64_t>(), hi = t.max().item<int64_t>();
+  const Tensor &t = value.tensor;
+  const std::vector<int64_t> values = t.ints();
+  const int64_t lo = *std::min_element(values.begin(), values.end());
+  const int64_t hi = *std::max_element(values.begin(), values.end());
   if (!above && lo == hi) return out;
   *any = true;
   for (int i = 0; i < kDraws; i++) {

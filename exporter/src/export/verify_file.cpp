@@ -1,14 +1,9 @@
 #include "export/verify_file.h"
 
-#include <ATen/ops/eq.h>
-#include <ATen/ops/isnan.h>
-#include <ATen/ops/reshape.h>
-
 #include <algorithm>
+#include <cmath>
 
-#include "base/seed.h"
 #include "export/examples.h"
-#include "front/torchscript.h"
 #include "quantize/matched_rows.h"
 #include "run/compare.h"
 #include "run/native.h"
@@ -116,11 +111,10 @@ class DegenerateOutput {
  public:
   void add(const Const &answer) {
     each_tensor(answer, [&](const Const &c) {
-      const at::Tensor &t = c.tensor;
       any_ = true;
-      if (t.numel() == 0) return;
+      if (c.tensor.numel() == 0) return;
       empty_ = false;
-      if (at::isFloatingType(t.scalar_type())) add(t);
+      if (c.tensor.is_floating_point()) add(c.tensor.doubles());
     });
   }
 
@@ -134,16 +128,16 @@ class DegenerateOutput {
   }
 
  private:
-  void add(const at::Tensor &t) {
-    const at::Tensor first = t.reshape({-1})[0];
-    const double value = first.item<double>();
-    if (tensors_++ == 0) value_ = value;
-    if (t.numel() > 1) many_ = true;
-    if (value != value_) constant_ = false;
-    if (value != 0) zero_ = false;
-    if (t.isnan().all().item<bool>()) return;
+  void add(const std::vector<double> &values) {
+    const double first = values[0];
+    if (tensors_++ == 0) value_ = first;
+    if (values.size() > 1) many_ = true;
+    if (first != value_) constant_ = false;
+    if (first != 0) zero_ = false;
+    const auto all = [&](auto is) { return std::all_of(values.begin(), values.end(), is); };
+    if (all([](double x) { return std::isnan(x); })) return;
     nan_ = false;
-    if (!t.eq(first).all().item<bool>()) constant_ = false;
+    if (!all([&](double x) { return x == first; })) constant_ = false;
   }
 
   size_t tensors_ = 0;
@@ -311,7 +305,7 @@ class Verification {
   // the number of tensors. Throws RuntimeError if one differs.
   size_t compare_before(const Example &example, std::string *where) {
     const std::vector<Filter> want =
-        filters_during([&] { s_.reference(example.method, example.args); });
+        pytorchs_filters([&] { s_.reference(example.method, example.args); });
     if (want.empty()) return 0;
     const std::vector<Filter> exact = exact_filters(example);
     const std::vector<Filter> got = s_.filters.during(&s_.program, example.args, s_.open);
@@ -336,10 +330,18 @@ class Verification {
     return n;
   }
 
+  // The filters that PyTorch calls during a run, in their order and without duplicates.
+  std::vector<Filter> pytorchs_filters(const std::function<void()> &run) const {
+    std::vector<Filter> out;
+    for (const OperatorCall &call : s_.options.calls(run, is_filter))
+      add_filter(&out, filter_of(call.op, call.tensors, call.indices));
+    return out;
+  }
+
   std::vector<Filter> exact_filters(const Example &example) const {
     if (!s_.options.graph) return {};
     try {
-      return filters_during([&] { s_.options.graph(example.method, example.args, true); });
+      return pytorchs_filters([&] { s_.options.graph(example.method, example.args, true); });
     } catch (const std::exception &) {
       return {};
     }
@@ -404,7 +406,7 @@ class Verification {
   bool measure_matched(const Const &got, const Example &example) {
     if (example.method != s_.program.methods[0].name || !s_.filters.any_of_size()) return false;
     const std::vector<Filter> want =
-        filters_during([&] { s_.reference(example.method, example.args); });
+        pytorchs_filters([&] { s_.reference(example.method, example.args); });
     const auto of_size = [](const Filter &f) { return f.is_of_size; };
     if (std::none_of(want.begin(), want.end(), of_size)) return false;
     std::set<const Node *> nodes;

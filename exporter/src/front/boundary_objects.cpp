@@ -2,8 +2,8 @@
 // value of an enum, the attributes of an object.
 #include <torch/csrc/jit/passes/inliner.h>
 
+#include "front/from_c10.h"
 #include "front/torchscript_parts.h"
-#include "ir/from_c10.h"
 
 namespace rush {
 

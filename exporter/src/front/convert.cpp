@@ -3,8 +3,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "front/from_c10.h"
 #include "front/torchscript_parts.h"
-#include "ir/from_c10.h"
 #include "ir/unsupported.h"
 
 namespace rush {
@@ -13,18 +13,18 @@ namespace jit = torch::jit;
 namespace prim = c10::prim;
 namespace attr = c10::attr;
 
-void TensorNames::add(const at::Tensor &tensor, const std::string &name) {
-  if (!tensor.has_storage() || tensor.numel() == 0) return;
-  by_data_.emplace(tensor.const_data_ptr(), tensors_.size());
+void TensorNames::add(const Tensor &tensor, const std::string &name) {
+  if (!tensor.is_strided() || tensor.numel() == 0) return;
+  by_data_.emplace(tensor.bytes(), tensors_.size());
   tensors_.emplace_back(tensor, name);
 }
 
-std::string TensorNames::find(const at::Tensor &tensor) const {
-  if (!tensor.has_storage() || tensor.numel() == 0) return "";
-  auto [from, to] = by_data_.equal_range(tensor.const_data_ptr());
+std::string TensorNames::find(const Tensor &tensor) const {
+  if (!tensor.is_strided() || tensor.numel() == 0) return "";
+  auto [from, to] = by_data_.equal_range(tensor.bytes());
   for (auto it = from; it != to; ++it) {
-    const at::Tensor &named = tensors_[it->second].first;
-    if (named.numel() == tensor.numel() && named.scalar_type() == tensor.scalar_type())
+    const Tensor &named = tensors_[it->second].first;
+    if (named.numel() == tensor.numel() && named.dtype() == tensor.dtype())
       return tensors_[it->second].second;
   }
   return "";
@@ -282,7 +282,6 @@ class Converter {
   // ("self.conv.weight...").
   void name_tensors(Const *c, const std::string &debug_name) {
     if (c->is_tensor()) {
-      c->tensor = c->tensor.detach();
       c->s = context_.names->find(c->tensor);
       if (c->s.empty() && debug_name.find_first_not_of("0123456789.") != std::string::npos)
         c->s = debug_name.rfind("self.", 0) == 0 ? debug_name.substr(5) : debug_name;

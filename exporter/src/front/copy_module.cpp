@@ -5,8 +5,8 @@
 
 #include <map>
 
+#include "front/from_c10.h"
 #include "front/torchscript_parts.h"
-#include "ir/from_c10.h"
 
 namespace rush {
 

@@ -1,8 +1,8 @@
 // Objects of the program's classes that are attributes of modules.
 #include <cstring>
 
+#include "front/from_c10.h"
 #include "front/torchscript_parts.h"
-#include "ir/from_c10.h"
 #include "ir/unsupported.h"
 
 namespace rush {

@@ -18,10 +18,10 @@
 
 #include "base/files.h"
 #include "base/joined.h"
+#include "base/runtime_error.h"
+#include "front/from_c10.h"
 #include "front/torchscript_parts.h"
-#include "ir/from_c10.h"
 #include "ir/unsupported.h"
-#include "torch_values.h"
 
 namespace rush {
 
@@ -277,7 +277,8 @@ Program from_module(const jit::Module &module, const TorchScriptOptions &options
   if (options.texts) program.texts = texts_of(module);
   TensorNames names;
   for (const auto &a : module.named_attributes(/*recurse=*/true))
-    if (a.value.isTensor() && a.value.toTensor().defined()) names.add(a.value.toTensor(), a.name);
+    if (a.value.isTensor() && a.value.toTensor().defined())
+      names.add(from_torch(a.value.toTensor()), a.name);
   Handles handles;
   jit::Module work = frozen(module, options, &handles);
   ConvertContext context{&names, &handles, &program, {}, {}, {}, {}};

@@ -175,11 +175,11 @@ void refuse_own_classes(const Type &type, const std::string &what);
 // Finds the name of the tensor that a tensor is a view of: "conv.weight".
 class TensorNames {
  public:
-  void add(const at::Tensor &tensor, const std::string &name);
-  std::string find(const at::Tensor &tensor) const;  // "" if unknown
+  void add(const Tensor &tensor, const std::string &name);
+  std::string find(const Tensor &tensor) const;  // "" if unknown
 
  private:
-  std::vector<std::pair<at::Tensor, std::string>> tensors_;
+  std::vector<std::pair<Tensor, std::string>> tensors_;
   std::multimap<const void *, size_t> by_data_;
 };
 

@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <unordered_set>
 
-#include "base/seed.h"
+#include "front/from_c10.h"
+#include "front/seed.h"
 #include "front/torchscript_parts.h"
-#include "ir/from_c10.h"
 
 namespace rush {
 
@@ -74,7 +74,8 @@ bool is_comparable(const c10::IValue &value) {
 
 // Replaces quantized tensors by their integers.
 Const in_integers(Const value) {
-  if (value.tensor.defined() && value.tensor.is_quantized()) value.tensor = value.tensor.int_repr();
+  if (value.tensor.defined() && value.tensor.is_quantized())
+    value.tensor = from_torch(to_torch(value.tensor).int_repr());
   for (Const &item : value.items) item = in_integers(std::move(item));
   return value;
 }

@@ -1,8 +1,8 @@
 // Folds checks that types decide: isinstance, `is None`, and the layout of a tensor, which is always strided.
 // A function with a union or an optional checks its argument. After inlining the type is known, and the
 // branches for other types are dead.
+#include "front/from_c10.h"
 #include "front/torchscript_parts.h"
-#include "ir/from_c10.h"
 
 namespace rush {
 

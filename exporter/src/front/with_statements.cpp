@@ -1,6 +1,6 @@
 // `with` calls __enter__ and __exit__ of the object's class.
+#include "front/from_c10.h"
 #include "front/torchscript_parts.h"
-#include "ir/from_c10.h"
 
 namespace rush {
 

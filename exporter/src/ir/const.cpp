@@ -38,11 +38,10 @@ Const const_str(std::string value) {
   return c;
 }
 
-Const const_tensor(at::Tensor value, std::string name) {
+Const const_tensor(Tensor value, std::string name) {
   Const c;
   c.kind = RUSH_CONST_TENSOR;
-  // The bytes of lazily conjugated or negated tensors are not their values.
-  c.tensor = value.defined() ? value.resolve_conj().resolve_neg() : std::move(value);
+  c.tensor = std::move(value);
   c.s = std::move(name);
   return c;
 }
@@ -96,12 +95,11 @@ bool same_bits(double a, double b) {
   return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
 }
 
-bool same_tensor(const at::Tensor &a, const at::Tensor &b) {
+bool same_tensor(const Tensor &a, const Tensor &b) {
   return a.is_same(b) ||
-         (a.has_storage() && b.has_storage() && a.scalar_type() == b.scalar_type() &&
-          a.storage().unsafeGetStorageImpl() == b.storage().unsafeGetStorageImpl() &&
-          a.storage_offset() == b.storage_offset() && a.sizes() == b.sizes() &&
-          a.strides() == b.strides());
+         (a.is_strided() && b.is_strided() && a.dtype() == b.dtype() &&
+          a.storage_id() == b.storage_id() && a.storage_offset() == b.storage_offset() &&
+          a.sizes() == b.sizes() && a.strides() == b.strides());
 }
 
 }  // namespace
@@ -132,32 +130,6 @@ bool ints_of(const Const &value, std::vector<int64_t> *out) {
 
 namespace {
 
-struct DtypeName {
-  at::ScalarType dtype;
-  const char *name;
-};
-constexpr DtypeName kDtypes[] = {
-    {at::kByte, "uint8"},
-    {at::kChar, "int8"},
-    {at::kShort, "int16"},
-    {at::kInt, "int32"},
-    {at::kLong, "int64"},
-    {at::kHalf, "float16"},
-    {at::kFloat, "float32"},
-    {at::kDouble, "float64"},
-    {at::kComplexFloat, "complex64"},
-    {at::kComplexDouble, "complex128"},
-    {at::kBool, "bool"},
-    {at::kQInt8, "qint8"},
-    {at::kQUInt8, "quint8"},
-    {at::kQInt32, "qint32"},
-    {at::kBFloat16, "bfloat16"},
-    {at::kUInt16, "uint16"},
-    {at::kUInt32, "uint32"},
-    {at::kUInt64, "uint64"},
-    {at::kComplexHalf, "complex32"},
-};
-
 std::string join(const Const &value, size_t from, size_t step) {
   std::string out;
   for (size_t i = from; i < value.items.size(); i += step) {
@@ -168,15 +140,15 @@ std::string join(const Const &value, size_t from, size_t step) {
 }
 
 std::string tensor_text(const Const &value) {
-  const at::Tensor &t = value.tensor;
-  std::string out = std::string("<") + dtype_name(t.scalar_type()) + "[";
+  const Tensor &t = value.tensor;
+  std::string out = std::string("<") + dtype_name(t.dtype()) + "[";
   for (int64_t i = 0; i < t.dim(); i++) out += (i ? ", " : "") + std::to_string(t.size(i));
   out += "]";
   if (value.kind == RUSH_CONST_RANDOM) {
     out += " random " + std::to_string(value.i);
-  } else if (t.dim() == 0 && t.layout() == at::kStrided && !t.is_quantized() && !t.is_complex()) {
-    out += " = " + to_string(at::isFloatingType(t.scalar_type()) ? const_float(t.item<double>())
-                                                                 : const_int(t.item<int64_t>()));
+  } else if (t.dim() == 0 && t.is_strided() && !t.is_complex()) {
+    out += " = " +
+           to_string(t.is_floating_point() ? const_float(t.item()) : const_int(t.ints().at(0)));
   }
   if (!value.s.empty()) out += " " + to_string(const_str(value.s));
   return out + ">";
@@ -213,23 +185,6 @@ std::string quoted(const std::string &s) {
 }
 
 }  // namespace
-
-const char *dtype_name(at::ScalarType dtype) {
-  for (const DtypeName &row : kDtypes)
-    if (row.dtype == dtype) return row.name;
-  return "unknown";
-}
-
-std::optional<at::ScalarType> find_dtype(const std::string &name) {
-  for (const DtypeName &row : kDtypes)
-    if (row.name == name) return row.dtype;
-  return std::nullopt;
-}
-
-at::ScalarType dtype_from_name(const std::string &name) {
-  if (const auto dtype = find_dtype(name)) return *dtype;
-  throw std::invalid_argument("'" + name + "' is not a dtype that Rushlight knows");
-}
 
 std::string to_string(const Const &value) {
   switch (value.kind) {

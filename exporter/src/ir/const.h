@@ -1,13 +1,12 @@
 // Constants: plain data, as the file has them (rush_const_kind).
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "ir/tensor.h"
 #include "ir/type.h"
 
 namespace rush {
@@ -18,7 +17,7 @@ struct Const {
   double f = 0, im = 0;      // FLOAT, COMPLEX; the bounds of RANDOM
   std::string s;             // STR, DEVICE; the name of a TENSOR ("conv1.weight"), if any
   std::vector<Const> items;  // LIST, TUPLE, DICT (key, value, ...), OBJECT, ENUM (name, value)
-  at::Tensor tensor;         // TENSOR; the values of a RANDOM
+  Tensor tensor;             // TENSOR; the values of a RANDOM
   TypeRef type;              // of a value with items, of the same kind
 
   bool is_none() const { return kind == RUSH_CONST_NONE; }
@@ -38,7 +37,7 @@ Const const_int(int64_t value);
 Const const_float(double value);
 Const const_bool(bool value);
 Const const_str(std::string value);
-Const const_tensor(at::Tensor value, std::string name = "");
+Const const_tensor(Tensor value, std::string name = "");
 Const const_list(TypeRef item, std::vector<Const> items);
 Const const_ints(const std::vector<int64_t> &values);
 
@@ -60,11 +59,6 @@ void each_tensor(const Const &value, F f) {
 
 // Copies every storage once. Views keep their strides and share the same memory as before.
 std::vector<Const> snapshot(const std::vector<Const> &values);
-
-// "float32" for at::kFloat, and back. The last throws if it is not a dtype.
-const char *dtype_name(at::ScalarType dtype);
-std::optional<at::ScalarType> find_dtype(const std::string &name);
-at::ScalarType dtype_from_name(const std::string &name);
 
 // 1, 2.5, True, None, "text", [1, 2], (1, 2), {"a": 1}, device("cpu"), <float32[3, 4] "name">
 std::string to_string(const Const &value);

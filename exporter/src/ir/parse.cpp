@@ -1,7 +1,4 @@
 // Parses the text of print.cpp by recursive descent over one string.
-#include <ATen/ops/empty.h>
-#include <ATen/ops/full.h>
-
 #include <algorithm>
 #include <cctype>
 #include <limits>
@@ -178,25 +175,23 @@ class Parser {
     return out;
   }
   Const tensor() {
-    at::ScalarType dtype = dtype_from_name(word());
-    std::vector<int64_t> sizes;
+    const rush_dtype dtype = dtype_from_name(word());
+    Sizes sizes;
     want("[");
     while (!take("]")) {
       sizes.push_back(number().i);
       if (!peek("]")) want(",");
     }
-    at::Tensor t = at::empty(sizes, dtype);
+    std::vector<double> values(static_cast<size_t>(product(sizes)));
     if (take("=")) {
-      t.fill_(number().number());
+      values.assign(values.size(), number().number());
     } else {
-      at::Tensor flat = t.view({-1});
-      for (int64_t i = 0; i < flat.numel(); i++)
-        flat[i].fill_(at::isFloatingType(dtype) ? static_cast<double>(i % 5) / 4
-                                                : static_cast<double>(i % 5));
+      const double step = is_floating_point(dtype) ? 0.25 : 1;
+      for (size_t i = 0; i < values.size(); i++) values[i] = static_cast<double>(i % 5) * step;
     }
     std::string name = peek("\"") ? quoted() : "";
     want(">");
-    return const_tensor(t, name);
+    return const_tensor(Tensor::of(dtype, sizes, values), name);
   }
   Const literal() {
     if (take("None")) return const_none();

@@ -2,6 +2,7 @@
 // written, and which results alias them.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,17 @@ struct Schema {
   bool trusted = true;  // its alias annotations are true (not inferred from a C++ signature)
   bool random = false;  // it draws random numbers
 };
+
+// Parses the text of a schema; throws std::invalid_argument.
+Schema parse_schema(const std::string &text);
+
+// How operators of torch and of loaded libraries are found. Without it, only the runtime's own
+// operators have schemas.
+struct Schemas {
+  std::function<std::optional<Schema>(const std::string &op)> find;
+  std::function<std::vector<std::string>(const std::string &name)> overloads;
+};
+void set_schemas(Schemas of_torch);
 
 // Returns the schema of an operator of torch, of a loaded library or of the runtime ("rush::conv"),
 // by its full name ("aten::add.Tensor"); nullptr if there is none. The result is never freed.

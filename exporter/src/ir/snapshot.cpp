@@ -1,5 +1,3 @@
-#include <ATen/ops/empty.h>
-
 #include <cstring>
 #include <map>
 
@@ -19,20 +17,19 @@ class Snapshot {
   }
 
  private:
-  at::Tensor tensor(const at::Tensor &t) {
-    if (!t.has_storage() || t.layout() != at::kStrided || t.is_quantized()) return t.clone();
-    const void *key = t.storage().unsafeGetStorageImpl();
-    auto found = bytes_.find(key);
-    if (found == bytes_.end()) {
-      const size_t n = t.storage().nbytes();
-      at::Tensor bytes = at::empty({static_cast<int64_t>(n)}, at::kByte);
-      if (n) std::memcpy(bytes.data_ptr(), t.storage().data(), n);
-      found = bytes_.emplace(key, bytes).first;
+  // PyTorch's own tensors stay, as nothing here writes them.
+  Tensor tensor(const Tensor &t) {
+    if (!t.is_strided()) return t;
+    auto found = copies_.find(t.storage_id());
+    if (found == copies_.end()) {
+      const Storage &from = *t.storage();
+      const Tensor bytes =
+          Tensor::copy_of(RUSH_UINT8, {static_cast<int64_t>(from.bytes)}, from.data);
+      found = copies_.emplace(t.storage_id(), bytes.storage()).first;
     }
-    return at::empty({0}, t.options())
-        .set_(found->second.storage(), t.storage_offset(), t.sizes(), t.strides());
+    return {t.dtype(), t.sizes(), t.strides(), t.storage_offset(), found->second};
   }
-  std::map<const void *, at::Tensor> bytes_;
+  std::map<const void *, std::shared_ptr<const Storage>> copies_;
 };
 
 }  // namespace

@@ -2,10 +2,8 @@
 // constant. The channels of a batch norm after a linear are its features only if its input is a
 // matrix. This pass proves that from the input's nodes (PyTorch's FoldFrozenLinearBatchnorm
 // assumes it).
-#include <ATen/TensorOperators.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/rsqrt.h>
-
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <unordered_set>
 
@@ -16,20 +14,22 @@ namespace rush {
 
 namespace {
 
+using Numbers = std::vector<double>;
+
 struct Norm {
-  at::Tensor scale, shift;  // y = x * scale + shift, per channel
+  Numbers scale, shift;  // y = x * scale + shift, per channel
 };
 
 // A vector of `n` numbers, which are `otherwise` if it is None.
-bool vector_of(const Node &node, size_t i, int64_t n, double otherwise, at::Tensor *out) {
+bool vector_of(const Node &node, size_t i, int64_t n, double otherwise, Numbers *out) {
   const Const *c = node.constant(i);
   if (!c) return false;
   if (c->is_none()) {
-    *out = at::full({n}, otherwise, at::kDouble);
+    out->assign(static_cast<size_t>(n), otherwise);
     return true;
   }
   if (!float_constant(node, i, 1) || c->tensor.size(0) != n) return false;
-  *out = c->tensor.to(at::kDouble);
+  *out = c->tensor.doubles();
   return true;
 }
 
@@ -46,14 +46,17 @@ bool match_norm(const Node &node, int64_t channels, Norm *norm) {
     return false;
   }
   const Const *eps = node.constant(at_eps);
-  at::Tensor weight, bias, mean, var;
+  Numbers weight, bias, mean, var;
   if (!eps || !eps->is_number() || !node.constant(3) || node.constant(3)->is_none() ||
       !node.constant(4) || node.constant(4)->is_none() ||
       !vector_of(node, 1, channels, 1, &weight) || !vector_of(node, 2, channels, 0, &bias) ||
       !vector_of(node, 3, channels, 0, &mean) || !vector_of(node, 4, channels, 1, &var))
     return false;
-  norm->scale = weight * at::rsqrt(var + eps->number());
-  norm->shift = bias - mean * norm->scale;
+  norm->scale = norm->shift = weight;
+  for (size_t c = 0; c < weight.size(); c++) {
+    norm->scale[c] = weight[c] * (1 / std::sqrt(var[c] + eps->number()));
+    norm->shift[c] = bias[c] - mean[c] * norm->scale[c];
+  }
   return true;
 }
 
@@ -119,20 +122,23 @@ bool fold(Graph &graph, Node *before) {
   const Const &weight = *before->constant(1);
   const int64_t channels = weight.tensor.size(0);
   Norm norm;
-  at::Tensor bias = at::full({channels}, 0., at::kDouble);
+  Numbers bias(static_cast<size_t>(channels), 0);
   if (before->inputs.size() > 2 && !vector_of(*before, 2, channels, 0, &bias)) return false;
   if (!match_norm(*node, channels, &norm)) return false;
 
-  std::vector<int64_t> per_channel(static_cast<size_t>(rank), 1);
-  per_channel[0] = channels;
-  const at::Tensor folded = weight.tensor.to(at::kDouble) * norm.scale.view(per_channel);
-  const at::Tensor shift = bias * norm.scale + norm.shift;
+  const size_t per_channel =
+      static_cast<size_t>(weight.tensor.numel() / std::max<int64_t>(channels, 1));
+  Numbers folded = weight.tensor.doubles(), shift = bias;
+  for (size_t i = 0; i < folded.size(); i++) folded[i] *= norm.scale[i / per_channel];
+  for (size_t c = 0; c < shift.size(); c++) shift[c] = bias[c] * norm.scale[c] + norm.shift[c];
   const Const *had = before->constant(2);
   const std::string name = had && had->is_tensor() && !had->s.empty() ? had->s
                            : weight.s.empty()                         ? ""
                                                                       : weight.s + ".folded_bias";
-  Value *new_bias = graph.constant(const_tensor(shift.to(at::kFloat), name));
-  before->set_input(1, graph.constant(const_tensor(folded.to(at::kFloat), weight.s)));
+  Value *new_bias = graph.constant(const_tensor(Tensor::of(RUSH_FLOAT32, {channels}, shift), name));
+  const Tensor folded_weight =
+      Tensor::of(RUSH_FLOAT32, weight.tensor.sizes(), folded).laid_out_as(weight.tensor);
+  before->set_input(1, graph.constant(const_tensor(folded_weight, weight.s)));
   if (before->inputs.size() > 2)
     before->set_input(2, new_bias);
   else

@@ -2,6 +2,7 @@
 //
 // rush::conv pads each side by its own amount: padding is [before_0, after_0, before_1, after_1,
 // ...] over the spatial dimensions in order, so that a zero padding before and 'same' fit in.
+#include <algorithm>
 #include <cmath>
 
 #include "passes/match.h"
@@ -127,17 +128,33 @@ bool match(const Node &node, Conv *conv) {
 
 // Only the strides change: the memory becomes [out][kernel...][in], which kernels pack. A depthwise
 // weight [channels][1][kernel...] has that order.
-at::Tensor arranged(const at::Tensor &weight) {
+Tensor arranged(const Tensor &weight) {
   if (weight.size(1) == 1) return weight.contiguous();
-  return weight.movedim(1, -1).contiguous().movedim(-1, 1);
+  return weight.moved(1, -1).contiguous().moved(-1, 1);
 }
 
-// The layout that PyTorch derives from the weight's strides: a channels-last weight gives channels-last
-// results. Groups are convolved one by one.
-int64_t format_of(const at::Tensor &weight, int64_t groups) {
-  const at::Tensor group = weight.narrow(0, 0, weight.size(0) / groups);
-  const at::Tensor image = group.dim() == 3 ? group.unsqueeze(2) : group;
-  return static_cast<int64_t>(image.suggest_memory_format());
+// Whether PyTorch takes strides of four dimensions for channels-last ones (c10/core/MemoryFormat.h).
+bool is_channels_last(const Sizes &sizes, const Sizes &strides) {
+  if (strides[1] == 0) return false;
+  int64_t least = 0;
+  for (const size_t d : {1, 3, 2, 0}) {
+    if (sizes[d] == 0 || strides[d] < least || (d == 0 && least == strides[1])) return false;
+    least = strides[d] * std::max<int64_t>(sizes[d], 1);
+  }
+  return true;
+}
+
+// The number of the memory format that PyTorch derives from the weight's strides: a channels-last weight
+// gives channels-last results. Groups are convolved one by one.
+int64_t format_of(const Tensor &weight, int64_t groups) {
+  constexpr int64_t kContiguous = 0, kChannelsLast = 2;
+  Sizes sizes = weight.sizes(), strides = weight.strides();
+  sizes[0] /= groups;
+  if (sizes.size() == 3) {
+    strides.insert(strides.begin() + 2, sizes[2] * strides[2]);
+    sizes.insert(sizes.begin() + 2, 1);
+  }
+  return is_channels_last(sizes, strides) ? kChannelsLast : kContiguous;
 }
 
 void rewrite(Graph &graph, Node *node, const Conv &conv) {

@@ -10,14 +10,14 @@ enum { INPUT, WEIGHT, BIAS, MIN, MAX };  // arguments of rush::linear
 
 struct Linear {
   Value *input;
-  at::Tensor weight;  // [out, in]
+  Tensor weight;  // [out, in]
   std::string weight_name;
   const Const *bias = nullptr;
 };
 
 bool is_bias(const Const *c, int64_t out) {
-  return c && c->is_tensor() && c->tensor.layout() == at::kStrided &&
-         c->tensor.scalar_type() == at::kFloat && c->tensor.dim() == 1 && c->tensor.size(0) == out;
+  return c && c->is_tensor() && c->tensor.is_strided() && c->tensor.dtype() == RUSH_FLOAT32 &&
+         c->tensor.dim() == 1 && c->tensor.size(0) == out;
 }
 
 bool is_one(const Node &node, size_t i) {

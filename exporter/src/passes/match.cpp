@@ -88,8 +88,8 @@ bool writes_between(const Node *from, const Node *to) {
 
 const Const *float_constant(const Node &node, size_t input, int64_t rank) {
   const Const *c = node.constant(input);
-  return c && c->is_tensor() && c->tensor.layout() == at::kStrided &&
-                 c->tensor.scalar_type() == at::kFloat && c->tensor.dim() == rank
+  return c && c->is_tensor() && c->tensor.is_strided() && c->tensor.dtype() == RUSH_FLOAT32 &&
+                 c->tensor.dim() == rank
              ? c
              : nullptr;
 }

@@ -19,7 +19,7 @@ Node *prepend_get_attr(Graph &graph, const Attribute &attribute, size_t slot) {
 }
 
 const void *storage_of(const Const &c) {
-  return c.tensor.has_storage() ? c.tensor.storage().unsafeGetStorageImpl() : nullptr;
+  return c.tensor.storage_id();
 }
 
 // Calls f with each node that reads or writes an attribute, and the attribute's slot.

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
+#include "front/from_c10.h"
 #include "front/torchscript.h"
 #include "ir/alias.h"
-#include "ir/from_c10.h"
 #include "ir/schema.h"
 #include "ir/unsupported.h"
 
@@ -23,7 +23,7 @@ bool is_value(py::handle value) {
 
 // The number of a dtype, as in schemas. Throws if it is not supported.
 Const dtype_constant(at::ScalarType dtype) {
-  if (!find_dtype(dtype_name(dtype)))
+  if (!find_dtype(dtype_name(static_cast<rush_dtype>(dtype))))
     throw Unsupported("torch." + std::string(c10::toString(dtype)) + " cannot be exported");
   return const_int(static_cast<int64_t>(dtype));
 }
@@ -213,7 +213,7 @@ Value *GraphBuilder::attribute(const std::string &name, at::Tensor tensor) {
   refuse_fake(tensor);
   const size_t slot = attributes_.size();
   const std::string own = name.empty() ? "constant." + std::to_string(slot) : name;
-  attributes_.push_back({own, tensor_type(), const_tensor(tensor.detach(), own)});
+  attributes_.push_back({own, tensor_type(), const_tensor(from_torch(tensor), own)});
   Value *at = graph_->constant(const_int(static_cast<int64_t>(slot)));
   Value *value = append("rush::get_attr", {at}, tensor_type());
   value->name = own;
@@ -222,7 +222,7 @@ Value *GraphBuilder::attribute(const std::string &name, at::Tensor tensor) {
 
 // Whether no other attribute shares its memory.
 bool GraphBuilder::is_alone(size_t slot) const {
-  auto memory = [&](size_t i) { return attributes_[i].initial.tensor.storage().data(); };
+  auto memory = [&](size_t i) { return attributes_[i].initial.tensor.storage_id(); };
   size_t n = 0;
   for (size_t i = 0; i < attributes_.size(); i++) n += memory(i) == memory(slot);
   return n == 1;

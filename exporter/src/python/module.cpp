@@ -1,20 +1,19 @@
 // The Python module rushlight._C. The public API is in python/rushlight/.
 #include "base/files.h"
 #include "cli/command_line.h"
-#include "cli/tool.h"
+#include "cli/torch_commands.h"
 #include "export/export.h"
 #include "export/pipeline.h"
 #include "export/ports.h"
-#include "export/reference.h"
 #include "export/tracing.h"
+#include "front/from_c10.h"
+#include "front/reference.h"
+#include "front/schemas.h"
 #include "front/torchscript.h"
-#include "inspect/weights.h"
-#include "ir/from_c10.h"
 #include "ir/unsupported.h"
 #include "ir/verify.h"
 #include "passes/passes.h"
 #include "python/graph_builder.h"
-#include "python/session.h"
 #include "python/target.h"
 #include "python/values.h"
 #include "run/compare.h"
@@ -76,6 +75,11 @@ std::vector<Constraint> constraints_from(py::handle from) {
   return out;
 }
 
+void ask_torch(ExportOptions *options) {
+  options->calls = calls_during;
+  options->operator_programs = program_of_operator;
+}
+
 ExportOptions options_of(const py::dict &settings) {
   ExportOptions options;
   options.path = option<std::string>(settings, "path");
@@ -92,6 +96,7 @@ ExportOptions options_of(const py::dict &settings) {
   }
   options.dump_after = option<std::string>(settings, "dump_after");
   options.dump = [](const std::string &text) { py::print(text); };
+  ask_torch(&options);
   for (py::handle item : settings["dynamic"].cast<py::list>()) {
     const py::tuple pair = item.cast<py::tuple>();
     options.dynamic.emplace_back(pair[0].cast<std::string>(), constraints_from(pair[1]));
@@ -202,8 +207,7 @@ py::dict diff_model(const std::string &path, py::object object, const std::strin
     throw std::invalid_argument(method + " must be given at most " +
                                 std::to_string(target.argument_count(method)) + " inputs, got " +
                                 std::to_string(args.size()));
-  for (size_t i = 0; i < args.size(); i++)
-    in.push_back(detached(target.argument(method, i, args[i])));
+  for (size_t i = 0; i < args.size(); i++) in.push_back(target.argument(method, i, args[i]));
   const Tracer tracer = tracer_of(target, train);
   const bool literal = rtol >= 0 || atol >= 0;
   return divergence_dict(diff(*session, session->method(method), in,
@@ -238,7 +242,9 @@ py::tuple run_pass_on_text(const std::string &text, const std::string &name) {
   if (name != "none") {
     const Pass &pass = find_pass(name);
     Quantized quantized;
-    changed = run_pass(pass, program, {ExportOptions(), {}, {}, nullptr, &quantized});
+    ExportOptions options;
+    ask_torch(&options);
+    changed = run_pass(pass, program, {options, {}, {}, nullptr, &quantized});
     verify(graph, {pass.gone.begin(), pass.gone.end()});
   }
   return py::make_tuple(to_string(graph), changed);
@@ -249,7 +255,7 @@ int tool(std::vector<std::string> arguments) {
   for (std::string &text : arguments) argv.push_back(text.data());
   argv.push_back(nullptr);
   const py::gil_scoped_release no_gil;
-  const int code = run_tool(static_cast<int>(arguments.size()), argv.data());
+  const int code = run_tool(static_cast<int>(arguments.size()), argv.data(), torch_commands());
   std::fflush(stdout);
   return code;
 }
@@ -271,6 +277,7 @@ void translate(const RuntimeError &e) {
 }  // namespace
 
 PYBIND11_MODULE(_C, m) {
+  use_schemas_of_torch();
   py::register_exception_translator([](std::exception_ptr p) {
     try {
       if (p) std::rethrow_exception(p);
@@ -278,6 +285,8 @@ PYBIND11_MODULE(_C, m) {
       translate(e);
     } catch (const Unsupported &e) {
       translate(RuntimeError(RUSH_ERR_UNSUPPORTED, e.what()));
+    } catch (const PyTorchError &e) {
+      std::rethrow_exception(e.original);  // to the translator of its class
     } catch (const UsageError &e) {
       PyErr_SetString(PyExc_ValueError, e.what());
     }
@@ -297,12 +306,6 @@ PYBIND11_MODULE(_C, m) {
   m.def("for_complex", for_complex);
   m.def("operator_program_schema", operator_program_schema);
   m.def("has_op", [](const std::string &name) { return rush_has_op(name.c_str()); });
-  m.def("version", [] { return rush_version(); });
-  m.def("describe", [](const std::string &path, bool json) {
-    return describe_file(path, json ? RUSH_DESCRIBE_JSON : RUSH_DESCRIBE_TEXT);
-  });
-  m.def("write_safetensors", write_safetensors);
-  define_session(m);
 }
 
 }  // namespace rush

@@ -1,6 +1,8 @@
 #include "python/target.h"
 
-#include "ir/from_c10.h"
+#include "front/from_c10.h"
+#include "front/reference.h"
+#include "front/seed.h"
 
 namespace rush {
 
@@ -50,8 +52,7 @@ Trace trace_of(const py::list &items) {
     const py::tuple pair = item.cast<py::tuple>();
     Traced node;
     node.handle = pair[0].cast<uint64_t>();
-    for (py::handle value : pair[1].cast<py::list>())
-      node.results.push_back(detached(from_python(value)));
+    for (py::handle value : pair[1].cast<py::list>()) node.results.push_back(from_python(value));
     out.nodes.push_back(std::move(node));
   }
   return out;
@@ -112,12 +113,6 @@ Target target_of(py::object object, const py::tuple &args) {
   return out;
 }
 
-Const detached(Const c) {
-  if (c.tensor.defined()) c.tensor = c.tensor.detach();
-  for (Const &item : c.items) item = detached(std::move(item));
-  return c;
-}
-
 Example example_of(const py::dict &from, const Target &target) {
   Example out;
   out.method = from["method"].cast<std::string>();
@@ -127,10 +122,10 @@ Example example_of(const py::dict &from, const Target &target) {
                                 std::to_string(target.argument_count(out.method)) +
                                 " inputs, got " + std::to_string(args.size()));
   for (size_t i = 0; i < args.size(); i++)
-    out.args.push_back(detached(target.argument(out.method, i, args[i])));
+    out.args.push_back(target.argument(out.method, i, args[i]));
   out.args = snapshot(out.args);
   if (from.contains("expected"))
-    out.expected = snapshot({detached(target.result(out.method, from["expected"]))})[0];
+    out.expected = snapshot({target.result(out.method, from["expected"])})[0];
   out.given = out.expected.has_value();
   out.rtol = from["rtol"].cast<double>();
   out.atol = from["atol"].cast<double>();
@@ -140,31 +135,31 @@ Example example_of(const py::dict &from, const Target &target) {
 }
 
 Reference python_reference(py::object call, const Target &target) {
-  return [call, &target](const std::string &method, const std::vector<Const> &args) {
-    py::gil_scoped_acquire gil;
-    return detached(target.result(method, call(method, to_arguments(args))));
-  };
+  return answering([call, &target](const std::string &method, const std::vector<Const> &args) {
+    const TestSeed seed;
+    return target.result(method, call(method, to_arguments(args)));
+  });
 }
 
 Tracer tracer_of(const Target &target, bool train) {
-  return
+  return answering(
       [&target, train](const std::string &method, const std::vector<Const> &args, bool in_double) {
         return target.module ? trace_module(*target.module, method, args, train, in_double)
                              : trace_function(*target.function->function_, args, in_double);
-      };
+      });
 }
 
 Tracer python_tracer(py::object call) {
-  return [call](const std::string &, const std::vector<Const> &args, bool in_double) {
+  return answering([call](const std::string &, const std::vector<Const> &args, bool in_double) {
     return trace_of(call(to_arguments(args), in_double));
-  };
+  });
 }
 
 GraphAnswer python_graph(py::object call, const Target &target) {
-  return
+  return answering(
       [call, &target](const std::string &method, const std::vector<Const> &args, bool in_double) {
-        return detached(target.result(method, call(to_arguments(args), in_double)));
-      };
+        return target.result(method, call(to_arguments(args), in_double));
+      });
 }
 
 }  // namespace rush

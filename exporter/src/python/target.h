@@ -30,9 +30,6 @@ struct Target {
 // `args` choose between overloads of forward.
 Target target_of(py::object object, const py::tuple &args);
 
-// The value without its autograd history.
-Const detached(Const value);
-
 Example example_of(const py::dict &from, const Target &target);
 
 // Answers and traces of a model that Python runs.

@@ -6,9 +6,8 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
-#include "ir/from_c10.h"
+#include "front/from_c10.h"
 
 namespace rush {
 
@@ -84,7 +83,7 @@ Const from_number(py::handle value) {
 Const from_python(py::handle value) {
   PyObject *const object = value.ptr();
   if (value.is_none()) return const_none();
-  if (THPVariable_Check(object)) return const_tensor(py::cast<at::Tensor>(value).detach());
+  if (THPVariable_Check(object)) return const_tensor(from_torch(py::cast<at::Tensor>(value)));
   if (PyBool_Check(object)) return const_bool(value.cast<bool>());
   if (PyLong_Check(object)) return const_int(value.cast<int64_t>());
   if (PyFloat_Check(object)) return const_float(value.cast<double>());
@@ -101,33 +100,6 @@ Const from_python(py::handle value) {
   throw py::type_error("a value of type " + std::string(Py_TYPE(object)->tp_name) +
                        " cannot be passed to a model");
 }
-
-namespace {
-
-// Whether Python allows these names for fields, or for a class with its modules.
-bool are_names(const std::vector<std::string> &names) {
-  const py::object is_keyword = py::module_::import("keyword").attr("iskeyword");
-  return std::all_of(names.begin(), names.end(), [&](const std::string &name) {
-    const py::str text(name);
-    return PyUnicode_IsIdentifier(text.ptr()) == 1 && !is_keyword(text).cast<bool>();
-  });
-}
-
-bool can_be_named(const Type &type) {
-  std::vector<std::string> atoms{""};
-  for (const char c : type.name)
-    if (c == '.')
-      atoms.emplace_back();
-    else
-      atoms.back() += c;
-  const std::set<std::string> distinct(type.fields.begin(), type.fields.end());
-  const bool open = std::none_of(type.fields.begin(), type.fields.end(),
-                                 [](const std::string &name) { return name[0] == '_'; });
-  return open && distinct.size() == type.items.size() && type.fields.size() == type.items.size() &&
-         are_names(atoms) && are_names(type.fields);
-}
-
-}  // namespace
 
 namespace {
 
@@ -208,72 +180,8 @@ py::object as_tuples(py::handle value, const Type &type) {
   return py::isinstance<py::tuple>(value) ? py::object(py::tuple(out)) : py::object(out);
 }
 
-TypeRef with_names_of_python(const TypeRef &type) {
-  std::vector<TypeRef> items;
-  for (const TypeRef &item : type->items) items.push_back(with_names_of_python(item));
-  const bool named = !type->name.empty() || !type->fields.empty();
-  if (named && type->kind == RUSH_TYPE_TUPLE && !can_be_named(*type))
-    return make_type(RUSH_TYPE_TUPLE, std::move(items));
-  return items == type->items ? type
-                              : make_type(type->kind, std::move(items), type->name, type->fields);
-}
-
 py::object to_python(const Const &value) {
   return torch::jit::toPyObject(to_ivalue(value));
-}
-
-Const float_of_int(Const c, int kind) {
-  return kind == RUSH_TYPE_FLOAT && c.is_int() ? const_float(c.number()) : c;
-}
-
-Const as_argument(Const c, int kind) {
-  const bool one = c.is_tensor() && c.tensor.numel() == 1;
-  if (kind == RUSH_TYPE_FLOAT && one) return const_float(c.tensor.item<double>());
-  if (kind == RUSH_TYPE_INT && one) return const_int(c.tensor.item<int64_t>());
-  if (kind == RUSH_TYPE_BOOL && one) return const_bool(c.tensor.item<bool>());
-  if (kind == RUSH_TYPE_FLOAT && c.is_number()) return const_float(c.number());
-  if (kind == RUSH_TYPE_INT && c.is_bool()) return const_int(c.i);
-  if (kind == RUSH_TYPE_BOOL && c.is_number()) return const_bool(c.number() != 0);
-  if (kind == RUSH_TYPE_COMPLEX && c.is_number()) {
-    c.f = c.number();
-    c.kind = RUSH_CONST_COMPLEX;
-    c.im = 0;
-  }
-  return c;
-}
-
-Const typed(Const c, const TypeRef &type, Cast cast) {
-  switch (type->kind) {
-    case RUSH_TYPE_OPTIONAL:
-      return c.is_none() ? c : typed(std::move(c), type->items[0], cast);
-    case RUSH_TYPE_UNION:
-      for (const TypeRef &member : type->items) {
-        Const as_member = typed(c, member, cast);
-        if (as_member.type == member && as_member.kind == c.kind) return as_member;
-      }
-      return c;
-    case RUSH_TYPE_LIST:
-      if (!c.is_list() && c.kind != RUSH_CONST_TUPLE) return c;
-      c.kind = RUSH_CONST_LIST;
-      for (Const &item : c.items) item = typed(std::move(item), type->items[0], cast);
-      break;
-    case RUSH_TYPE_TUPLE:
-      if ((!c.is_list() && c.kind != RUSH_CONST_TUPLE) || c.items.size() != type->items.size())
-        return c;
-      c.kind = RUSH_CONST_TUPLE;
-      for (size_t i = 0; i < c.items.size(); i++)
-        c.items[i] = typed(std::move(c.items[i]), type->items[i], cast);
-      break;
-    case RUSH_TYPE_DICT:
-      if (c.kind != RUSH_CONST_DICT) return c;
-      for (size_t i = 0; i < c.items.size(); i++)
-        c.items[i] = typed(std::move(c.items[i]), type->items[i % 2], cast);
-      break;
-    default:
-      return cast(std::move(c), type->kind);
-  }
-  c.type = type;
-  return c;
 }
 
 }  // namespace rush

@@ -1,8 +1,7 @@
 #include "quantize/matched_rows.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace rush {
@@ -27,54 +26,113 @@ bool is_behind(const Value *value, const std::set<const Node *> &filters) {
   return false;
 }
 
-// The overlaps of all pairs of boxes (x, y, x, y).
-at::Tensor overlaps(const at::Tensor &a, const at::Tensor &b) {
-  const at::Tensor low = at::maximum(a.slice(1, 0, 2).unsqueeze(1), b.slice(1, 0, 2).unsqueeze(0));
-  const at::Tensor high = at::minimum(a.slice(1, 2, 4).unsqueeze(1), b.slice(1, 2, 4).unsqueeze(0));
-  const auto area = [](const at::Tensor &t) { return t.clamp_min(0).prod(-1); };
-  const at::Tensor both = area(high - low);
-  const at::Tensor all = area(a.slice(1, 2, 4) - a.slice(1, 0, 2)).unsqueeze(1) +
-                         area(b.slice(1, 2, 4) - b.slice(1, 0, 2)).unsqueeze(0) - both;
-  return both / all.clamp_min(1e-30);
+using Row = std::vector<double>;
+
+// The elements of each row of a tensor.
+std::vector<Row> rows_of(const Tensor &t) {
+  const std::vector<double> values = t.doubles();
+  std::vector<Row> out(static_cast<size_t>(t.size(0)));
+  const size_t columns = out.empty() ? 0 : values.size() / out.size();
+  for (size_t i = 0; i < out.size(); i++)
+    out[i].assign(values.begin() + static_cast<std::ptrdiff_t>(i * columns),
+                  values.begin() + static_cast<std::ptrdiff_t>((i + 1) * columns));
+  return out;
 }
 
-bool is_boxes(const at::Tensor &t) {
+double area(double width, double height) {
+  return std::max(width, 0.) * std::max(height, 0.);
+}
+
+// The overlap of two boxes (x, y, x, y).
+double overlap(const Row &a, const Row &b) {
+  const double both = area(std::min(a[2], b[2]) - std::max(a[0], b[0]),
+                           std::min(a[3], b[3]) - std::max(a[1], b[1]));
+  const double all = area(a[2] - a[0], a[3] - a[1]) + area(b[2] - b[0], b[3] - b[1]) - both;
+  return both / std::max(all, 1e-30);
+}
+
+double distance(const Row &a, const Row &b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+  return std::sqrt(sum);
+}
+
+bool is_boxes(const Tensor &t) {
   return t.dim() == 2 && t.size(1) == 4 && t.is_floating_point();
+}
+
+template <class F>
+std::vector<Row> for_pairs(const std::vector<Row> &a, const std::vector<Row> &b, F f) {
+  std::vector<Row> out;
+  for (const Row &x : a) {
+    Row &row = out.emplace_back();
+    for (const Row &y : b) row.push_back(f(x, y));
+  }
+  return out;
+}
+
+void append_rows(std::vector<Row> *to, const std::vector<Row> &from) {
+  to->resize(from.size());
+  for (size_t i = 0; i < from.size(); i++)
+    (*to)[i].insert((*to)[i].end(), from[i].begin(), from[i].end());
 }
 
 // The similarity of each of PyTorch's rows to each row of the file: the overlap of boxes, else it rises
 // as the distance falls.
-at::Tensor likeness(const std::vector<at::Tensor> &got, const std::vector<at::Tensor> &want) {
-  std::vector<at::Tensor> a, b;
+std::vector<Row> likeness(const std::vector<Tensor> &got, const std::vector<Tensor> &want) {
+  std::vector<Row> a, b;
+  bool any = false;
   for (size_t i = 0; i < want.size(); i++) {
     if (is_boxes(want[i]))
-      return overlaps(want[i].to(at::kDouble), got[i].to(at::kDouble)) - kOverlap;
+      return for_pairs(rows_of(want[i]), rows_of(got[i]),
+                       [](const Row &x, const Row &y) { return overlap(x, y) - kOverlap; });
     if (!want[i].is_floating_point()) continue;
-    a.push_back(want[i].to(at::kDouble).reshape({want[i].size(0), -1}));
-    b.push_back(got[i].to(at::kDouble).reshape({got[i].size(0), -1}));
+    any = true;
+    append_rows(&a, rows_of(want[i]));
+    append_rows(&b, rows_of(got[i]));
   }
-  if (a.empty()) return at::zeros({want[0].size(0), got[0].size(0)}, at::kDouble);
-  const at::Tensor distances = at::cdist(at::cat(a, 1), at::cat(b, 1));
-  return distances.numel() > 0 ? distances.max() - distances : distances;
+  if (!any)
+    return std::vector<Row>(static_cast<size_t>(want[0].size(0)),
+                            Row(static_cast<size_t>(got[0].size(0)), 0));
+  std::vector<Row> out = for_pairs(a, b, distance);
+  double most = 0;
+  for (const Row &row : out)
+    for (const double x : row) most = std::max(most, x);
+  for (Row &row : out)
+    for (double &x : row) x = most - x;
+  return out;
 }
 
 // Matches each of PyTorch's rows, in order, to the most similar row that is left.
-void match(const at::Tensor &alike, std::vector<int64_t> *theirs, std::vector<int64_t> *own) {
-  at::Tensor left = alike.clone();
-  for (int64_t i = 0; i < left.size(0) && left.size(1) > 0; i++) {
-    const int64_t j = left[i].argmax().item<int64_t>();
-    if (left[i][j].item<double>() < 0) continue;
-    theirs->push_back(i);
+void match(std::vector<Row> left, std::vector<int64_t> *theirs, std::vector<int64_t> *own) {
+  for (size_t i = 0; i < left.size() && !left[i].empty(); i++) {
+    const auto best = std::max_element(left[i].begin(), left[i].end());
+    if (*best < 0) continue;
+    const auto j = best - left[i].begin();
+    theirs->push_back(static_cast<int64_t>(i));
     own->push_back(j);
-    left.select(1, j).fill_(-1);
+    for (Row &row : left) row[static_cast<size_t>(j)] = -1;
   }
+}
+
+// These rows of a tensor.
+Const selected(const Tensor &t, const std::vector<int64_t> &rows) {
+  const Tensor dense = t.contiguous();
+  Sizes sizes = t.sizes();
+  sizes[0] = static_cast<int64_t>(rows.size());
+  const Tensor out = Tensor::zeros(t.dtype(), sizes);
+  const size_t bytes = rows.empty() ? 0 : out.nbytes() / rows.size();
+  for (size_t i = 0; i < rows.size(); i++)
+    std::copy_n(dense.bytes() + static_cast<size_t>(rows[i]) * bytes, bytes,
+                static_cast<char *>(out.storage()->data) + i * bytes);
+  return const_tensor(out);
 }
 
 // Tensors of one answer with the same number of rows.
 struct Group {
-  std::vector<at::Tensor> got, want;
+  std::vector<Tensor> got, want;
 
-  bool takes(const at::Tensor &a, const at::Tensor &b) const {
+  bool takes(const Tensor &a, const Tensor &b) const {
     return want.empty() || (want[0].size(0) == b.size(0) && got[0].size(0) == a.size(0));
   }
 };
@@ -88,13 +146,12 @@ void add_group(const Group &group, Quantized *out) {
   out->rushlight_rows += static_cast<size_t>(group.got[0].size(0));
   out->matched_rows += own.size();
   for (size_t i = 0; i < group.want.size() && !own.empty(); i++)
-    add_distance(const_tensor(group.got[i].index_select(0, at::tensor(own))),
-                 const_tensor(group.want[i].index_select(0, at::tensor(theirs))), out);
+    add_distance(selected(group.got[i], own), selected(group.want[i], theirs), out);
 }
 
-bool fits(const at::Tensor &got, const at::Tensor &want) {
-  return got.scalar_type() == want.scalar_type() && got.dim() == want.dim() && want.dim() > 0 &&
-         got.sizes().slice(1) == want.sizes().slice(1);
+bool fits(const Tensor &got, const Tensor &want) {
+  return got.dtype() == want.dtype() && got.dim() == want.dim() && want.dim() > 0 &&
+         std::equal(got.sizes().begin() + 1, got.sizes().end(), want.sizes().begin() + 1);
 }
 
 // Adds values that depend on filters. Neighbouring tensors of a container may form one group.

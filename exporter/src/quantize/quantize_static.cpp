@@ -1,7 +1,5 @@
 // Quantizes convolutional networks to 8 bits. Weights are symmetric, with a scale for each output channel.
 // Activations are affine: runs of examples find a scale and a zero point for each tensor.
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -104,8 +102,8 @@ Value *result_of(Node *node) {
 bool is_conv(const Node &node) {
   if (node.op != "rush::conv") return false;
   const Const *w = node.constant(WEIGHT);
-  return w && w->is_tensor() && w->tensor.scalar_type() == at::kFloat && w->tensor.numel() > 0 &&
-         w->tensor.isfinite().all().item<bool>() && node.constant(MIN)->number() <= 0 &&
+  return w && w->is_tensor() && w->tensor.dtype() == RUSH_FLOAT32 && w->tensor.numel() > 0 &&
+         w->tensor.all_finite() && node.constant(MIN)->number() <= 0 &&
          node.constant(MAX)->number() >= 0;
 }
 
@@ -154,33 +152,39 @@ std::vector<Value *> observed_values(Graph &graph) {
 struct Histogram {
   static constexpr int64_t kBins = 2048;
   double low = 0, high = 0;
-  at::Tensor counts = at::zeros({kBins}, at::kDouble);
+  std::vector<double> counts = std::vector<double>(kBins, 0);
   std::vector<int64_t> sizes;
   bool finite = true;
 
-  void widen(const at::Tensor &t) {
-    sizes = t.sizes().vec();
-    if (t.scalar_type() != at::kFloat || t.numel() == 0 || !t.isfinite().all().item<bool>())
-      finite = false;
+  void widen(const Tensor &t) {
+    sizes = t.sizes();
+    if (t.dtype() != RUSH_FLOAT32 || t.numel() == 0 || !t.all_finite()) finite = false;
     if (!finite) return;
-    low = std::min(low, t.min().item<double>());
-    high = std::max(high, t.max().item<double>());
+    for (const float x : t.floats()) {
+      low = std::min<double>(low, x);
+      high = std::max<double>(high, x);
+    }
   }
-  void count(const at::Tensor &t) {
-    if (finite && high > low)
-      counts += at::histc(t.reshape({-1}), kBins, low, high).to(at::kDouble);
+  // Bins are computed in float32, as torch.histc does.
+  void count(const Tensor &t) {
+    if (!finite || !(high > low)) return;
+    const float least = static_cast<float>(low), most = static_cast<float>(high);
+    for (const float x : t.floats()) {
+      if (x < least || x > most) continue;
+      const auto bin = static_cast<size_t>((x - least) * float{kBins} / (most - least));
+      counts[std::min(bin, size_t{kBins} - 1)] += 1;
+    }
   }
 
   // The sum of squared errors in units of a bin if only [a, b] of the range has integers.
   double error(double a, double b) const {
     const double part = (high - low) / kBins, step = (b - a) / 255;
-    const double *n = counts.data_ptr<double>();
     double sum = 0;
     for (int64_t i = 0; i < kBins; i++) {
       const double x = low + (static_cast<double>(i) + 0.5) * part;
       const double outside = x < a ? a - x : x > b ? x - b : 0;
       // Inside of [a, b] errors are uniform over a step.
-      sum += n[i] * (outside > 0 ? outside * outside : step * step / 12);
+      sum += counts[static_cast<size_t>(i)] * (outside > 0 ? outside * outside : step * step / 12);
     }
     return sum;
   }
@@ -242,6 +246,34 @@ std::map<const Value *, Range> calibrate(Program &program, const std::vector<Val
 }
 
 // ---- The new program ---------------------------------------------------------------------------
+
+// The scale of each output channel of a weight: 127 steps reach its largest value. The bias in steps of
+// a sum stays far from the bounds of 32 bits, even if all weights are tiny.
+std::vector<double> scales_of(const Tensor &weight, const Const *bias, double input_scale) {
+  const std::vector<double> values = weight.doubles();
+  std::vector<double> out(static_cast<size_t>(weight.size(0)), 0);
+  const size_t columns = values.size() / out.size();
+  for (size_t i = 0; i < values.size(); i++)
+    out[i / columns] = std::max(out[i / columns], std::fabs(values[i]));
+  for (double &scale : out) scale /= 127;
+  if (bias && bias->is_tensor()) {
+    const std::vector<double> shifts = bias->tensor.doubles();
+    for (size_t c = 0; c < out.size(); c++)
+      out[c] = std::max(out[c], std::fabs(shifts[c]) / (input_scale * (1 << 23)));
+  }
+  for (double &scale : out)
+    if (!(scale > 0)) scale = 1;
+  return out;
+}
+
+// The weight in steps of these scales.
+Tensor integers_with(const Tensor &weight, const std::vector<double> &scales) {
+  std::vector<double> values = weight.doubles();
+  const size_t columns = values.size() / scales.size();
+  for (size_t i = 0; i < values.size(); i++)
+    values[i] = std::clamp(std::nearbyint(values[i] / scales[i / columns]), -127., 127.);
+  return Tensor::of(RUSH_INT8, weight.sizes(), values);
+}
 
 class Rewriter {
  public:
@@ -310,18 +342,11 @@ class Rewriter {
     const Range *in = range(node->input(INPUT)), *to = range(result);
     if (!is_conv(*node) || !in || !to || written_.count(node->output())) return;
     const Const *weight = node->constant(WEIGHT);
-    const at::Tensor w = weight->tensor.contiguous();
-    const at::Tensor rows = w.reshape({w.size(0), -1}).to(at::kDouble);
-    at::Tensor scales = rows.abs().amax(1) / 127;
-    // The bias in steps of a sum stays far from the bounds of 32 bits, even if all weights are tiny.
-    const Const *bias = node->constant(BIAS);
-    if (bias && bias->is_tensor())
-      scales = at::maximum(scales, bias->tensor.to(at::kDouble).abs() / (in->scale * (1 << 23)));
-    const at::Tensor divisor = at::where(scales > 0, scales, 1).unsqueeze(1);
-    const at::Tensor integers_of =
-        (rows / divisor).round().clamp(-127, 127).to(at::kChar).reshape(w.sizes()).contiguous();
-    const at::Tensor zeros = at::zeros({w.size(0)}, at::kInt);
-    const auto tensor = [&](const at::Tensor &t, const char *suffix) {
+    const Tensor &w = weight->tensor;
+    const std::vector<double> scales = scales_of(w, node->constant(BIAS), in->scale);
+    const Tensor integers_of = integers_with(w, scales);
+    const Tensor zeros = Tensor::zeros(RUSH_INT32, {w.size(0)});
+    const auto tensor = [&](const Tensor &t, const char *suffix) {
       return graph_.constant(const_tensor(t, weight->s.empty() ? "" : weight->s + suffix));
     };
     const Activation activation = result->def == node ? PLAIN : activation_of(*result->def);
@@ -329,17 +354,18 @@ class Rewriter {
     Value *x = integers(node->input(INPUT), node);
     Value *twin = insert_call(
         node, "rush::quantized_conv",
-        {x, tensor(integers_of, ""), tensor(at::where(scales > 0, scales, 1), ".scales"),
-         tensor(zeros, ""), node->input(BIAS), graph_.constant(const_bool(activation == PLAIN)),
-         node->input(STRIDE), node->input(PADDING), node->input(DILATION),
-         graph_.constant(const_ints(none)), node->input(GROUPS), graph_.constant(const_bool(false)),
-         number(to->scale), number(to->zero_point), graph_.constant(const_bool(false)),
+        {x, tensor(integers_of, ""),
+         tensor(Tensor::of(RUSH_FLOAT64, {w.size(0)}, scales), ".scales"), tensor(zeros, ""),
+         node->input(BIAS), graph_.constant(const_bool(activation == PLAIN)), node->input(STRIDE),
+         node->input(PADDING), node->input(DILATION), graph_.constant(const_ints(none)),
+         node->input(GROUPS), graph_.constant(const_bool(false)), number(to->scale),
+         number(to->zero_point), graph_.constant(const_bool(false)),
          number(static_cast<int64_t>(activation))});
     const Const *format = node->constant(FORMAT);
     replace(node, result, twin, format ? format->i : 0);
     out_->layers++;
     out_->before += w.nbytes();
-    out_->after += integers_of.nbytes() + scales.nbytes() + zeros.nbytes();
+    out_->after += integers_of.nbytes() + scales.size() * sizeof(double) + zeros.nbytes();
   }
 
   void sum(Node *node) {

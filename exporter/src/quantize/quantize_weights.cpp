@@ -1,7 +1,5 @@
 #include "quantize/quantize.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -21,65 +19,123 @@ constexpr int64_t kLongest = 1 << 16;
 constexpr int64_t kGroup = 32;  // the default for four bits
 
 bool is_weight(const Const *c) {
-  return c && c->is_tensor() && c->tensor.layout() == at::kStrided &&
-         c->tensor.scalar_type() == at::kFloat && c->tensor.numel() >= kLeastQuantized &&
-         c->tensor.dim() >= 2 && c->tensor.isfinite().all().item<bool>();
+  return c && c->is_tensor() && c->tensor.is_strided() && c->tensor.dtype() == RUSH_FLOAT32 &&
+         c->tensor.numel() >= kLeastQuantized && c->tensor.dim() >= 2 && c->tensor.all_finite();
 }
 
 // Counts the bytes of a weight and of the tensors that replace it.
-void count(const at::Tensor &weight, const std::vector<at::Tensor> &parts, Quantized *out) {
+void count(const Tensor &weight, const std::vector<Tensor> &parts, Quantized *out) {
   out->before += weight.nbytes();
-  for (const at::Tensor &part : parts) out->after += part.nbytes();
+  for (const Tensor &part : parts) out->after += part.nbytes();
+}
+
+using Numbers = std::vector<float>;
+
+// x / by, rounded to a whole number of [low, high]. Of two equally near ones it is the even one.
+float step_of(float x, float by, float zero, float low, float high) {
+  return std::clamp(std::nearbyint(x / by) + zero, low, high);
 }
 
 // Quantizes a weight [out, in] to integers and a scale for each row.
-void int8_of(const at::Tensor &weight, at::Tensor *integers, at::Tensor *scales) {
-  *scales = weight.abs().amax(1) / 127;
-  const at::Tensor divisor = at::where(*scales > 0, *scales, 1).unsqueeze(1);
-  *integers = (weight / divisor).round().clamp(-127, 127).to(at::kChar).contiguous();
+void int8_of(const Tensor &weight, Tensor *integers, Tensor *scales) {
+  const size_t rows = static_cast<size_t>(weight.size(0));
+  Numbers values = weight.floats(), most(rows, 0);
+  const size_t columns = values.size() / rows;
+  for (size_t i = 0; i < values.size(); i++)
+    most[i / columns] = std::max(most[i / columns], std::fabs(values[i]));
+  for (float &scale : most) scale /= 127;
+  for (size_t i = 0; i < values.size(); i++) {
+    const float scale = most[i / columns];
+    values[i] = step_of(values[i], scale > 0 ? scale : 1, 0, -127, 127);
+  }
+  *scales = Tensor::of(RUSH_FLOAT32, {weight.size(0)}, most);
+  *integers = Tensor::of(RUSH_INT8, weight.sizes(), values);
 }
 
 // A weight [out, in] as integers of four bits, two in a byte, with float16 scales for each group, and
 // optional zero points. Without them 0 is 8, and the largest value of a group is -8 steps away.
 struct Int4 {
-  at::Tensor integers, scales, zero_points;
+  Tensor integers, scales, zero_points;
 };
 
-Int4 int4_of(const at::Tensor &weight, const Bits &bits) {
-  const int64_t n = weight.size(0), k = weight.size(1), groups = (k + bits.group - 1) / bits.group;
-  const at::Tensor all =
-      at::constant_pad_nd(weight, {0, groups * bits.group - k}).view({n, groups, bits.group});
-  Int4 out;
-  at::Tensor zeros;
-  if (bits.zero_points) {
-    const at::Tensor low = all.amin(2).clamp_max(0), high = all.amax(2).clamp_min(0);
-    out.scales = ((high - low) / 15).to(at::kHalf);
-    const at::Tensor scale = out.scales.to(at::kFloat);
-    zeros = (-low / at::where(scale > 0, scale, 1)).round().clamp(0, 15);
-    out.zero_points = zeros.to(at::kByte).contiguous();
-  } else {
-    const at::Tensor most = all.gather(2, all.abs().argmax(2, true)).squeeze(2);
-    out.scales = (most / -8).to(at::kHalf);
-    zeros = at::full({n, groups}, 8, weight.options());
+// The scale of a group of numbers, as float16 has it, and its zero point.
+struct Group {
+  float scale, zero;
+};
+
+Group with_zero_point(const float *from, const float *to) {
+  const float low = std::min(*std::min_element(from, to), 0.f);
+  const float high = std::max(*std::max_element(from, to), 0.f);
+  const float scale = from_half_bits(half_bits((high - low) / 15));
+  return {scale, step_of(-low, scale > 0 ? scale : 1, 0, 0, 15)};
+}
+
+Group without_zero_point(const float *from, const float *to) {
+  const float *most =
+      std::max_element(from, to, [](float a, float b) { return std::fabs(a) < std::fabs(b); });
+  return {from_half_bits(half_bits(*most / -8)), 8};
+}
+
+// Puts two integers into each byte. A row with an odd number ends with 0.
+Tensor packed(const std::vector<uint8_t> &integers, int64_t rows, int64_t columns) {
+  const int64_t bytes = (columns + 1) / 2;
+  std::vector<uint8_t> out(static_cast<size_t>(rows * bytes), 0);
+  for (int64_t i = 0; i < rows * columns; i++) {
+    const int64_t row = i / columns, column = i % columns;
+    out[static_cast<size_t>(row * bytes + column / 2)] |=
+        static_cast<uint8_t>(integers[static_cast<size_t>(i)] << (column % 2 ? 4 : 0));
   }
-  const at::Tensor scale = out.scales.to(at::kFloat);
-  const at::Tensor steps = all / at::where(scale != 0, scale, HUGE_VAL).unsqueeze(2);
-  at::Tensor integers = (steps.round() + zeros.unsqueeze(2)).clamp(0, 15).to(at::kByte);
-  integers = integers.view({n, groups * bits.group}).narrow(1, 0, k);
-  integers = at::constant_pad_nd(integers, {0, k % 2}).view({n, (k + 1) / 2, 2});
-  out.integers = (integers.select(2, 0) + integers.select(2, 1) * 16).contiguous();
+  return Tensor::copy_of(RUSH_UINT8, {rows, bytes}, out.data());
+}
+
+Int4 int4_of(const Tensor &weight, const Bits &bits) {
+  const int64_t n = weight.size(0), k = weight.size(1), groups = (k + bits.group - 1) / bits.group;
+  const Numbers values = weight.floats();
+  std::vector<uint8_t> integers(values.size());
+  Numbers scales, zeros, group;
+  for (int64_t at = 0; at < n * groups; at++) {
+    const int64_t row = at / groups, from = at % groups * bits.group;
+    const int64_t count = std::min(bits.group, k - from);
+    const float *first = values.data() + row * k + from;
+    group.assign(first, first + count);
+    group.resize(static_cast<size_t>(bits.group), 0);
+    const float *begin = group.data(), *end = begin + group.size();
+    const Group of =
+        bits.zero_points ? with_zero_point(begin, end) : without_zero_point(begin, end);
+    const float divisor = of.scale != 0 ? of.scale : HUGE_VALF;
+    for (int64_t i = 0; i < count; i++)
+      integers[static_cast<size_t>(row * k + from + i)] =
+          static_cast<uint8_t>(step_of(first[i], divisor, of.zero, 0, 15));
+    scales.push_back(of.scale);
+    zeros.push_back(of.zero);
+  }
+  Int4 out;
+  out.integers = packed(integers, n, k);
+  out.scales = Tensor::of(RUSH_FLOAT16, {n, groups}, scales);
+  if (bits.zero_points) out.zero_points = Tensor::of(RUSH_UINT8, {n, groups}, zeros);
   return out;
 }
 
+// Whether all values are finite as float16.
+bool fits_float16(const Tensor &weight) {
+  const Numbers values = weight.floats();
+  return std::all_of(values.begin(), values.end(), [](float x) { return std::fabs(x) <= 65504; });
+}
+
+// A column of scales, one for each row.
+Tensor as_column(const Tensor &scales) {
+  return scales.reshape({scales.size(0), 1});
+}
+
 // A constant that holds a part of a weight, with the weight's name and a suffix.
-Value *part_of(const Const &weight, Graph &graph, const at::Tensor &part, const char *suffix) {
+Value *part_of(const Const &weight, Graph &graph, const Tensor &part, const char *suffix) {
   return graph.constant(const_tensor(part, weight.s.empty() ? "" : weight.s + suffix));
 }
 
 // rush::linear_int8: products of bytes.
 bool linear_of_bytes(Node *node, const Const &weight, Quantized *out) {
   if (weight.tensor.size(1) > kLongest) return false;
-  at::Tensor integers, scales;
+  Tensor integers, scales;
   int8_of(weight.tensor, &integers, &scales);
   count(weight.tensor, {integers, scales}, out);
   Graph &graph = *node->block->graph;
@@ -97,14 +153,14 @@ bool linear(Node *node, const Bits &bits, Quantized *out) {
   if (bits.kind == Bits::INT8 || bits.kind == Bits::INT8_STATIC)
     return linear_of_bytes(node, *weight, out);
   Graph &graph = *node->block->graph;
-  const at::Tensor &w = weight->tensor;
+  const Tensor &w = weight->tensor;
   Int4 parts;
   const bool four = bits.kind == Bits::INT4 || bits.kind == Bits::INT4_WEIGHTS;
   if (four) {
     parts = int4_of(w, bits);
   } else {
     int8_of(w, &parts.integers, &parts.scales);
-    parts.scales = parts.scales.unsqueeze(1);
+    parts.scales = as_column(parts.scales);
   }
   count(w, {parts.integers, parts.scales}, out);
   if (parts.zero_points.defined()) out->after += parts.zero_points.nbytes();
@@ -125,8 +181,8 @@ bool linear(Node *node, const Bits &bits, Quantized *out) {
 // Stores the weight as float16 for an operator that converts constants and computes in float32.
 bool halve(Node *node, Quantized *out) {
   const Const *weight = node->constant(WEIGHT);
-  if (!is_weight(weight) || weight->tensor.abs().max().item<float>() > 65504) return false;
-  const at::Tensor half = weight->tensor.to(at::kHalf);
+  if (!is_weight(weight) || !fits_float16(weight->tensor)) return false;
+  const Tensor half = weight->tensor.to(RUSH_FLOAT16);
   count(weight->tensor, {half}, out);
   node->set_input(WEIGHT, node->block->graph->constant(const_tensor(half, weight->s)));
   return true;
@@ -137,8 +193,8 @@ bool embedding(Node *node, const Bits &bits, Quantized *out) {
   const Const *weight = node->constant(0);
   if (!is_weight(weight) || weight->tensor.dim() != 2) return false;
   Graph &graph = *node->block->graph;
-  const at::Tensor &w = weight->tensor;
-  const auto rows_of = [&](const at::Tensor &table, const std::string &name) {
+  const Tensor &w = weight->tensor;
+  const auto rows_of = [&](const Tensor &table, const std::string &name) {
     Value *indices =
         insert_call(node, "prim::ListConstruct", {node->input(1)}, list_of(tensor_type()));
     return insert_call(node, "aten::index.Tensor_hacked_twin",
@@ -146,23 +202,23 @@ bool embedding(Node *node, const Bits &bits, Quantized *out) {
   };
   const auto as_float = [&](Value *v) {
     return insert_call(node, "aten::to.dtype",
-                       {v, graph.constant(const_int(static_cast<int64_t>(at::kFloat)))});
+                       {v, graph.constant(const_int(int64_t{RUSH_FLOAT32}))});
   };
   Value *made;
   if (bits.kind == Bits::FLOAT16) {
-    if (w.abs().max().item<float>() > 65504) return false;
-    const at::Tensor half = w.to(at::kHalf);
+    if (!fits_float16(w)) return false;
+    const Tensor half = w.to(RUSH_FLOAT16);
     count(w, {half}, out);
     std::vector<Value *> inputs(node->inputs.begin(), node->inputs.end());
     inputs[0] = graph.constant(const_tensor(half, weight->s));
     made = as_float(
         insert_call(node, "aten::embedding", inputs)); /* of a table that a layer packs, too */
   } else {
-    at::Tensor integers, scales;
+    Tensor integers, scales;
     int8_of(w, &integers, &scales);
     count(w, {integers, scales}, out);
     Value *numbers = as_float(rows_of(integers, weight->s));
-    Value *factors = rows_of(scales.unsqueeze(1), weight->s.empty() ? "" : weight->s + ".scales");
+    Value *factors = rows_of(as_column(scales), weight->s.empty() ? "" : weight->s + ".scales");
     made = insert_call(node, "aten::mul.Tensor", {numbers, factors});
   }
   node->give_way_to(made->def);
@@ -197,7 +253,7 @@ std::set<const void *> linear_weights(const Program &program) {
   for (const Method &m : program.methods)
     for (const Node *node : all_nodes(*m.graph))
       if (const Const *c = node->op == "rush::linear" ? node->constant(WEIGHT) : nullptr)
-        if (is_weight(c) && c->tensor.size(1) <= kLongest) out.insert(c->tensor.const_data_ptr());
+        if (is_weight(c) && c->tensor.size(1) <= kLongest) out.insert(c->tensor.bytes());
   return out;
 }
 
@@ -211,7 +267,7 @@ void quantize_weights(Program &program, const Bits &bits, Quantized *out) {
   if (bits.kind == Bits::INT8) weights = linear_weights(program);
   const auto is_tied = [&](const Node *node) {
     const Const *c = node->constant(0);
-    return is_weight(c) && weights.count(c->tensor.const_data_ptr()) > 0;
+    return is_weight(c) && weights.count(c->tensor.bytes()) > 0;
   };
   for (Method &m : program.methods)
     for (Node *node : all_nodes(*m.graph)) {

@@ -48,9 +48,9 @@ std::vector<Pair> pairs_of(const Const &got, const Const &want) {
   if (mine.size() != theirs.size()) throw std::runtime_error(same_kinds.where);
   std::vector<Pair> out;
   for (size_t i = 0; i < mine.size(); i++) {
-    const at::Tensor &a = mine[i]->tensor, &b = theirs[i]->tensor;
+    const Tensor &a = mine[i]->tensor, &b = theirs[i]->tensor;
     if (a.defined() != b.defined() ||
-        (a.defined() && (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes())))
+        (a.defined() && (a.dtype() != b.dtype() || a.sizes() != b.sizes())))
       throw std::runtime_error(same_kinds.where);
     out.emplace_back(mine[i], theirs[i]);
   }

@@ -1,8 +1,5 @@
 #include "run/compare.h"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/view_as_real.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -11,8 +8,8 @@ namespace rush {
 
 namespace {
 
-std::string shape_text(const at::Tensor &t) {
-  std::string out = std::string(dtype_name(t.scalar_type())) + "[";
+std::string shape_text(const Tensor &t) {
+  std::string out = std::string(dtype_name(t.dtype())) + "[";
   for (int64_t d = 0; d < t.dim(); d++) out += (d ? ", " : "") + std::to_string(t.size(d));
   return out + "]";
 }
@@ -43,18 +40,14 @@ bool has_parts(const Const &c) {
 }  // namespace
 
 bool is_float_like(const Const &c) {
-  return c.tensor.defined()
-             ? !at::isIntegralType(c.tensor.scalar_type(), true) && !c.tensor.is_quantized()
-             : c.is_float() || c.kind == RUSH_CONST_COMPLEX;
+  return c.tensor.defined() ? c.tensor.is_floating_point() || c.tensor.is_complex()
+                            : c.is_float() || c.kind == RUSH_CONST_COMPLEX;
 }
 
 std::vector<double> elements(const Const &c) {
   if (c.is_float()) return {c.f};
   if (c.kind == RUSH_CONST_COMPLEX) return {c.f, c.im};
-  const at::Tensor real =
-      c.tensor.is_complex() ? at::view_as_real(c.tensor.resolve_conj()) : c.tensor;
-  const at::Tensor t = real.to(at::kDouble).contiguous();
-  return {t.const_data_ptr<double>(), t.const_data_ptr<double>() + t.numel()};
+  return c.tensor.doubles();
 }
 
 std::vector<const Const *> measured_values(const Const &value) {
@@ -71,10 +64,10 @@ namespace {
 // Whether `exact` can be float64's answer to PyTorch's `want`.
 bool fits(const Const &exact, const Const &want) {
   if (!want.tensor.defined()) return exact.kind == want.kind && !exact.tensor.defined();
-  const at::ScalarType dtype = want.tensor.is_complex() ? at::kComplexDouble
-                               : is_float_like(want)    ? at::kDouble
-                                                        : want.tensor.scalar_type();
-  return exact.tensor.defined() && exact.tensor.scalar_type() == dtype &&
+  const rush_dtype dtype = want.tensor.is_complex() ? RUSH_COMPLEX128
+                           : is_float_like(want)    ? RUSH_FLOAT64
+                                                    : want.tensor.dtype();
+  return exact.tensor.defined() && exact.tensor.dtype() == dtype &&
          exact.tensor.sizes() == want.tensor.sizes();
 }
 
@@ -120,15 +113,14 @@ class Comparison {
   void leaf(const Const &got, const Const &want, const std::string &name) {
     const Measure plain = {rtol_, atol_, std::nullopt};
     const Measure &measure = measures_ && next_ < measures_->size() ? (*measures_)[next_++] : plain;
-    if (want.tensor.defined() && (got.tensor.scalar_type() != want.tensor.scalar_type() ||
-                                  got.tensor.sizes() != want.tensor.sizes()))
+    if (want.tensor.defined() &&
+        (got.tensor.dtype() != want.tensor.dtype() || got.tensor.sizes() != want.tensor.sizes()))
       return differ(name, shape_text(got.tensor) + " instead of " + shape_text(want.tensor));
     if (is_float_like(want)) return floats(got, want, measure, name);
     if (equal(got, want) || (measure.exact && equal(got, *measure.exact))) return;
-    differ(name,
-           want.tensor.defined()
-               ? "its " + std::string(dtype_name(want.tensor.scalar_type())) + " values differ"
-               : to_string(got) + " instead of " + to_string(want));
+    differ(name, want.tensor.defined()
+                     ? "its " + std::string(dtype_name(want.tensor.dtype())) + " values differ"
+                     : to_string(got) + " instead of " + to_string(want));
   }
 
   static bool equal(const Const &a, const Const &b) {
@@ -215,16 +207,16 @@ class Comparison {
 // order.
 enum Grain { DOUBLE, SINGLE, HALF, BFLOAT };
 
-Grain grain_of(at::ScalarType dtype) {
-  return dtype == at::kBFloat16                              ? BFLOAT
-         : dtype == at::kHalf                                ? HALF
-         : dtype == at::kFloat || dtype == at::kComplexFloat ? SINGLE
-                                                             : DOUBLE;
+Grain grain_of(rush_dtype dtype) {
+  return dtype == RUSH_BFLOAT16                             ? BFLOAT
+         : dtype == RUSH_FLOAT16                            ? HALF
+         : dtype == RUSH_FLOAT32 || dtype == RUSH_COMPLEX64 ? SINGLE
+                                                            : DOUBLE;
 }
 
 Grain coarsest(const Const &value, bool single_numbers) {
   Grain grain = DOUBLE;
-  if (value.tensor.defined()) grain = grain_of(value.tensor.scalar_type());
+  if (value.tensor.defined()) grain = grain_of(value.tensor.dtype());
   if (single_numbers && !value.tensor.defined() && is_float_like(value)) grain = SINGLE;
   if (has_parts(value))
     for (const Const &item : value.items) grain = std::max(grain, coarsest(item, single_numbers));
@@ -348,26 +340,25 @@ std::vector<Measure> measures_of(const Const &want, const Const *exact, bool sin
   return out.list;
 }
 
-Const random_constant(at::ScalarType dtype, const std::vector<int64_t> &sizes, uint64_t seed,
-                      double lo, double hi) {
+Const random_constant(rush_dtype dtype, const std::vector<int64_t> &sizes, uint64_t seed, double lo,
+                      double hi) {
   Const c;
   c.kind = RUSH_CONST_RANDOM;
   c.i = static_cast<int64_t>(seed);
   c.f = static_cast<float>(lo);  // the file holds floats
   c.im = static_cast<float>(hi);
-  at::Tensor values = at::empty(sizes, at::kDouble);
-  double *at = values.data_ptr<double>();
+  std::vector<double> values(static_cast<size_t>(product(sizes)));
   const double span = c.im - c.f;
-  for (int64_t i = 0; i < values.numel(); i++) {
+  for (double &value : values) {
     const uint64_t u = splitmix64(&seed);
-    if (at::isFloatingType(dtype))
-      at[i] = c.f + span * static_cast<double>(u >> 40) * 0x1p-24;
-    else if (dtype == at::kBool)
-      at[i] = static_cast<double>(u >> 63);
+    if (is_floating_point(dtype))
+      value = c.f + span * static_cast<double>(u >> 40) * 0x1p-24;
+    else if (dtype == RUSH_BOOL)
+      value = static_cast<double>(u >> 63);
     else
-      at[i] = std::floor(c.f + span * static_cast<double>(u >> 11) * 0x1p-53);
+      value = std::floor(c.f + span * static_cast<double>(u >> 11) * 0x1p-53);
   }
-  c.tensor = values.to(dtype);
+  c.tensor = Tensor::of(dtype, sizes, values);
   return c;
 }
 

@@ -46,7 +46,7 @@ std::vector<Measure> measures_of(const Const &want, const Const *exact, bool sin
                                  bool *unstable);
 
 // The random tensor of format.h: the values follow from dtype, sizes, seed and bounds.
-Const random_constant(at::ScalarType dtype, const std::vector<int64_t> &sizes, uint64_t seed,
-                      double lo, double hi);
+Const random_constant(rush_dtype dtype, const std::vector<int64_t> &sizes, uint64_t seed, double lo,
+                      double hi);
 
 }  // namespace rush

@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "base/counted.h"
-#include "ir/from_c10.h"
 #include "run/compare.h"
+#include "run/runtime_values.h"
 #include "rushlight/trace.h"
 
 namespace rush {
@@ -30,7 +30,7 @@ void tolerances_of(const Trace &trace, double *rtol, double *atol) {
 // Converts a trace for the runtime. Values that it cannot represent are not compared.
 class Items {
  public:
-  Items(const Trace &trace, Values *values) {
+  Items(const Trace &trace, RuntimeValues *values) {
     values_.reserve(2 * trace.nodes.size());
     for (const Traced &node : trace.nodes) {
       const std::vector<rush_value> &results = made(node.results, values);
@@ -42,10 +42,10 @@ class Items {
   const std::vector<rush_traced> &list() const { return items_; }
 
  private:
-  const std::vector<rush_value> &made(const std::vector<Const> &from, Values *values) {
+  const std::vector<rush_value> &made(const std::vector<Const> &from, RuntimeValues *values) {
     std::vector<rush_value> &out = values_.emplace_back();
     try {
-      for (const Const &value : from) out.push_back(values->make(to_ivalue(value)));
+      for (const Const &value : from) out.push_back(values->make(value));
     } catch (const std::invalid_argument &) {
       out.clear();
     } catch (const RuntimeError &e) {
@@ -80,7 +80,7 @@ Divergence ended(NativeSession &session, const std::string &failure) {
 // Runs the method and compares with the trace.
 Divergence run_beside(NativeSession &session, size_t method, const std::vector<Const> &args,
                       const Trace &trace, double rtol, double atol, Const *result) {
-  Values values(session.ctx(), session.get());
+  RuntimeValues values(session.ctx(), session.get());
   const Items items(trace, &values);
   session.check(
       rush_session_trace(session.get(), items.list().data(), items.list().size(), rtol, atol));

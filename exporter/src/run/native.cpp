@@ -1,9 +1,10 @@
 #include "run/native.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/files.h"
-#include "ir/from_c10.h"
+#include "run/runtime_values.h"
 
 namespace rush {
 
@@ -67,7 +68,7 @@ namespace {
 void require_dtypes(const rush_model *m, size_t method, const std::vector<Const> &args) {
   for (size_t i = 0; i < std::min(args.size(), rush_model_input_count(m, method)); i++)
     each_tensor(args[i], [&](const Const &c) {
-      const at::ScalarType dtype = c.tensor.scalar_type();
+      const rush_dtype dtype = c.tensor.dtype();
       if (rush_has_dtype(static_cast<int>(dtype))) return;
       throw RuntimeError(RUSH_ERR_UNSUPPORTED,
                          std::string(rush_model_method_name(m, method)) + ": input '" +
@@ -78,32 +79,50 @@ void require_dtypes(const rush_model *m, size_t method, const std::vector<Const>
 
 }  // namespace
 
+void NativeSession::set_print(Print print) {
+  print_ = std::move(print);
+  const rush_print_fn write = [](void *self, const char *text, size_t size) {
+    static_cast<NativeSession *>(self)->print(std::string(text, size));
+  };
+  rush_ctx_set_print(ctx(), write, this);
+}
+
+// Exceptions do not pass through the runtime.
+void NativeSession::print(const std::string &text) {
+  if (failed_print_) return;
+  try {
+    print_(text);
+  } catch (...) {
+    failed_print_ = std::current_exception();
+  }
+}
+
+void NativeSession::finish(rush_status status) {
+  if (failed_print_) std::rethrow_exception(std::exchange(failed_print_, nullptr));
+  check(status);
+}
+
 Const NativeSession::run(size_t method, const std::vector<Const> &args) {
   require_dtypes(model(), method, args);
-  Values values(ctx(), session_);
-  std::vector<c10::IValue> given;
-  for (const Const &c : args) given.push_back(to_ivalue(c));
-  const std::vector<rush_value> in = values.arguments(given);
+  RuntimeValues values(ctx(), session_);
+  const std::vector<rush_value> in = values.arguments(args);
   rush_value result = rush_none();
-  const rush_status status = rush_session_run(session_, method, in.data(), in.size(), &result);
-  rethrow_print();
-  check(status);
-  return from_ivalue(values.result(result, nullptr, false));
+  finish(rush_session_run(session_, method, in.data(), in.size(), &result));
+  return values.result(result);
 }
 
 std::vector<std::pair<std::string, Const>> NativeSession::state() {
-  Values values(ctx(), session_);
-  const c10::IValue copies = values.attributes(model());
+  RuntimeValues values(ctx(), session_);
   std::vector<std::pair<std::string, Const>> out;
-  for (const c10::IValue &v : copies.toTupleRef().elements())
-    out.emplace_back(rush_model_attribute_name(model(), out.size()), from_ivalue(v));
+  for (Const &value : values.attributes(model()).items)
+    out.emplace_back(rush_model_attribute_name(model(), out.size()), std::move(value));
   return out;
 }
 
 void NativeSession::set_state(const std::vector<std::pair<size_t, Const>> &values) {
-  Values made(ctx(), session_);
-  std::vector<c10::IValue> given;
-  for (const auto &[i, value] : values) given.push_back(to_ivalue(value));
+  RuntimeValues made(ctx(), session_);
+  std::vector<Const> given;
+  for (const auto &[i, value] : values) given.push_back(value);
   const std::vector<rush_value> in = made.arguments(given);
   for (size_t k = 0; k < in.size(); k++)
     check(rush_session_set_attribute(session_, values[k].first, &in[k]));
@@ -128,9 +147,7 @@ size_t NativeSession::test_count() const {
 }
 
 void NativeSession::verify(size_t test, rush_verify_report *report) {
-  const rush_status status = rush_session_verify(session_, test, report);
-  rethrow_print();
-  check(status);
+  finish(rush_session_verify(session_, test, report));
 }
 
 size_t NativeSession::method(const std::string &name) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/runtime_error.h"
 #include "ir/program.h"
 #include "rushlight/rushlight.h"
-#include "torch_values.h"
 
 namespace rush {
 
@@ -46,11 +47,13 @@ class NativeSession {
     NativeSession &of_;
   };
 
-  // Arguments that share a torch storage share memory in the runtime, too. They are copied in, and
-  // changes of them are not copied back.
+  // Arguments that share a storage share memory in the runtime, too. They are copied, and the
+  // caller's arguments stay as they are.
   Const run(size_t method, const std::vector<Const> &args);
-  // Sends the program's prints where TorchScript's go. Without this call they are dropped.
-  void print_as_torch() { rush_ctx_set_print(ctx(), rush::print_as_torch, nullptr); }
+  // `print` receives the text that the program prints. Without this call the text is dropped. If it
+  // throws, the call that runs the program throws the same.
+  using Print = std::function<void(const std::string &text)>;
+  void set_print(Print print);
   // Returns copies of the attributes that the program writes, by name. Tensors that share memory
   // also share it in the copy.
   std::vector<std::pair<std::string, Const>> state();
@@ -81,11 +84,15 @@ class NativeSession {
   };
   static Context make_context(const Limits &limits);
   void make_session(const Limits &limits);
+  void print(const std::string &text);
+  void finish(rush_status status);  // throws what the print function threw, or check(status)
 
   Context ctx_;
   std::shared_ptr<Loaded> loaded_;
   rush_session *session_ = nullptr;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  Print print_;
+  std::exception_ptr failed_print_;
   // The input types of the methods that a caller has used.
   std::map<size_t, std::vector<TypeRef>> input_types_;
   std::map<size_t, TypeRef> result_types_;

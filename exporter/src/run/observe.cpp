@@ -1,12 +1,8 @@
 #include "run/observe.h"
 
-#include <ATen/record_function.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
-
-#include "base/seed.h"
 
 namespace rush {
 
@@ -52,89 +48,15 @@ bool is_of_size(const std::string &op) {
   return ops.count(op);
 }
 
-bool is_mask(const at::Tensor &t) {
-  return t.defined() && (t.scalar_type() == at::kBool || t.scalar_type() == at::kByte);
-}
-
-// A call with its tensors, of which those from `indices` on select elements; nullopt if it is no
-// filter.
-std::optional<Filter> filter_of(const std::string &op, const std::vector<at::Tensor> &tensors,
-                                size_t indices) {
-  if (op == "aten::index" &&
-      std::none_of(tensors.begin() + static_cast<std::ptrdiff_t>(indices), tensors.end(), is_mask))
-    return std::nullopt;
-  if (op == "aten::where" && tensors.size() != 1) return std::nullopt;
-  Filter out = {op, {}, is_of_size(op), ""};
-  for (const at::Tensor &t : tensors)
-    if (t.defined() && t.is_floating_point() && t.dim() > 0 && t.layout() == at::kStrided)
-      out.tensors.push_back(t.detach().clone());
-  if (out.tensors.empty() && !out.is_of_size) return std::nullopt;
-  return out;
+bool is_mask(const Tensor &t) {
+  return t.defined() && (t.dtype() == RUSH_BOOL || t.dtype() == RUSH_UINT8);
 }
 
 bool same(const Filter &a, const Filter &b) {
-  return a.op == b.op && std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(),
-                                    b.tensors.end(), [](const at::Tensor &x, const at::Tensor &y) {
-                                      return x.scalar_type() == y.scalar_type() && x.equal(y);
-                                    });
+  return a.op == b.op &&
+         std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(),
+                    [](const Tensor &x, const Tensor &y) { return x.equal(y); });
 }
-
-void add(std::vector<Filter> *all, std::optional<Filter> more) {
-  if (more &&
-      std::none_of(all->begin(), all->end(), [&](const Filter &f) { return same(f, *more); }))
-    all->push_back(std::move(*more));
-}
-
-// Keeps the arguments of outermost operators.
-struct Recorder {
-  std::vector<Filter> filters;
-  size_t depth = 0;
-
-  void call(const at::RecordFunction &function) {
-    const std::string op = function.name();
-    if (!compares(op) && !is_of_size(op)) return;
-    std::vector<at::Tensor> tensors;
-    size_t indices = 0;
-    for (const c10::IValue &given : function.inputs()) {
-      if (given.isTensor()) tensors.push_back(given.toTensor());
-      if (!given.isList()) continue;
-      indices = tensors.size();
-      for (const c10::IValue &item : given.toListRef())
-        if (item.isTensor()) tensors.push_back(item.toTensor());
-    }
-    add(&filters, filter_of(op, tensors, indices));
-  }
-};
-thread_local Recorder *recorder = nullptr;
-
-std::unique_ptr<at::ObserverContext> begin_call(const at::RecordFunction &function) {
-  if (recorder && recorder->depth++ == 0) {
-    Recorder *const kept = std::exchange(recorder, nullptr);  // its own calls do not count
-    kept->call(function);
-    recorder = kept;
-  }
-  return nullptr;
-}
-
-void end_call(const at::RecordFunction &, at::ObserverContext *) {
-  if (recorder) recorder->depth--;
-}
-
-struct Recording {
-  explicit Recording(Recorder *to)
-      : handle(at::addThreadLocalCallback(at::RecordFunctionCallback(begin_call, end_call)
-                                              .needsInputs(true)
-                                              .scopes({at::RecordScope::FUNCTION}))) {
-    recorder = to;
-  }
-  ~Recording() {
-    recorder = nullptr;
-    at::removeCallback(handle);
-  }
-  Recording(const Recording &) = delete;
-
-  at::CallbackHandle handle;
-};
 
 // The tensor operands of a filter; those from *indices on select elements.
 std::vector<Value *> operands(const Node &node, size_t *indices) {
@@ -146,10 +68,6 @@ std::vector<Value *> operands(const Node &node, size_t *indices) {
       if (!item->is_constant() && item->type->kind == RUSH_TYPE_TENSOR) out.push_back(item);
   }
   return out;
-}
-
-bool is_filter(const std::string &op) {
-  return compares(op) || is_of_size(op);
 }
 
 // Copies values before a node, as it or a later one may write them.
@@ -183,11 +101,28 @@ std::string place_text(const Node &node) {
 
 }  // namespace
 
-std::vector<Filter> filters_during(const std::function<void()> &run) {
-  Recorder kept;
-  const Recording recording(&kept);
-  run();
-  return std::move(kept.filters);
+bool is_filter(const std::string &op) {
+  return compares(op) || is_of_size(op);
+}
+
+std::optional<Filter> filter_of(const std::string &op, const std::vector<Tensor> &tensors,
+                                size_t indices) {
+  if (op == "aten::index" &&
+      std::none_of(tensors.begin() + static_cast<std::ptrdiff_t>(indices), tensors.end(), is_mask))
+    return std::nullopt;
+  if (op == "aten::where" && tensors.size() != 1) return std::nullopt;
+  Filter out = {op, {}, is_of_size(op), ""};
+  for (const Tensor &t : tensors)
+    if (t.defined() && t.is_floating_point() && t.dim() > 0 && t.is_strided())
+      out.tensors.push_back(t.clone());
+  if (out.tensors.empty() && !out.is_of_size) return std::nullopt;
+  return out;
+}
+
+void add_filter(std::vector<Filter> *all, std::optional<Filter> more) {
+  if (more &&
+      std::none_of(all->begin(), all->end(), [&](const Filter &f) { return same(f, *more); }))
+    all->push_back(std::move(*more));
 }
 
 Filters::Filters(const Program &program) {
@@ -223,12 +158,12 @@ std::vector<Filter> Filters::during(Program *program, const std::vector<Const> &
   session->manual_seed(RUSH_TEST_SEED);
   const Const got = session->run(0, args);
   for (const Place &place : places) {
-    std::vector<at::Tensor> tensors;
+    std::vector<Tensor> tensors;
     for (size_t i = 0; i < place.count; i++) tensors.push_back(got.items[place.first + i].tensor);
     auto filter = filter_of(without_overload(place.node->op), tensors, place.indices);
     if (filter) filter->where = place_text(*place.node);
     if (filter && filter->is_of_size && of_size) of_size->insert(place.node);
-    add(&out, std::move(filter));
+    add_filter(&out, std::move(filter));
   }
   return out;
 }

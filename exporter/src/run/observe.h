@@ -1,6 +1,7 @@
 // Values inside of a program, and PyTorch's values in the same places.
 #pragma once
 
+#include <optional>
 #include <set>
 
 #include "run/native.h"
@@ -26,14 +27,20 @@ class Observing {
 
 // A call of an operator that compares elements, or whose result's size depends on values.
 struct Filter {
-  std::string op;                   // without overload
-  std::vector<at::Tensor> tensors;  // its floating-point arguments
-  bool is_of_size;                  // its result's size depends on values
-  std::string where;                // of the program's: "aten::nonzero at net.py:12"
+  std::string op;               // without overload
+  std::vector<Tensor> tensors;  // its floating-point arguments
+  bool is_of_size;              // its result's size depends on values
+  std::string where;            // of the program's: "aten::nonzero at net.py:12"
 };
 
-// The filters that PyTorch calls during a run, in their order and without duplicates.
-std::vector<Filter> filters_during(const std::function<void()> &run);
+// Whether an operator, without its overload, may be a filter.
+bool is_filter(const std::string &op);
+// A call with its tensors, of which those from `indices` on select elements; nullopt if it is no
+// filter.
+std::optional<Filter> filter_of(const std::string &op, const std::vector<Tensor> &tensors,
+                                size_t indices);
+// Adds a filter unless there is an equal one.
+void add_filter(std::vector<Filter> *all, std::optional<Filter> more);
 
 // The filters of a program. It is made before the passes run, which replace operators by others, some
 // of which would be filters, too.

@@ -5,23 +5,16 @@
 
 #include "ir/unsupported.h"
 #include "rushlight/rushlight.h"
-#include "torch_values.h"
 
 namespace rush {
 
 namespace {
 
-const void *key_of(const at::Tensor &t) {
-  return t.storage().unsafeGetStorageImpl();
-}
-
 // The bytes [from, to) of its storage that a tensor reaches.
-std::pair<uint64_t, uint64_t> reach(const at::Tensor &t) {
-  const uint64_t item = t.itemsize(), from = static_cast<uint64_t>(t.storage_offset()) * item;
+std::pair<uint64_t, uint64_t> reach(const Tensor &t) {
   if (t.numel() == 0) return {0, 0};
-  int64_t last = 0;
-  for (int64_t d = 0; d < t.dim(); d++) last += (t.size(d) - 1) * t.stride(d);
-  return {from, from + (static_cast<uint64_t>(last) + 1) * item};
+  const uint64_t from = static_cast<uint64_t>(t.storage_offset()) * t.itemsize();
+  return {from, from + t.reach()};
 }
 
 uint64_t aligned(uint64_t n) {
@@ -45,25 +38,27 @@ uint64_t hash_of(const uint8_t *data, uint64_t n) {
 // "float32, float64, ..."
 std::string known_dtypes() {
   std::string out;
-  for (int d = 0; d < static_cast<int>(at::ScalarType::NumOptions); d++)
+  for (int d = 0; d < kDtypeCount; d++)
     if (rush_has_dtype(d))
-      out += (out.empty() ? "" : ", ") + std::string(dtype_name(static_cast<at::ScalarType>(d)));
+      out += (out.empty() ? "" : ", ") + std::string(dtype_name(static_cast<rush_dtype>(d)));
   return out;
 }
 
 // Throws Unsupported unless it can be stored. `what` names a tensor without a name.
 void storable(const Const &c, const std::string &what) {
-  const at::Tensor &t = c.tensor;
+  const Tensor &t = c.tensor;
   const std::string name = c.s.empty() ? what : "'" + c.s + "'";
-  if (t.layout() != at::kStrided)
-    throw Unsupported(name + " must not be sparse: make it dense (to_dense())");
-  if (t.is_quantized())
+  const Foreign &foreign = t.foreign();
+  if (foreign.form == "quantized")
     throw Unsupported(name + " must not be a quantized tensor: store its integers");
-  if (!t.device().is_cpu())
-    throw Unsupported(name + " must be on the CPU, got " + t.device().str() +
+  if (!foreign.form.empty())
+    throw Unsupported(name + " must not be sparse: make it dense (to_dense())");
+  if (!foreign.device.empty())
+    throw Unsupported(name + " must be on the CPU, got " + foreign.device +
                       ": move the model to the CPU");
-  if (!rush_has_dtype(static_cast<int>(t.scalar_type())))
-    throw Unsupported(name + " has dtype " + dtype_name(t.scalar_type()) +
+  if (foreign.no_memory) throw Unsupported(name + " has no memory of its own");
+  if (!rush_has_dtype(static_cast<int>(t.dtype())))
+    throw Unsupported(name + " has dtype " + dtype_name(t.dtype()) +
                       ", which is not supported; supported are " + known_dtypes());
   if (t.dim() > RUSH_MAX_RANK)
     throw Unsupported(name + " must have at most " + std::to_string(RUSH_MAX_RANK) +
@@ -107,9 +102,11 @@ void Storages::add(const Program &program, const Method &m) {
 
 void Storages::add(const Program &program, const Test &test) {
   const Method &m = program.methods[test.method];
-  for (size_t i = 0; i < test.inputs.size(); i++)
-    each_tensor(test.inputs[i],
-                [&](const Const &c) { add(c, true, "the input '" + m.inputs.at(i).name + "'"); });
+  for (size_t i = 0; i < test.inputs.size(); i++) {
+    const std::string what = "the input '" + m.inputs.at(i).name + "'";
+    if (test.inputs[i].kind == RUSH_CONST_RANDOM) storable(test.inputs[i], what);
+    each_tensor(test.inputs[i], [&](const Const &c) { add(c, true, what); });
+  }
   each_tensor(test.output, [&](const Const &c) { add(c, true, "a result of " + m.name); });
   for (const Measure &measure : test.measures)
     if (measure.exact) each_tensor(*measure.exact, [&](const Const &c) { add(c, true); });
@@ -120,7 +117,7 @@ void Storages::add(const Program &program, const Test &test) {
 
 void Storages::add(const Const &c, bool apart, const std::string &what) {
   storable(c, what);
-  auto [at, is_new] = by_storage_.emplace(key_of(c.tensor), ranges_.size());
+  auto [at, is_new] = by_storage_.emplace(c.tensor.storage_id(), ranges_.size());
   if (is_new) ranges_.emplace_back();
   Range &range = ranges_[at->second];
   range.owner = c.tensor;
@@ -139,7 +136,7 @@ void Storages::lay_out(size_t tests) {
     StorageBytes s;
     if (range.to == 0) range.from = 0;
     s.owner = range.owner;
-    s.data = static_cast<const uint8_t *>(range.owner.storage().data()) + range.from;
+    s.data = static_cast<const uint8_t *>(range.owner.storage()->data) + range.from;
     s.bytes = range.to - range.from;
     range.index = static_cast<uint32_t>(list_.size());
     if (!range.mutable_or_test && s.bytes > 0) {
@@ -162,8 +159,8 @@ void Storages::lay_out(size_t tests) {
   if (tests == ranges_.size()) program_ = total_;
 }
 
-Storages::Place Storages::place(const at::Tensor &tensor) const {
-  const Range &range = ranges_[by_storage_.at(key_of(tensor))];
+Storages::Place Storages::place(const Tensor &tensor) const {
+  const Range &range = ranges_[by_storage_.at(tensor.storage_id())];
   if (tensor.numel() == 0) return {range.index, 0};
   const uint64_t item = tensor.itemsize();
   return {range.index, static_cast<uint64_t>(tensor.storage_offset()) - range.from / item};

@@ -1,8 +1,6 @@
 // The bytes of tensors in the file, and their order.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <map>
 #include <string>
 #include <vector>
@@ -12,13 +10,13 @@
 namespace rush {
 
 struct StorageBytes {
-  at::Tensor owner;  // keeps the memory alive
+  Tensor owner;  // keeps the memory alive
   const uint8_t *data = nullptr;
   uint64_t bytes = 0;
   uint64_t offset = 0;  // in the weights
 };
 
-// Gathers the tensors of a program. Tensors on one torch storage share one storage of the file, which
+// Gathers the tensors of a program. Tensors on one storage share one storage of the file, which
 // has only the part that some tensor reaches. Constants with equal bytes are stored once.
 class Storages {
  public:
@@ -30,15 +28,15 @@ class Storages {
     uint32_t storage;
     uint64_t offset;  // of the tensor's first element, in elements
   };
-  Place place(const at::Tensor &tensor) const;
+  Place place(const Tensor &tensor) const;
   const std::vector<StorageBytes> &list() const { return list_; }
   uint64_t total() const { return total_; }  // a multiple of RUSH_ALIGN
   uint64_t of_tests() const { return total_ - program_; }
 
  private:
   struct Range {
-    at::Tensor owner;
-    uint64_t from = UINT64_MAX, to = 0;  // bytes in torch's storage
+    Tensor owner;
+    uint64_t from = UINT64_MAX, to = 0;  // bytes in that storage
     bool mutable_or_test = false;        // it is not shared with others of equal bytes
     uint32_t index = 0;                  // in list_
   };

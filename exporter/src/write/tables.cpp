@@ -74,9 +74,9 @@ uint32_t Tables::type(const Type &type) {
 }
 
 uint32_t Tables::tensor(const Const &value, bool with_storage) {
-  const at::Tensor &t = value.tensor;
+  const Tensor &t = value.tensor;
   rush_file_tensor record = {};
-  record.dtype = static_cast<uint8_t>(t.scalar_type());
+  record.dtype = static_cast<uint8_t>(t.dtype());
   record.rank = static_cast<uint8_t>(t.dim());
   record.storage = RUSH_NONE;
   record.name = string_or_none(value.s);

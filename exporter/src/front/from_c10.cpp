@@ -1,5 +1,8 @@
-#include "ir/from_c10.h"
+#include "front/from_c10.h"
 
+#include <ATen/ops/empty.h>
+
+#include <cstring>
 #include <stdexcept>
 
 #include "ir/unsupported.h"
@@ -154,6 +157,64 @@ void refuse_fake(const at::Tensor &t) {
 
 namespace {
 
+// Functorch's tensors have no storage, fake tensors and zero tensors no memory, and a storage may have
+// been made smaller.
+bool holds_elements(const at::Tensor &t) {
+  if (!t.has_storage()) return false;
+  if (t.numel() == 0) return true;
+  int64_t last = t.storage_offset();
+  for (int64_t d = 0; d < t.dim(); d++) last += (t.size(d) - 1) * t.stride(d);
+  return (static_cast<size_t>(last) + 1) * t.itemsize() <= t.storage().nbytes() &&
+         t.const_data_ptr();
+}
+
+Foreign foreign_of(const at::Tensor &t) {
+  Foreign out;
+  out.form = t.is_nested()                ? "nested"
+             : t.is_mkldnn()              ? "mkldnn"
+             : t.layout() != at::kStrided ? "sparse"
+             : t.is_quantized()           ? "quantized"
+                                          : "";
+  if (!t.device().is_cpu()) out.device = t.device().str();
+  out.no_memory = out.form.empty() && out.device.empty() && !holds_elements(t);
+  out.object = std::make_shared<const at::Tensor>(t);
+  return out;
+}
+
+}  // namespace
+
+Tensor from_torch(const at::Tensor &given) {
+  if (!given.defined()) return {};
+  const auto dtype = static_cast<rush_dtype>(given.scalar_type());
+  Foreign foreign = foreign_of(given);
+  if (!foreign.form.empty() || !foreign.device.empty() || foreign.no_memory)
+    return {dtype, given.is_nested() ? Sizes() : given.sizes().vec(), std::move(foreign)};
+  // The bytes of lazily conjugated or negated tensors are not their values.
+  const at::Tensor t = given.detach().resolve_conj().resolve_neg();
+  auto owner = std::make_shared<const at::Storage>(t.storage());
+  Storage storage{const_cast<void *>(owner->data()), owner->nbytes(), owner,
+                  owner->unsafeGetStorageImpl(), owner};
+  return {dtype, t.sizes().vec(), t.strides().vec(), t.storage_offset(),
+          std::make_shared<const Storage>(std::move(storage))};
+}
+
+at::Tensor to_torch(const Tensor &tensor) {
+  if (!tensor.defined()) return {};
+  if (!tensor.is_strided()) return *static_cast<const at::Tensor *>(tensor.foreign().object.get());
+  const Storage &storage = *tensor.storage();
+  if (!storage.torch) {
+    // A copy, as PyTorch resizes only memory of its own.
+    const at::Tensor bytes = at::empty({static_cast<int64_t>(storage.bytes)}, at::kByte);
+    if (storage.bytes) std::memcpy(bytes.data_ptr(), storage.data, storage.bytes);
+    storage.torch = std::make_shared<const at::Storage>(bytes.storage());
+  }
+  return at::empty({0}, at::TensorOptions().dtype(static_cast<at::ScalarType>(tensor.dtype())))
+      .set_(*static_cast<const at::Storage *>(storage.torch.get()), tensor.storage_offset(),
+            tensor.sizes(), tensor.strides());
+}
+
+namespace {
+
 Const from_list(const c10::IValue &value) {
   Const c;
   c.kind = RUSH_CONST_LIST;
@@ -191,7 +252,7 @@ Const from_ivalue(const c10::IValue &value) {
   if (value.isTensor()) {
     if (!value.toTensor().defined()) return const_none();
     refuse_fake(value.toTensor());
-    return const_tensor(value.toTensor());
+    return const_tensor(from_torch(value.toTensor()));
   }
   if (value.isBool()) return const_bool(value.toBool());
   if (value.isInt()) return const_int(value.toInt());
@@ -285,7 +346,7 @@ c10::IValue to_ivalue(const Const &value) {
       return {};
     case RUSH_CONST_TENSOR:
     case RUSH_CONST_RANDOM:
-      return value.tensor;
+      return to_torch(value.tensor);
     case RUSH_CONST_INT:
       return value.i;
     case RUSH_CONST_FLOAT:

@@ -1,9 +1,9 @@
-#include "export/reference.h"
+#include "front/reference.h"
 
 #include <ATen/core/grad_mode.h>
 
-#include "front/torchscript.h"
-#include "ir/from_c10.h"
+#include "front/from_c10.h"
+#include "front/seed.h"
 
 namespace rush {
 
@@ -23,7 +23,8 @@ std::vector<c10::IValue> stack_of(const std::vector<Const> &args, const c10::Fun
 
 Reference reference_of(const torch::jit::Module &module, const TorchScriptOptions &options) {
   const bool train = options.train;
-  return [module, train](const std::string &method, const std::vector<Const> &args) {
+  return answering([module, train](const std::string &method, const std::vector<Const> &args) {
+    const TestSeed seed;
     c10::InferenceMode no_grad(false);
     at::NoGradGuard guard;
     torch::jit::Module copy = copy_of(module);
@@ -31,29 +32,29 @@ Reference reference_of(const torch::jit::Module &module, const TorchScriptOption
     const torch::jit::Method run = copy.get_method(method);
     const auto stack = stack_of(args, run.function().getSchema(), 1);
     return from_ivalue(run(stack));
-  };
+  });
 }
 
 Reference reference_of(torch::jit::Function &function) {
-  return [&function](const std::string &, const std::vector<Const> &args) {
+  return answering([&function](const std::string &, const std::vector<Const> &args) {
+    const TestSeed seed;
     at::NoGradGuard guard;
     const auto stack = stack_of(args, function.getSchema(), 0);
     return from_ivalue(function(stack));
-  };
+  });
 }
 
 GraphAnswer graph_of(const torch::jit::Module &module, const TorchScriptOptions &options) {
   const bool train = options.train;
-  return
+  return answering(
       [module, train](const std::string &method, const std::vector<Const> &args, bool in_double) {
         return run_module(module, method, args, train, in_double);
-      };
+      });
 }
 
 GraphAnswer graph_of(torch::jit::Function &function) {
-  return [&function](const std::string &, const std::vector<Const> &args, bool in_double) {
-    return run_function(function, args, in_double);
-  };
+  return answering([&function](const std::string &, const std::vector<Const> &args,
+                               bool in_double) { return run_function(function, args, in_double); });
 }
 
 }  // namespace rush

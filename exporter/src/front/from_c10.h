@@ -17,9 +17,14 @@ bool is_program_class(const c10::TypePtr &type);
 // ...).
 Const from_ivalue(const c10::IValue &value);
 
-// Throws Unsupported for a tensor without bytes, as of torch._subclasses or inside of a transform of
-// torch.func.
+// Throws Unsupported for a tensor without bytes, as of torch._subclasses or inside of a transform
+// of torch.func.
 void refuse_fake(const at::Tensor &tensor);
+
+// The tensor on the same memory without its autograd history, and back. Memory of our own is copied
+// once for each storage.
+Tensor from_torch(const at::Tensor &tensor);
+at::Tensor to_torch(const Tensor &tensor);
 
 // Lists of ints, floats, bools and tensors become typed lists; tuples keep the names of their type.
 c10::IValue to_ivalue(const Const &value);

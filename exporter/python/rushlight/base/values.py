@@ -1,0 +1,283 @@
+"""Converts Python's values to requests of librushlight_native, and its answers to Python's values."""
+
+import collections
+import ctypes
+import dataclasses
+import keyword
+import numbers
+import operator
+import sys
+import weakref
+
+from . import native
+
+_DTYPES = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7, "complex32": 8,
+           "complex64": 9, "complex128": 10, "bool": 11, "qint8": 12, "quint8": 13, "qint32": 14, "bfloat16": 15, "uint16": 27,
+           "uint32": 28, "uint64": 29}
+_NAMES = {number: name for name, number in _DTYPES.items()}
+
+
+def _loaded(name):
+    """A module that some other code has imported; None if none has."""
+    return sys.modules.get(name)
+
+
+class Request:
+    """The values of one call. It keeps the memory of tensors alive, and must live as long as the call.
+
+    Attributes:
+        numpy, torch (bool): whether there were NumPy arrays, or PyTorch's tensors
+    """
+
+    def __init__(self):
+        self.numpy = self.torch = False
+        self._kept = []
+
+    def value(self, value):
+        """The value as JSON has it.
+
+        Raises:
+            TypeError: no model can take such a value
+        """
+        plain = _plain(value)
+        if plain is not NotImplemented:
+            return plain
+        torch, numpy = _loaded("torch"), _loaded("numpy")
+        if torch and isinstance(value, torch.Tensor):
+            self.torch = True
+            return self._tensor(value)
+        if numpy and isinstance(value, numpy.ndarray):
+            self.numpy = True
+            return self._array(value)
+        if isinstance(value, (list, range)):
+            return [self.value(item) for item in value]
+        if isinstance(value, tuple):
+            return {"tuple": [self.value(item) for item in value]}
+        if isinstance(value, dict):
+            return {"dict": [self.value(part) for item in value.items() for part in item]}
+        if torch and isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+            return _number_of(torch, value)
+        return self._other(value, torch)
+
+    def _other(self, value, torch):
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            fields = (getattr(value, field.name) for field in dataclasses.fields(value))
+            return {"tuple": [self.value(item) for item in fields if item is not None]}
+        parts = _parts(value, torch)
+        if parts is not None:
+            return {"tuple": [self.value(item) for item in parts]}
+        if hasattr(value, "__index__"):
+            return operator.index(value)
+        if isinstance(value, numbers.Number) or hasattr(value, "__float__") and not hasattr(value, "__len__"):
+            return float(value)
+        raise TypeError(f"a value of type {type(value).__name__} cannot be passed to a model")
+
+    def _tensor(self, tensor):
+        tensor = tensor.detach()
+        dtype = _DTYPES[str(tensor.dtype).removeprefix("torch.")]
+        form = _form(tensor)
+        if form is not None:
+            sizes = [] if form[0] == "nested" else list(tensor.shape)
+            return {"foreign": [dtype, sizes, *form]}
+        tensor = tensor.resolve_conj().resolve_neg()
+        self._kept.append(tensor)
+        storage = tensor.untyped_storage()
+        memory = [storage._cdata, storage.data_ptr(), storage.nbytes()]
+        return {"tensor": [dtype, list(tensor.shape), list(tensor.stride()), tensor.storage_offset(), memory]}
+
+    def _array(self, array):
+        if array.dtype.name not in _DTYPES or not array.dtype.isnative:
+            raise TypeError(f"an array of dtype {array.dtype} cannot be passed to a model")
+        item = array.dtype.itemsize
+        if any(stride % item or stride < 0 for stride in array.strides):
+            array = array.copy()
+        root = array
+        while type(root.base) is type(array):
+            root = root.base
+        start, address = root.ctypes.data, array.ctypes.data
+        if root.base is not None or not root.flags.c_contiguous or (address - start) % item:
+            root, start = array, address
+        self._kept.append(array)
+        reach = sum((n - 1) * stride for n, stride in zip(array.shape, array.strides)) + item if array.size else 0
+        memory = [start, start, max(root.nbytes, address - start + reach)]
+        return {"tensor": [_DTYPES[array.dtype.name], list(array.shape), [s // item for s in array.strides],
+                           (address - start) // item, memory]}
+
+
+def _plain(value):
+    """Numbers and texts; NotImplemented for others."""
+    if value is None or isinstance(value, (bool, int, str)):
+        if isinstance(value, int) and not -1 << 63 <= value < 1 << 63:
+            raise OverflowError(f"an int must fit in 64 bits, got {value}")
+        return value
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, complex):
+        return {"complex": [value.real, value.imag]}
+    return NotImplemented
+
+
+def _number_of(torch, value):
+    """The number of a dtype, a layout or a memory format, as in schemas."""
+    if isinstance(value, torch.dtype):
+        return _DTYPES[str(value).removeprefix("torch.")]
+    names = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d") if isinstance(
+        value, torch.memory_format) else ("strided", "sparse_coo")
+    return next(i for i, name in enumerate(names) if value == getattr(torch, name))
+
+
+def _parts(value, torch):
+    """The children of an object of a class that is registered as a pytree, as in torch.export; else None."""
+    if not torch:
+        return None
+    from torch.utils import _pytree
+
+    node = _pytree.SUPPORTED_NODES.get(type(value))
+    return node and node.flatten_fn(value)[0]
+
+
+def _form(tensor):
+    """[form, device] of a tensor without plain bytes; None for others."""
+    form = ("nested" if tensor.is_nested else "mkldnn" if tensor.is_mkldnn else "quantized" if tensor.is_quantized
+            else "sparse" if str(tensor.layout) != "torch.strided" else "")
+    device = "" if tensor.device.type == "cpu" else str(tensor.device)
+    if form or device:
+        return [form, device]
+    try:
+        storage = tensor.untyped_storage()
+        end = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride())) + 1
+        held = not tensor.numel() or (end * tensor.element_size() <= storage.nbytes() and storage.data_ptr())
+    except (RuntimeError, NotImplementedError):
+        held = False
+    return None if held else ["", ""]
+
+
+# ---- Answers
+
+class Answer:
+    """An answer with tensors.
+
+    Args:
+        answer: {"value": ..., "storages": ...}
+        numpy (bool): whether tensors become NumPy arrays. Otherwise they become PyTorch's tensors
+    """
+
+    def __init__(self, answer, numpy):
+        self._value = answer["value"]
+        self._memories = [_memory(*storage) for storage in answer["storages"]]
+        self._numpy, self._storages = numpy, {}
+
+    def value(self):
+        return self._read(self._value)
+
+    def fields(self):
+        """The value as a dict by name."""
+        return {name: self._read(value) for name, value in self._value.items()}
+
+    def _read(self, value):
+        if isinstance(value, list):
+            return [self._read(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        (kind, content), *rest = value.items()
+        if kind == "tensor":
+            return (self._array if self._numpy else self._tensor)(*content)
+        if kind == "complex":
+            return complex(*content)
+        if kind == "dict":
+            items = [self._read(item) for item in content]
+            return dict(zip(items[::2], items[1::2]))
+        if kind == "device":
+            torch = _loaded("torch")
+            return torch.device(content) if torch and not self._numpy else content
+        items = [self._read(item) for item in content]
+        return _named(items, value["type"]) if kind == "tuple" else items
+
+    def _tensor(self, dtype, sizes, strides, offset, storage):
+        import torch
+
+        dtype, memory = getattr(torch, _NAMES[dtype]), self._memories[storage]
+        if not memory or 0 in sizes:
+            return torch.empty_strided(sizes, strides, dtype=dtype)
+        if storage not in self._storages:
+            self._storages[storage] = torch.frombuffer(memory, dtype=torch.uint8).untyped_storage()
+        return torch.empty(0, dtype=dtype).set_(self._storages[storage], offset, sizes, strides)
+
+    def _array(self, dtype, sizes, strides, offset, storage):
+        import numpy
+
+        name, memory = _NAMES[dtype], self._memories[storage]
+        if name == "bfloat16":
+            try:
+                import ml_dtypes
+            except ImportError:
+                raise TypeError("NumPy has no bfloat16: install ml_dtypes, or PyTorch") from None
+            of = numpy.dtype(ml_dtypes.bfloat16)
+        else:
+            of = numpy.dtype(name)
+        if not memory or 0 in sizes:
+            return numpy.empty(sizes, of)
+        return numpy.ndarray(sizes, of, memory, offset * of.itemsize, [s * of.itemsize for s in strides])
+
+
+def _memory(handle, address, size):
+    """The bytes of a storage, which the library keeps while they are used."""
+    if not size:
+        native.library().release(handle)
+        return None
+    memory = (ctypes.c_char * size).from_address(address)
+    weakref.finalize(memory, native.library().release, handle).atexit = False
+    return memory
+
+
+def _named(items, type_):
+    """A tuple, which is a named one if Python allows the names of its class and fields."""
+    name, fields = type_.get("name", ""), type_.get("fields", [])
+    names = [*name.split("."), *fields]
+    named = len(fields) == len(items) and fields and len(set(fields)) == len(fields)
+    if not named or any(field.startswith("_") for field in fields):
+        return tuple(items)
+    if not all(text.isidentifier() and not keyword.iskeyword(text) for text in names):
+        return tuple(items)
+    return collections.namedtuple(name.rpartition(".")[2], fields)(*items)
+
+
+# ---- Named tuples as arguments
+
+def as_tuples(value, type_):
+    """Replaces enums and objects by the named tuples of the type: an enum by its name and value, an object by its attributes."""
+    if value is None or not _wants_fields(type_):
+        return value
+    kind, items = type_["kind"], type_.get("items", [])
+    if kind == "optional":
+        return as_tuples(value, items[0])
+    if kind == "tuple" and _can_be_tuple(value, type_):
+        parts = list(value) if isinstance(value, (tuple, list)) else [_field_of(value, name) for name in type_["fields"]]
+        return tuple(as_tuples(part, items[i]) if i < len(items) else part for i, part in enumerate(parts))
+    if kind == "Dict" and isinstance(value, dict):
+        return {key: as_tuples(item, items[1]) for key, item in value.items()}
+    if isinstance(value, (tuple, list)) and kind in ("list", "tuple"):
+        types = [items[0]] * len(value) if kind == "list" else items
+        parts = [as_tuples(part, types[i]) if i < len(types) else part for i, part in enumerate(value)]
+        return tuple(parts) if isinstance(value, tuple) else parts
+    return value
+
+
+def _wants_fields(type_):
+    return bool(type_.get("fields")) or any(map(_wants_fields, type_.get("items", ())))
+
+
+def _field_of(value, name):
+    return value[name] if isinstance(value, dict) else getattr(value, name)
+
+
+def _can_be_tuple(value, type_):
+    fields = type_.get("fields", [])
+    if len(fields) != len(type_.get("items", [])):
+        return False
+    if isinstance(value, (tuple, list)):
+        return True
+    if isinstance(value, dict):
+        return set(value) == set(fields)
+    more = (n for n in getattr(value, "__dataclass_fields__", ()) if n not in fields and getattr(value, n) is not None)
+    return not any(True for _ in more) and all(hasattr(value, name) for name in fields)

@@ -1,0 +1,47 @@
+// Values as JSON, with tensors by address.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/json.h"
+#include "ir/const.h"
+
+namespace rush {
+
+// null, true, 5, 0.5 and "text" are themselves, and a list is a list. Others are objects of one of
+// these fields, in which a type is text (ir/type.h):
+//   {"tuple": [...]}, {"dict": [key, value, ...]}, {"complex": [re, im]}, {"device": "cpu"}
+//   {"list": [...], "type": ...}, {"object": [...], "type": ...}, {"enum": [...], "type": ...}
+//   {"tensor": [dtype, sizes, strides, offset, storage], "name": ...}: `offset` counts elements,
+//     and `storage` is [id, address, bytes]. Tensors with one id share memory.
+//   {"foreign": [dtype, sizes, form, device]}: a tensor without bytes (Foreign)
+// The memory of a tensor must live as long as the constant.
+Const const_of(const Json &value);
+
+// The same from constants. Storages get handles, which keep their memory alive.
+class ValueWriter {
+ public:
+  std::string text(const Const &value);
+  // {"value": ..., "storages": [[handle, address, bytes], ...]}: tensors have the index of their
+  // storage.
+  std::string answer(const Const &value);
+  std::string answer_with(const std::string &value) const;
+
+ private:
+  size_t storage(const std::shared_ptr<const Storage> &storage);
+
+  std::map<const void *, size_t> indices_;
+  std::vector<std::string> storages_;
+};
+
+// Lets go of a storage's memory.
+void release_storage(int64_t handle);
+
+// A type as JSON: {"kind": "Tensor", "items": [...], "name": "Point", "fields": ["x"]}, without
+// empty fields. The kind is the first word of the type's text, "list", "optional" or "tuple".
+std::string json_of(const Type &type);
+
+}  // namespace rush

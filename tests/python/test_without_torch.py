@@ -1,0 +1,123 @@
+"""Files in a Python that has NumPy and no PyTorch, and NumPy's arrays beside PyTorch's tensors."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy
+import pytest
+import rushlight
+import torch
+from torch import Tensor, nn
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "exporter" / "python"
+
+
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("sum", torch.zeros(2, 3))
+
+    def forward(self, x: Tensor, scale: float = 2.0):
+        self.sum.add_(x)
+        return {"sum": self.sum * 1, "rows": [x[0] * scale, x[1] * scale]}, x.to(torch.int64), "text", x.shape[0]
+
+
+class Views(nn.Module):
+    def forward(self, x):
+        y = x * 2
+        return y, y.t(), torch.view_as_complex(y.reshape(-1, 2))
+
+
+@pytest.fixture
+def counts(tmp_path):
+    path = tmp_path / "counts.rush"
+    rushlight.export(torch.jit.script(Counts()), (torch.ones(2, 3),), path)
+    return path
+
+
+def bare_python(arguments, tmp_path):
+    """Runs Python with NumPy and this package alone."""
+    site = tmp_path / "site"
+    site.mkdir(exist_ok=True)
+    for folder in pathlib.Path(numpy.__file__).parents[1].glob("numpy*"):
+        link = site / folder.name
+        if not link.exists():
+            link.symlink_to(folder)
+    start = f"import sys; sys.path[:0] = [{str(PACKAGE)!r}, {str(site)!r}]; import runpy; "
+    run = [sys.executable, "-S", "-c", start + arguments[0], *arguments[1:]]
+    return subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"})
+
+
+@pytest.mark.feature("Native", "without PyTorch: NumPy in, NumPy out")
+def test_a_session_takes_and_gives_arrays(counts, tmp_path):
+    done = bare_python(["""
+import numpy as np, rushlight
+session = rushlight.load("counts.rush")
+x = np.arange(12, dtype=np.float32).reshape(2, 6)[:, ::2]
+session(x)
+out, whole, text, rows = session(x, scale=3.0)
+assert type(out["sum"]) is np.ndarray and out["sum"].dtype == np.float32
+assert (out["sum"] == 2 * x).all() and (out["rows"][1] == 3 * x[1]).all() and (whole == x).all() and whole.dtype == np.int64
+assert (text, rows) == ("text", 2)
+assert (session.state()["sum"] == 2 * x).all()
+session.set_state({"sum": np.ones((2, 3), np.float32)})
+assert (session.clone()(x)[0]["sum"] == x + 1).all()
+assert [r.compared > 0 for r in session.verify()] == [True]
+assert "aten::add_" in rushlight.describe("counts.rush")
+print(session)
+"""], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "<rushlight.Session: forward(x, scale) -> (output_0, output_1, output_2, output_3)>\n"
+
+
+def test_what_needs_pytorch_says_so(tmp_path):
+    done = bare_python(["import rushlight; rushlight.export"], tmp_path)
+    assert "AttributeError: rushlight.export needs PyTorch, which is not installed here: pip install torch" in done.stderr
+
+
+@pytest.mark.feature("Native", "the tool without PyTorch")
+def test_the_tool(counts, tmp_path):
+    def tool(*arguments):
+        return bare_python(["runpy.run_module('rushlight', run_name='__main__')", *arguments], tmp_path)
+
+    assert tool("verify", "counts.rush").stdout.startswith("test vector 0: ok, ")
+    assert "aten::add_" in tool("inspect", "counts.rush").stdout
+    refused = tool("export", "m.pt", "-o", "m.rush")
+    assert (refused.returncode, refused.stderr) == (1, "rushlight: this command needs PyTorch, which is not installed here\n")
+
+
+def test_the_kind_of_the_inputs_decides_that_of_the_results(tmp_path):
+    path = tmp_path / "views.rush"
+    rushlight.export(Views().eval(), (torch.rand(2, 4),), path)
+    session = rushlight.load(path)
+    x = torch.rand(2, 4)
+    for result, kind in (session(x), Tensor), (session(x.numpy()), numpy.ndarray):
+        assert all(type(y) is kind for y in result)
+        y, turned, pairs = map(torch.as_tensor, result)
+        assert torch.equal(y, x * 2) and torch.equal(turned, y.t()) and turned.stride() == (1, 4)
+        assert pairs.dtype == torch.complex64 and torch.equal(torch.view_as_real(pairs).flatten(), y.flatten())
+        y[1, 0] = 7
+        assert turned[0, 1] == 7 and pairs[2].real == 7  # they share memory, as in PyTorch
+
+
+@pytest.mark.parametrize("dtype", "float16 float32 float64 uint8 int8 int16 int32 int64 bool complex64 complex128".split())
+def test_dtypes_of_arrays(dtype, tmp_path):
+    path = tmp_path / "copy.rush"
+    x = torch.ones(3).to(getattr(torch, dtype))
+    rushlight.export(torch.jit.trace(lambda x: x.clone(), x), (x,), path)
+    given = numpy.array([0, 1, 1], dtype)
+    given.flags.writeable = False
+    out = rushlight.load(path)(given)
+    assert out.dtype == given.dtype and (out == given).all()
+
+
+def test_arrays_that_no_model_takes(tmp_path):
+    path = tmp_path / "copy.rush"
+    rushlight.export(torch.jit.trace(lambda x: x.clone(), torch.ones(3)), (torch.ones(3),), path)
+    session = rushlight.load(path)
+    for array, says in (numpy.array(["a"]), "an array of dtype <U1 cannot be passed"), (numpy.ones(3, ">f4"), "an array of dtype >f4"):
+        with pytest.raises(TypeError, match=says):
+            session(array)
+    assert session(numpy.arange(6, dtype="f4")[::-2]).tolist() == [5, 3, 1]
