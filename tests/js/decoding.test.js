@@ -34,18 +34,14 @@ before(() => {
 
 for (const worker of [false, true]) {
   for (const name of ['dynamic', 'pair']) {
+    const caches = name === 'pair' ? 'two caches that are' : 'a cache that is';
     test(
       `${name}: the result of a run is the input of the next run${worker ? ', in a worker' : ''}`,
-      shown(
-        'torch.export',
-        `${name === 'pair' ? 'two caches that are' : 'a cache that is'} passed ` +
-          'in and returned, step by step in JavaScript',
-        async (t) => {
-          if (missing) return t.skip(missing);
-          const maxAbs = await stepByStep(join(dir, `${name}.rush`), wanted[name], { worker });
-          return { maxAbs };
-        },
-      ),
+      shown('torch.export', `${caches} passed in and returned, step by step in JavaScript`, async (t) => {
+        if (missing) return t.skip(missing);
+        const maxAbs = await stepByStep(join(dir, `${name}.rush`), wanted[name], { worker });
+        return { maxAbs };
+      }),
     );
   }
 }
