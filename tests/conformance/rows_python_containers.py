@@ -135,6 +135,7 @@ for k, s in enumerate(STRINGS):
     row(f"str_split_{k}", "(s.split(), s.split(','), s.split('-', 1), s.rsplit('-', 1), s.rsplit(' '), s.partition(','), s.rpartition(','), s.splitlines())", s=s)
     row(f"str_slice_{k}", "(s[1:], s[:-1], s[::-1], s[2:5], s[::2], s[9:], len(s), list(s))", s=s)
     row(f"str_replace_{k}", "(s.replace('l', 'LL'), s.replace(',', ''), s.replace('a', 'b', 1), s.replace('zz', 'y'))", s=s)
+row("str_count_nothing_at_the_end", "(s.count('', 3), s.count('', 3, 1), s.count('', 4))", s="-12")
 row("str_find_limits", "(s.find('a', 2), s.find('a', -2), s.find('a', 1, 3), s.find('a', -2, -1), s.rfind('a', 0, 2), s.count('a', 1), s.count('aa'), s.find('b', 0, -2), s.startswith('a', 2), s.endswith('a', 0, -2))", s="aaaab")
 row("str_split_limits", "(s.split(',', 0), s.split(',', 1), s.split(',', 9), s.rsplit(',', 0), s.rsplit(',', 2), s.split(None, 1))", s="a,b,c d,e")
 row("str_splitlines", "(s.splitlines(), s.splitlines(True))", s="a\nb\r\nc\n")

@@ -366,7 +366,7 @@ RUSH_OP(str_count) {
       n++;
       if (what.n == 0) at++; /* libtorch loops forever here; Python counts every position */
     }
-    if (what.n == 0) n = end - start + 1;
+    if (what.n == 0) n = start < end ? end - start + 1 : 0;
   }
   ret_int(c, 0, n);
   return RUSH_OK;
