@@ -166,12 +166,12 @@ class Replay:
 
     def run(self, path, group):
         """Returns [(case, why it fails, or None)]."""
-        session, out = rushlight.load(str(path))._session, []
+        session, out = rushlight.load(str(path)), []
         for i, case in enumerate(group):
             why = None
             try:
                 session.reset()
-                session.verify(i)
+                session._call("verify", test=i)
                 self.passed.append((case, str(path), i))
             except Exception as error:
                 why = reason(error)

@@ -69,11 +69,11 @@ def differences(path, n):
     """Returns {number of the argument set: why it differs} for the first n vectors, natively. The example of an ExportedProgram
     comes after them."""
     import rushlight
-    session, found = rushlight.load(str(path))._session, {}
+    session, found = rushlight.load(str(path)), {}
     for i in range(n):
         session.reset()
         try:
-            session.verify(i)
+            session._call("verify", test=i)
         except Exception as error:
             found[i] = reason(error)
     return found
