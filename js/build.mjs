@@ -83,6 +83,7 @@ async function putCommonJs() {
       target: 'node20',
       supported: { 'dynamic-import': false },
       define: { 'import.meta.url': 'fileUrl' },
+      minifyWhitespace: true, // Only tools without ES modules read these files, and the package has a size limit.
     });
     const needed = Object.entries(FROM_NODE).filter(([word]) => new RegExp(`\\b${word}\\b`).test(code));
     files.set(name, needed.map(([word, value]) => `const ${word} = ${value};\n`).join('') + code);
@@ -100,6 +101,7 @@ for (const backend of built) put(readFileSync(dist(backend)), `${js}wasm/rushlig
 const tables = built.filter((backend) => all || existsSync(dist(backend, 'reach.json')));
 const texts = tables.map((backend) => `"${backend}":${readFileSync(dist(backend, 'reach.json'), 'utf8')}`);
 put(brotliCompressSync(`{${texts.join()}}`), `${js}wasm/reach.json.br`);
+removeOthers(`${js}wasm`, new Set(['reach.json.br', ...built.map((backend) => `rushlight-${backend}.wasm`)]));
 
 const newest = (dir) => Math.max(0, ...filesIn(dir).map((name) => statSync(`${dir}/${name}`).mtimeMs));
 if (all || (process.argv.includes('--types') && newest(`${js}types`) < newest(`${js}src`))) {

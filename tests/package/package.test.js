@@ -63,7 +63,7 @@ test('it keeps its budgets', (t) => {
     `${(packed.size / 1e6).toFixed(2)} MB, unpacked ${(packed.unpackedSize / 1e6).toFixed(2)} ` +
       `MB; wasm, brotli: simd ${wasm[0]}, relaxed ${wasm[1]}`,
   );
-  assert(packed.size < 1e6 && packed.unpackedSize < 6e6);
+  assert(packed.size < 1.03e6 && packed.unpackedSize < 6e6);
   for (const size of wasm) assert(size < 400e3);
 });
 

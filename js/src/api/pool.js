@@ -29,7 +29,7 @@ import { RUN_OPTIONS } from './model.js';
  * @typedef {import('./model.js').Memory} Memory
  * @typedef {import('../base/types.js').Port} Port
  *
- * @typedef {object} PoolSize
+ * @typedef {object} PoolSize the option of loadPool() that load() does not have
  * @property {'auto' | number} [size] the number of workers. The default 'auto' is the number of logical processors
  *   divided by `threads`
  *
