@@ -5,12 +5,14 @@ RUSH_TORCH=OFF pip wheel --no-build-isolation ./exporter/python makes the wheel 
 librushlight_native, and serves every version of Python.
 """
 
+import atexit
 import importlib.util
 import json
 import os
 import pathlib
 import shutil
 import sysconfig
+import tempfile
 
 from setuptools import Distribution, setup
 from setuptools.command.build_ext import build_ext
@@ -68,4 +70,8 @@ class Compiled(Distribution):
         return True
 
 
-setup(version=version(), cmdclass={"build_ext": Build, "bdist_wheel": Wheel}, distclass=Compiled)
+# A folder of earlier builds would put files into the wheel that this build does not make.
+BUILD = tempfile.mkdtemp(prefix="rushlight-build-")
+atexit.register(shutil.rmtree, BUILD, ignore_errors=True)
+
+setup(version=version(), options={"build": {"build_base": BUILD}}, cmdclass={"build_ext": Build, "bdist_wheel": Wheel}, distclass=Compiled)

@@ -101,8 +101,8 @@ def _top():
     """Returns the checkout."""
     found = _HERE.parents[2]
     if not (found / "exporter" / "CMakeLists.txt").exists():
-        raise RuntimeError("rushlight is not compiled, and its sources are not here: build it with ./dev build, with "
-                           "CMake, or with pip install --no-build-isolation ./exporter/python")
+        raise RuntimeError("the exporter is not compiled in this installation, and its sources are not here; files can be run. "
+                           "To export, install from a checkout: pip install --no-build-isolation ./exporter/python")
     return found
 
 

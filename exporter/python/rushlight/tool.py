@@ -12,7 +12,11 @@ def main():
     if _needs_torch(arguments):
         from . import _C
 
-        sys.exit(_C.tool(arguments))
+        try:
+            tool = _C.tool
+        except RuntimeError as e:  # The exporter is not compiled here, and cannot be.
+            sys.exit(f"rushlight: {e}")
+        sys.exit(tool(arguments))
     sys.exit(native.call("tool", arguments=arguments))
 
 
