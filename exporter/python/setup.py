@@ -52,6 +52,9 @@ class Build(build_ext):
         into = HERE / "rushlight" if self.inplace else pathlib.Path(self.build_lib) / "rushlight"
         os.makedirs(into, exist_ok=True)
         shutil.copy(build.native_library(), into / build.NATIVE_LIBRARY)
+        if not self.inplace:
+            for name in ("LICENSE", "THIRD_PARTY_NOTICES"):
+                shutil.copy(HERE.parents[1] / name, into / name)
         if WITH_TORCH:
             shutil.copy(build.extension_path(), into / f"_C{sysconfig.get_config_var('EXT_SUFFIX')}")
             shutil.copy(build.class_library(), into / build.CLASS_LIBRARY)
