@@ -3,6 +3,7 @@
 # depends on the file in brackets:
 #   $RUSH_CACHE/root-KEY       the Debian 13 root                (cmake/debian-packages.txt, scripts/root.sh)
 #   $RUSH_CACHE/root-KEY-KEY   the same with other browsers      (cmake/debian-packages-engines.txt)
+#   $RUSH_CACHE/bare-KEY       a Debian with Python alone       (scripts/wheels.sh)
 #   $RUSH_CACHE/sources-KEY    XNNPACK                           (the root, cmake/xnnpack/unpack.sh)
 #   $RUSH_CACHE/xnnpack-*-KEY  compiled XNNPACK                  (cmake/xnnpack/*, the compilers)
 #   $RUSH_CACHE/i386-1         C and C++ libraries for 32 bits   (./dev fuzz --32; Debian's, without a root of their own)

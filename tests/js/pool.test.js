@@ -190,6 +190,9 @@ test('what is wrong is refused by name', async (t) => {
     [{ worker: true }, /there is no option worker/],
     [{ sise: 1 }, /there is no option "sise".*size/],
     [{ onProgress: 1 }, /onProgress must be a function/],
+    [{ request: 1 }, /request must be an object/],
+    [{ threads: 'x' }, /threads/],
+    [{ threads: 0 }, /threads/],
     [null, /options must be an object/],
   ]))
     await assert.rejects(loadPool(bytes, options), { code: 'bad-argument', message });

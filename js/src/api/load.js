@@ -43,6 +43,8 @@ import { isPlainObject } from '../engine/values.js';
  */
 
 const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request', 'limits'];
+/** The options of load(). */
+export const LOAD_OPTIONS = [...OPTIONS, 'threads', 'ops', 'worker', 'cache', 'integrity'];
 
 /** @param {unknown} cause @returns {never} */
 function cannot(cause) {
@@ -99,14 +101,7 @@ async function throwWithHint(cause, { wasm }) {
  */
 export function load(source, options = {}) {
   return withCallerStack(() => {
-    const { cache, integrity, worker } = checked('load', options, [
-      ...OPTIONS,
-      'threads',
-      'ops',
-      'worker',
-      'cache',
-      'integrity',
-    ]);
+    const { cache, integrity, worker } = checked('load', options, LOAD_OPTIONS);
     const made =
       worker || cache || integrity !== undefined
         ? loadOptions().then((m) => m.loadWithOptions(source, options))
@@ -139,8 +134,8 @@ export function plan(source, options = {}) {
   });
 }
 
-/** @param {string} where @param {LoadOptions} options @param {string[]} known */
-function checked(where, options, known) {
+/** @template {LoadOptions} O @param {string} where @param {O} options @param {string[]} known @returns {O} */
+export function checked(where, options, known) {
   checkOptions(where, options, known);
   const { onProgress, request } = options;
   if (onProgress !== undefined && typeof onProgress !== 'function')

@@ -7,7 +7,6 @@
 import {
   RushlightError,
   badArgument,
-  callbackFailed,
   checkInteger,
   checkOptions,
   describeValue,
@@ -17,10 +16,11 @@ import {
 } from '../base/errors.js';
 import { builtin, isAddress } from '../base/platform.js';
 import { cloneError } from '../engine/error-hints.js';
+import { tell } from '../engine/load-local.js';
 import { cachedSource } from '../source/cached-source.js';
 import { HEADER, fileSize } from '../source/download.js';
 import { open } from '../source/source.js';
-import { load } from './load.js';
+import { LOAD_OPTIONS, checked, load } from './load.js';
 import { RUN_OPTIONS } from './model.js';
 
 /**
@@ -65,7 +65,8 @@ function checkedSize(size, threads) {
     checkInteger('loadPool: size', size, 1);
     return size;
   }
-  if (threads === 'auto') return 1;
+  // 'auto' takes all processors, and load() refuses other values.
+  if (threads !== undefined && !(typeof threads === 'number' && threads >= 1)) return 1;
   const processors = builtin('node:os')?.availableParallelism?.() ?? globalThis.navigator?.hardwareConcurrency ?? 1;
   return Math.max(1, Math.floor(processors / (threads ?? 1)));
 }
@@ -86,11 +87,7 @@ async function readOnce(source, { cache, integrity, request, signal, onProgress 
     parts.push(/** @type {Uint8Array<ArrayBuffer>} */ (chunk));
     if (loaded < HEADER) head.set(chunk.subarray(0, HEADER - loaded), loaded);
     loaded += chunk.length;
-    try {
-      await onProgress?.({ loaded, total: loaded < HEADER ? null : (fileSize(head) ?? null) });
-    } catch (e) {
-      throw callbackFailed('onProgress', e);
-    }
+    await tell(onProgress, { loaded, total: loaded < HEADER ? null : (fileSize(head) ?? null) });
   }
   throwIfAborted(signal, 'loading');
   if (typeof SharedArrayBuffer === 'undefined') return new Blob(parts);
@@ -115,12 +112,16 @@ export function loadPool(source, options = {}) {
   return withCallerStack(async () => {
     if (options && typeof options === 'object' && 'worker' in options)
       throw badArgument('loadPool: there is no option worker: each model of a pool has a worker');
-    checkOptions('loadPool', options, OPTIONS);
-    const { size = 'auto', onProgress, ...others } = options;
-    if (onProgress !== undefined && typeof onProgress !== 'function')
-      throw badArgument(`loadPool: onProgress must be a function, got ${describeValue(onProgress)}`);
+    const {
+      size = 'auto',
+      onProgress: _,
+      cache,
+      integrity,
+      request,
+      signal,
+      ...each
+    } = checked('loadPool', options, OPTIONS);
     const count = checkedSize(size, options.threads);
-    const { cache, integrity, request, signal, ...each } = others;
     const bytes = await readOnce(source, options);
     /** @param {Source} from @param {AbortSignal} [stop] */
     const start = (from, stop) => /** @type {typeof load<M>} */ (load)(from, { ...each, worker: true, signal: stop });
@@ -142,19 +143,7 @@ export function loadPool(source, options = {}) {
   });
 }
 
-const OPTIONS = [
-  'size',
-  'signal',
-  'onProgress',
-  'wasm',
-  'backend',
-  'request',
-  'limits',
-  'threads',
-  'ops',
-  'cache',
-  'integrity',
-];
+const OPTIONS = ['size', ...LOAD_OPTIONS.filter((name) => name !== 'worker')];
 
 /**
  * Copies of a model in workers. `loadPool()` makes it. Each worker runs one call at a time.

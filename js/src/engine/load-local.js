@@ -25,7 +25,7 @@ import { open, withFirstBytes } from '../source/source.js';
  * @param {import('../api/load.js').LoadOptions['onProgress']} onProgress
  * @param {import('../api/load.js').Progress} progress
  */
-async function tell(onProgress, progress) {
+export async function tell(onProgress, progress) {
   try {
     await onProgress?.(progress);
   } catch (e) {
