@@ -1,5 +1,7 @@
 /* Tests reference cycles: they are freed when the run ends, except for values that the host or an
  * attribute holds. */
+#include <limits.h>
+
 #include "harness.h"
 
 enum { ANY, TENSOR, RUNS = 3000, ELEMENTS = 1 << 15 };
@@ -157,10 +159,71 @@ static void what_the_host_holds_stays(void **state) {
   rig_close(r);
 }
 
+/* ---- Stop requests --------------------------------------------------------------------------- */
+
+enum { MANY = 1 << 14 }; /* containers of each kind */
+
+/* Adds lists in themselves to `all`, which is returned, loses as many others, and prints. */
+static void build_many(builder *b) {
+  const uint32_t yes = K(build_bool(b, true)), most = K(build_int(b, MANY));
+  build_type(b, RUSH_TYPE_ANY);
+  build_method(b, "forward", ANY, 0, NULL);
+  const uint32_t i = build_reg(b, ANY), all = CALL("prim::ListConstruct", ANY, most);
+  build_loop(b, most, yes, 0, NULL, NULL, &i);
+  CALL("aten::append.t", ANY, all, list_in_itself(b, i));
+  list_in_itself(b, i);
+  build_end_loop(b, yes, 0, NULL);
+  build_op(b, "prim::Print", 1, U32(most), 0, NULL);
+  build_return(b, all);
+}
+
+typedef struct countdown {
+  bool started;
+  int left; /* polls before the stop request */
+} countdown;
+static void start_countdown(void *user, const char *text, size_t size) {
+  (void)text, (void)size;
+  ((countdown *)user)->started = true;
+}
+static bool ends_countdown(void *user) {
+  countdown *c = user;
+  return c->started && --c->left < 0;
+}
+
+/* Stops the end of a run at each poll in turn. The next run frees the values that it left. */
+static void a_search_that_is_stopped_loses_nothing(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_ = {0}, *b = &b_;
+  size_t live = 0;
+  int stopped = 0;
+  rush_status st = RUSH_ERR_INTERRUPTED;
+  build_many(b);
+  rig_open(r);
+  rig_start(r, b);
+  for (int k = -1; k < 1 || st != RUSH_OK; k++) {
+    rush_value result;
+    countdown c = {false, k < 0 ? INT_MAX : k};
+    rush_ctx_set_poll(r->ctx, ends_countdown, &c);
+    rush_ctx_set_print(r->ctx, start_countdown, &c);
+    st = rush_session_run(r->session, 0, NULL, 0, &result);
+    rush_ctx_set_poll(r->ctx, NULL, NULL);
+    stopped += st == RUSH_ERR_INTERRUPTED;
+    if (st == RUSH_OK) rush_value_release(r->session, &result);
+    OK(rush_session_run(r->session, 0, NULL, 0, &result));
+    rush_value_release(r->session, &result);
+    if (k < 0) live = r->counter.live;
+    assert_true(r->counter.live <= live);
+  }
+  assert_true(stopped > 4); /* in each pass of the search, and while containers are freed */
+  rig_close(r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(values_that_hold_themselves_go_after_each_run),
       cmocka_unit_test(a_result_that_holds_itself_goes_with_the_next_run),
-      cmocka_unit_test(a_run_that_fails_leaves_none), cmocka_unit_test(what_the_host_holds_stays)};
+      cmocka_unit_test(a_run_that_fails_leaves_none), cmocka_unit_test(what_the_host_holds_stays),
+      cmocka_unit_test(a_search_that_is_stopped_loses_nothing)};
   return cmocka_run_group_tests_name("cycles", tests, NULL, NULL);
 }
