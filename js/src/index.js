@@ -1,12 +1,13 @@
 /**
- * Runs PyTorch models in browsers and in Node. `load()` returns a `Model`, whose methods run it. Importing this module
- * has no side effects.
+ * Runs PyTorch models in browsers and in Node. `load()` returns a `Model`, whose methods run it. `tensor()` makes an
+ * input. Importing this module has no side effects.
  * @module rushlight
  */
 
 export { RushlightError } from './base/errors.js';
 export { load, plan } from './api/load.js';
 export { Model } from './api/model.js';
+export { tensor } from './api/tensor.js';
 
 /**
  * @typedef {import('./api/load.js').LoadOptions} LoadOptions
@@ -63,6 +64,16 @@ export { Model } from './api/model.js';
  * @typedef {import('./engine/runtime.js').WasmSource} WasmSource
  * @typedef {import('./engine/runtime.js').WasmSources} WasmSources
  * @typedef {import('./engine/runtime.js').WasmOption} WasmOption
+ */
+
+/**
+ * @template {{ of(): unknown }} Constructor
+ * @typedef {import('./base/types.js').Owned<Constructor>} Owned
+ */
+
+/**
+ * @template {import('./base/types.js').DType} [D=import('./base/types.js').DType]
+ * @typedef {import('./base/types.js').InputArray<D>} InputArray
  */
 
 /**

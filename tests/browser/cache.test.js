@@ -173,6 +173,16 @@ test('two tabs at once keep one whole model', async () => {
   await context.close();
 });
 
+test('loads in two tabs, and in workers, download a model once', async () => {
+  const { use, newTab, context } = await open();
+  const second = await newTab();
+  const step = (/** @type {boolean} */ worker) => ({ url, by: 'load', options: { worker, integrity } });
+  const loads = [use, second.use].flatMap((tab) => [tab(step(true)), tab(step(true)), tab(step(false))]);
+  for (const { first } of await Promise.all(loads)) assert.equal(first, 1);
+  assert.equal(models.state.asked.length, 1);
+  await context.close();
+});
+
 test('a service worker is told how it keeps models', async () => {
   const { page, context } = await open('/');
   const use = await inServiceWorker(page);

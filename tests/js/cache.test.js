@@ -386,6 +386,113 @@ test('several loads at once, of several files, keep all of them', async () => {
   await listen();
 });
 
+// ---- Several loads at once
+
+/** The requests that may have had a whole file as their answer. */
+const downloads = () => server.asked.filter((h) => !h['if-none-match'] && !h['if-modified-since']);
+/** @param {number} n @param {import('../../js/src/index.js').LoadOptions} [options] */
+const together = (n, options) => Promise.allSettled(Array.from({ length: n }, () => load(url, { cache, ...options })));
+/** @param {PromiseSettledResult<import('../../js/src/index.js').Model>[]} results */
+const outcomes = (results) =>
+  Promise.all(
+    results.map(async (r) => {
+      if (r.status === 'rejected') return r.reason.code;
+      const { y } = await r.value.run({});
+      r.value.dispose();
+      return y?.data[0];
+    }),
+  );
+
+test('five loads of one URL download it once', async () => {
+  assert.deepEqual(await outcomes(await together(5)), [1, 1, 1, 1, 1]);
+  assert.equal(downloads().length, 1);
+  assert.equal(server.asked.length, 5); // the others ask whether it is the newest
+  server.bytes = two;
+  server.etag = '"2"';
+  assert.deepEqual(await outcomes(await together(5)), [2, 2, 2, 2, 2]);
+  const bodies = server.asked.slice(5).filter((h) => h['if-none-match'] !== '"2"');
+  assert(bodies.length <= 6, `${bodies.length} requests for the new version`);
+});
+
+test('with a digest, five loads ask once', async () => {
+  assert.deepEqual(await outcomes(await together(5, { integrity: sri(one) })), [1, 1, 1, 1, 1]);
+  assert.equal(server.asked.length, 1);
+});
+
+test('a load that waits can be aborted, and the others go on', async () => {
+  const stop = new AbortController();
+  server.answer = (_, res) => {
+    stop.abort('mine'); // the first load has begun
+    res.writeHead(200, { etag: '"1"', 'content-length': one.length }).end(one);
+    return true;
+  };
+  const [leader, waiting, other] = await Promise.allSettled([
+    load(url, { cache }),
+    load(url, { cache, signal: stop.signal }),
+    load(url, { cache }),
+  ]);
+  assert.deepEqual(await outcomes([leader, waiting, other]), [1, 'aborted', 1]);
+  assert.equal(/** @type {any} */ (waiting).reason.cause, 'mine');
+});
+
+test('if the load that downloads is aborted, the next one goes on', async () => {
+  const stop = new AbortController();
+  const leader = load(url, {
+    cache,
+    signal: stop.signal,
+    onProgress: ({ loaded }) => loaded > PIECE && stop.abort('mine'),
+  });
+  const results = await Promise.allSettled([leader, load(url, { cache }), load(url, { cache })]);
+  assert.deepEqual(await outcomes(results), ['aborted', 1, 1]);
+  assert.deepEqual(
+    server.asked.map((h) => h.range ?? h['if-none-match'] ?? 'all'),
+    ['all', `bytes=${PIECE}-`, '"1"'],
+  );
+});
+
+test('each load fails by itself, and none waits for one that has failed', async () => {
+  server.answer = (_, res) => Boolean(res.writeHead(404).end());
+  assert.deepEqual(await outcomes(await together(3)), ['network', 'network', 'network']);
+  server.answer = undefined;
+  assert.deepEqual(
+    await outcomes([
+      ...(await together(1, { limits: /** @type {any} */ ({ bytes: -1 }) })),
+      ...(await together(1, { wasm: new Uint8Array(8) })),
+      ...(await together(1)),
+    ]),
+    ['bad-argument', 'unsupported', 1],
+  );
+});
+
+test('loads whose download is of no use to others do not wait for it', async () => {
+  for (const headers of [{ 'cache-control': 'no-store' }, {}]) {
+    Object.assign(server, { headers, etag: undefined });
+    /** @type {(() => void)[]} */ const answers = [];
+    server.asked = [];
+    // The server answers only when all have asked.
+    server.answer = (_, res) => {
+      res.writeHead(200, { ...headers, 'content-length': one.length }).write(one.subarray(0, 5));
+      answers.push(() => res.end(one.subarray(5)));
+      if (answers.length === 3) for (const go of answers) go();
+      return true;
+    };
+    assert.deepEqual(await outcomes(await together(3)), [1, 1, 1]);
+  }
+});
+
+test('a callback may wait for another load of the file, and a source that nobody reads stops no load', async () => {
+  /** @type {Promise<any> | undefined} */ let inner;
+  const model = await load(url, {
+    cache,
+    onProgress: async () => (inner ??= load(url, { cache })).then((m) => m.dispose()),
+  });
+  model.dispose();
+  rmSync(cache, { recursive: true });
+  const unread = /** @type {Response} */ (await cached(url, { cache }));
+  assert.deepEqual(await outcomes(await together(2)), [1, 1]);
+  await unread.body?.cancel();
+});
+
 test('other sources pass through', async () => {
   const path = join(dir, 'm.rush');
   writeFileSync(path, one);

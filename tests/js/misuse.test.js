@@ -13,7 +13,8 @@ import { cached, clear, list, remove, size } from '../../js/src/api/cache.js';
 import { JS_CODES, STATUS } from '../../js/src/base/errors.js';
 import { Interpreter, Profiler, ShapeProp, printTabular, tabular } from '../../js/src/api/fx.js';
 import { imageToTensor, tensorToImage } from '../../js/src/media/image.js';
-import { RushlightError, load, plan } from '../../js/src/index.js';
+import { RushlightError, load, plan, tensor } from '../../js/src/index.js';
+import { loadPool } from '../../js/src/api/pool.js';
 import { readNpy, writeNpy } from '../../js/src/media/npy.js';
 import { readSafetensors, writeSafetensors } from '../../js/src/media/safetensors.js';
 import { flipFile, tracedFile } from './build-rush.mjs';
@@ -337,6 +338,35 @@ async function ended(given) {
   steps?.end?.();
   return steps;
 }
+
+test('loadPool() and each function of a pool with values of every kind', async () => {
+  const small = (/** @type {object} */ options) => loadPool(flip, { size: 1, ...options });
+  await triedWithAll('loadPool', (v) => loadPool(v, { size: 1 }), SENT);
+  await triedWithAll('options', (v) => loadPool(flip, v ?? { size: 1 }), SENT);
+  for (const option of ['size', ...OPTIONS]) await triedWithAll(option, (v) => small({ [option]: v }), SENT);
+  const pool = await small({}),
+    x = Float32Array.of(1, 2);
+  await triedWithAll('run', (v) => pool.run(v), INPUTS);
+  await triedWithAll('run: x', (v) => pool.run({ x: v }), INPUTS);
+  await triedWithAll('run: options', (v) => pool.run({ x }, v));
+  for (const option of ['method', 'signal', 'outputs', 'transfer', 'yield'])
+    await triedWithAll(`run: ${option}`, (v) => pool.run({ x }, { [option]: v }));
+  await triedWithAll('call', (v) => pool.call(v, x));
+  await triedWithAll('call: x', (v) => pool.call('forward', v), INPUTS);
+  await triedWithAll('use', (v) => pool.use(v));
+  await triedWithAll('use: options', (v) => pool.use(async () => 1, v));
+  await triedWithAll('use: signal', (v) => pool.use(async () => 1, { signal: v }));
+  assert.deepEqual([...(await pool.run({ x })).y.data], [2, 1], 'the pool goes on');
+  pool.dispose();
+  for (const call of [() => pool.run({ x }), () => pool.call('forward', x), () => pool.use(async () => 1)])
+    assert.equal((await tried('disposed', call)).code, 'disposed');
+});
+
+test('tensor() with values of every kind', async () => {
+  await triedWithAll('dtype', (v) => tensor(v, [1, 2]));
+  await triedWithAll('data', (v) => tensor('float32', v), INPUTS);
+  await triedWithAll('shape', (v) => tensor('float32', [1, 2], v));
+});
 
 test('cached() and its cache with values of every kind, and functions that throw', async () => {
   const source = `${url}/flip.rush`;

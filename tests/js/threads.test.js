@@ -51,6 +51,8 @@ test('answers do not depend on the number of threads, in a worker either', async
       assert.equal(model.backend.threads, threads);
       assert.match(model.backend.reason, new RegExp(`; ${threads} threads: as requested$`));
       for (let i = 0; i < 5; i++) assert.deepEqual(await model.run({ x, w }), expected);
+      // The memory of the model is shared, and the result is not.
+      assert.equal((await model.run({ x, w })).y?.data.buffer[Symbol.toStringTag], 'ArrayBuffer');
       model.dispose();
     }
   }

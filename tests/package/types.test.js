@@ -107,7 +107,7 @@ for (const typescript of ['typescript-5.0', 'typescript-5.4', 'typescript', 'typ
             typescript,
             project,
             project === 'commonjs' ? 'common.cts' : 'right.ts',
-            ...(project === 'page' ? ['guide.ts'] : []),
+            ...(project === 'page' ? ['guide.ts', 'page.ts'] : []),
           ),
           [],
         ));

@@ -1,6 +1,6 @@
 // The types are an interface, so they are tested: each @ts-expect-error must be one.
 
-import { load, plan, RushlightError } from 'rushlight';
+import { load, plan, RushlightError, tensor } from 'rushlight';
 import type { Backend, Description, ErrorCode, LoadOptions, Model, Port, ProfileRow, Tensor, TensorLike, VerifyReport } from 'rushlight';
 import { cached, clear, list, remove, size } from 'rushlight/cache';
 import type { CachedModel } from 'rushlight/cache';
@@ -12,7 +12,7 @@ import type { ImageSource } from 'rushlight/image';
 import { readNpy, writeNpy } from 'rushlight/npy';
 import { loadPool } from 'rushlight/pool';
 import type { Pool, PoolMemory } from 'rushlight/pool';
-import { readSafetensors } from 'rushlight/safetensors';
+import { readSafetensors, writeSafetensors } from 'rushlight/safetensors';
 
 const ok: Tensor<'float32'> = { dtype: 'float32', shape: [2], data: new Float32Array(2) };
 // @ts-expect-error int64 data is a BigInt64Array
@@ -93,7 +93,7 @@ async function use(signal: AbortSignal) {
   const inputs: Port[] = model.inputs;
   const greatest: number | null | undefined = inputs[0]?.constraints?.[0]?.max;
   const pixels = new Float32Array(2);
-  await model.run({ x: pixels }, { transfer: [pixels.buffer as ArrayBuffer] });
+  await model.run({ x: pixels }, { transfer: [pixels.buffer] });
   // @ts-expect-error buffers are handed over, not the arrays on them
   await model.run({ x: pixels }, { transfer: pixels });
   const sizes: (number | null)[] | null | undefined = inputs[0]?.shape;
@@ -130,6 +130,37 @@ async function use(signal: AbortSignal) {
   const named: Record<string, Tensor> = readSafetensors(file);
   void named;
 }
+
+/** Results are arrays over an ArrayBuffer, which the platform's functions require since TypeScript 5.7. */
+async function owned(model: Model, sound: AudioBuffer, shared: Float32Array<SharedArrayBuffer>) {
+  const { y } = await model.run({ x: shared, z: { data: shared } });
+  if (y?.dtype !== 'float32') return [];
+  await model.run({ x: y }, { transfer: [y.data.buffer] });
+  sound.copyToChannel(y.data, 0);
+  await crypto.subtle.digest('SHA-256', y.data);
+  const half: Uint16Array<ArrayBuffer> = tensor('float16', [1]).data;
+  // @ts-expect-error the data of a tensor from shared memory stays shared
+  await model.run({}, { transfer: [tensor('float32', shared, [2]).data.buffer] });
+  return [new Blob([y.data, writeNpy(y), writeSafetensors({ y }), imageToTensor(new ImageData(1, 1)).data]), half];
+}
+void owned;
+
+async function made(model: Model) {
+  const data = new Float32Array(2);
+  const x = { dtype: 'float32', shape: [2], data };
+  await model.run({ x });
+  const a: Tensor<'float32'> = tensor('float32', data, [1, 2]);
+  const b: Tensor<'int64'> = tensor('int64', [[1, 2n], [3, 4]]);
+  const c: Tensor<'bool'> = tensor('bool', true);
+  await model.run({ a, b, c, d: tensor('uint8', new Uint8ClampedArray(4)), list: [a, tensor('complex64', data)] });
+  // @ts-expect-error int64 data is a BigInt64Array
+  tensor('int64', data);
+  // @ts-expect-error there is no dtype `float`
+  tensor('float', [1]);
+  // @ts-expect-error a string is no element
+  tensor('float32', ['1']);
+}
+void made;
 
 async function media(image: HTMLImageElement, video: HTMLVideoElement, context: CanvasRenderingContext2D, sound: AudioBuffer) {
   const x: Tensor<'float32'> = imageToTensor(image, { size: 256, crop: [224, 224], mean: [0.485, 0.456, 0.406] as const, std: 0.25, interpolation: 'bicubic', like: 'pil' });

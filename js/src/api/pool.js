@@ -17,7 +17,7 @@ import {
 import { builtin, isAddress } from '../base/platform.js';
 import { cloneError } from '../engine/error-hints.js';
 import { tell } from '../engine/load-local.js';
-import { cachedSource } from '../source/cached-source.js';
+import { loadCached } from '../source/cached-source.js';
 import { HEADER, fileSize } from '../source/download.js';
 import { open } from '../source/source.js';
 import { LOAD_OPTIONS, checked, load } from './load.js';
@@ -77,8 +77,15 @@ function checkedSize(size, threads) {
  * @param {Source} source @param {LoadOptions} options
  * @returns {Promise<Uint8Array | Blob>}
  */
-async function readOnce(source, { cache, integrity, request, signal, onProgress }) {
-  const { chunks } = await open(await cachedSource(source, { cache, integrity, request, signal }), { signal, request });
+function readOnce(source, { cache, integrity, request, signal, onProgress }) {
+  return loadCached(source, { cache, integrity, request, signal }, (bytes, turn) =>
+    readAll(bytes, { request, signal, onProgress: turn.telling(onProgress) }),
+  );
+}
+
+/** @param {Source} source @param {LoadOptions} options @returns {Promise<Uint8Array | Blob>} */
+async function readAll(source, { request, signal, onProgress }) {
+  const { chunks } = await open(source, { signal, request });
   /** @type {Uint8Array<ArrayBuffer>[]} */ const parts = [];
   const head = new Uint8Array(HEADER);
   let loaded = 0;

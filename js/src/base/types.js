@@ -24,22 +24,29 @@ export const exact = (i) => (Number.isSafeInteger(Number(i)) ? Number(i) : i);
 export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
 
 /**
+ * @template {{ of(): unknown }} Constructor
+ * @typedef {ReturnType<Constructor['of']>} Owned
+ *   an array over an `ArrayBuffer`. TypeScript before 5.7 does not distinguish it from an array over shared memory
+ */
+
+/**
  * @typedef {keyof ArrayOf} DType the type of a tensor's elements, by PyTorch's name
  *
- * @typedef {object} ArrayOf the array that holds the elements of each dtype
- * @property {Uint8Array} uint8 torch.uint8
- * @property {Int8Array} int8 torch.int8
- * @property {Int16Array} int16 torch.int16
- * @property {Int32Array} int32 torch.int32
- * @property {BigInt64Array} int64 torch.int64, "long"
- * @property {Float32Array} float32 torch.float32, "float"
- * @property {Float64Array} float64 torch.float64, "double"
- * @property {Uint16Array} float16 torch.float16, "half": a `Float16Array` if the engine has it, and otherwise the 16
- *   bits of each element
- * @property {Uint16Array} bfloat16 torch.bfloat16: the upper 16 bits of each element as a float32
- * @property {Float32Array} complex64 torch.complex64: real and imaginary part of each element
- * @property {Float64Array} complex128 torch.complex128, likewise
- * @property {Uint8Array} bool torch.bool: 0 or 1
+ * @typedef {object} ArrayOf the array that holds the elements of each dtype. Since TypeScript 5.7, it is an array over
+ *   an `ArrayBuffer`
+ * @property {Owned<Uint8ArrayConstructor>} uint8 torch.uint8
+ * @property {Owned<Int8ArrayConstructor>} int8 torch.int8
+ * @property {Owned<Int16ArrayConstructor>} int16 torch.int16
+ * @property {Owned<Int32ArrayConstructor>} int32 torch.int32
+ * @property {Owned<BigInt64ArrayConstructor>} int64 torch.int64, "long"
+ * @property {Owned<Float32ArrayConstructor>} float32 torch.float32, "float"
+ * @property {Owned<Float64ArrayConstructor>} float64 torch.float64, "double"
+ * @property {Owned<Uint16ArrayConstructor>} float16 torch.float16, "half": a `Float16Array` if the engine has it, and
+ *   otherwise the 16 bits of each element
+ * @property {Owned<Uint16ArrayConstructor>} bfloat16 torch.bfloat16: the upper 16 bits of each element as a float32
+ * @property {Owned<Float32ArrayConstructor>} complex64 torch.complex64: real and imaginary part of each element
+ * @property {Owned<Float64ArrayConstructor>} complex128 torch.complex128, likewise
+ * @property {Owned<Uint8ArrayConstructor>} bool torch.bool: 0 or 1
  *
  * @typedef {Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array | Uint8ClampedArray | Int8Array |
  *   Int16Array | Uint16Array} TypedArray
@@ -69,8 +76,14 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
 
 /**
  * @template {DType} [D=DType]
- * @typedef {ArrayOf[D] | (D extends 'uint8' | 'bool' ? Uint8ClampedArray : never) | readonly (ElementOf<D> | readonly
- *   unknown[])[]} ElementsOf
+ * @typedef {Extract<TypedArray, Record<typeof Symbol.toStringTag, ArrayOf[D][typeof Symbol.toStringTag]>>} InputArray
+ *   an array that an input accepts, over memory of any kind
+ */
+
+/**
+ * @template {DType} [D=DType]
+ * @typedef {InputArray<D> | (D extends 'uint8' | 'bool' ? Uint8ClampedArray : never) | readonly (ElementOf<D> |
+ *   readonly unknown[])[]} ElementsOf
  *   an array of elements, or nested arrays
  */
 
@@ -92,7 +105,8 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
  * @typedef {object} TensorInput a tensor, with shape and dtype unless they are known
  * @property {ElementsOf<D>} data the elements in row-major order, or nested arrays
  * @property {readonly number[]} [shape] by default the model's shape, or else one dimension
- * @property {D} [dtype] by default that of the typed array, or else the model's dtype
+ * @property {D | (string & {})} [dtype] by default that of the typed array, or else the model's dtype. TypeScript also
+ *   accepts a string, because it infers this type for `const x = { dtype: 'float32', data }`
  * @property {undefined} [width] refuses ImageData, which is not a tensor: see rushlight/image
  * @property {undefined} [dims] refuses tensors of other libraries
  */

@@ -84,7 +84,7 @@ function rowMajor({ dtype, shape, data }) {
 /**
  * Writes a .npy file of format 1.
  * @param {Tensor} tensor
- * @returns {Uint8Array}
+ * @returns {import('../base/types.js').Owned<Uint8ArrayConstructor>}
  * @throws {RushlightError} `unsupported`: numpy has no bfloat16
  */
 export function writeNpy(tensor) {

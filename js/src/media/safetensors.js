@@ -104,7 +104,7 @@ function kindOf(dtype) {
 /**
  * Writes a file.
  * @param {Record<string, Tensor>} tensors by name
- * @returns {Uint8Array}
+ * @returns {import('../base/types.js').Owned<Uint8ArrayConstructor>}
  * @throws {RushlightError} `unsupported`: the format has no complex128
  */
 export function writeSafetensors(tensors) {

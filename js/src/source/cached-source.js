@@ -7,6 +7,7 @@ import { asPath } from '../base/platform.js';
 import { checkResponse, open } from './source.js';
 import { openStore } from './cache-store.js';
 import { asResponse } from './streams.js';
+import { Turn } from './turn.js';
 
 /**
  * @typedef {import('./source.js').Source} Source
@@ -93,11 +94,31 @@ function addressOf(source) {
 }
 
 /**
+ * Loads a source through the cache. Several loads of one URL download it once: the others wait, and then read it from
+ * the store.
+ * @template T
+ * @param {Source} source
+ * @param {Options} options
+ * @param {(source: Source, turn: Turn) => Promise<T>} load reads the source to its end
+ * @returns {Promise<T>}
+ */
+export async function loadCached(source, options, load) {
+  const turn = new Turn();
+  try {
+    return await load(await cachedSource(source, options, turn), turn);
+  } finally {
+    turn.end();
+  }
+}
+
+/**
  * Returns a source that uses the cache. With `integrity`, the source fails at its end if the bytes have another digest.
- * @param {Source} source @param {Options} options
+ * @param {Source} source
+ * @param {Options} options
+ * @param {Turn} [turn] is given if the caller reads the source at once; others cannot wait for one that is never read
  * @returns {Promise<Source>}
  */
-export async function cachedSource(source, { cache, integrity, ...options }) {
+export async function cachedSource(source, { cache, integrity, ...options }, turn) {
   const check = integrity === undefined ? undefined : new Check(integrity);
   const store = cache ? await openStore(cache) : undefined;
   const url = addressOf(source);
@@ -115,7 +136,7 @@ export async function cachedSource(source, { cache, integrity, ...options }) {
   signal?.addEventListener('abort', stop);
   const job = new Job(url, { ...options, signal: control.signal }, check, store);
   try {
-    const response = await job.begin();
+    const response = await (store && turn ? job.beginInTurn(turn, `${cache} ${url}`) : job.begin());
     return asResponse(job.bytes(response), url, () => {
       signal?.removeEventListener('abort', stop);
       stop();
@@ -150,9 +171,42 @@ class Job {
    */
   constructor(url, options, check, store) {
     this.url = url;
+    this.options = options;
     this.check = check;
     this.store = store;
-    this.download = new Download(url, options, check !== undefined);
+    this.download = this.#newDownload();
+  }
+
+  #newDownload() {
+    return new Download(this.url, this.options, this.check !== undefined);
+  }
+
+  /** Whether the store may lack some of the bytes. */
+  get #incomplete() {
+    const known = this.#known;
+    return !known || known.pieces.length * PIECE < known.bytes;
+  }
+
+  /**
+   * Begins, and waits for other downloads of the file instead of downloading it as well.
+   * @param {Turn} turn @param {string} name
+   * @returns {Promise<Response | undefined>}
+   */
+  async beginInTurn(turn, name) {
+    const { signal } = this.options;
+    const { whole } = await this.#found().catch(() => this.#withoutStore());
+    let response = whole && (await this.begin());
+    if (whole && (!this.#incomplete || !this.store)) return response;
+    if (!whole || !(await turn.begin(name, { ifAvailable: true }))) {
+      drop(response);
+      this.download = this.#newDownload();
+      await turn.begin(name, signal ? { signal } : {});
+      response = await this.begin();
+    }
+    // A file without validators and without a digest, and a file that is not stored, are of no use to other loads.
+    const { etag, modified } = this.download.version;
+    if (!this.#incomplete || !this.store || !(etag || modified || this.check)) turn.end();
+    return response;
   }
 
   /** @param {Response} [response] @param {Kept} [known] */

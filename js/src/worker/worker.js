@@ -6,7 +6,7 @@
 import { RushlightError, badArgument, describeValue, messageOf } from '../base/errors.js';
 import { addHint } from '../engine/error-hints.js';
 import { loadLocal } from '../engine/load-local.js';
-import { cachedSource } from '../source/cached-source.js';
+import { loadCached } from '../source/cached-source.js';
 import { buffersIn } from './transferables.js';
 import { builtin } from '../base/platform.js';
 import * as threads from './threads.js';
@@ -90,15 +90,14 @@ const ask =
 async function load(source, options, schemas, progress, flag) {
   if (options.name) Object.defineProperty(source, 'name', { value: options.name });
   try {
-    host = await loadLocal(
-      await cachedSource(source, options),
-      {
-        ...options,
-        interrupted: flag && (() => Atomics.load(flag, 0)),
-        ops: Object.fromEntries(schemas.map(([name, schema]) => [name, { schema, run: ask(name) }])),
-        onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,
-      },
-      { diagnostics: async () => diagnostics, threads: async () => threads },
+    const all = {
+      ...options,
+      interrupted: flag && (() => Atomics.load(flag, 0)),
+      ops: Object.fromEntries(schemas.map(([name, schema]) => [name, { schema, run: ask(name) }])),
+      onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,
+    };
+    host = await loadCached(source, options, (bytes) =>
+      loadLocal(bytes, all, { diagnostics: async () => diagnostics, threads: async () => threads }),
     );
   } catch (e) {
     throw addHint(e, options.wasm);

@@ -1,4 +1,4 @@
-import { RushlightError, load, plan } from 'rushlight';
+import { RushlightError, load, plan, tensor } from 'rushlight';
 import type { Model, Tensor, TensorLike } from 'rushlight';
 import * as audio from 'rushlight/audio';
 import * as cache from 'rushlight/cache';
@@ -17,9 +17,12 @@ export async function typed() {
   const probabilities: Float32Array = y.data;
   const same: Tensor<'float32'> = await model.call('forward', y);
   await model.run({ x: { data: [[0.5, 1]], shape: [1, 2] } }, { method: 'forward' });
+  const x = { dtype: 'float32', shape: [1, 1, 28, 28], data: new Float32Array(784) };
+  await model.run({ x });
+  await model.run({ x: tensor('float32', x.data, x.shape) }, { transfer: [x.data.buffer] });
   await new Interpreter(model).run({ x: y });
   const any: Model = model;
-  return [probabilities, same, any];
+  return [probabilities, same, any, y.data.buffer.slice(0)];
 }
 
 export async function untyped(x: TensorLike) {

@@ -1,5 +1,5 @@
 // Each line after the first of a function is an error.
-import { load } from 'rushlight';
+import { load, tensor } from 'rushlight';
 import type { Digits } from './digits.js';
 
 export async function typed(picture: { data: Uint8ClampedArray; width: number; height: number }) {
@@ -8,6 +8,7 @@ export async function typed(picture: { data: Uint8ClampedArray; width: number; h
   await model.run({});
   await model.run({ x: new Int32Array(784) });
   await model.run({ x: ['0.5'] });
+  await model.run({ x: tensor('int64', [1]) });
   await model.run({ x: picture });
   await model.run({ x: 1 }, { method: 'backward' });
   await model.call('forward', 1, 2);

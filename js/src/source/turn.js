@@ -1,0 +1,74 @@
+// Loads of one file take turns, so that one of them downloads it and the others find it in the cache. Web Locks order
+// them in all tabs and workers. Node before 24.5 lacks them, and there the loads of one thread take turns.
+
+import { throwIfAborted } from '../base/errors.js';
+import { yieldToEventLoop } from '../base/platform.js';
+
+/**
+ * @typedef {{ ifAvailable?: boolean, signal?: AbortSignal }} LockOptions
+ * @typedef {import('../api/load.js').LoadOptions['onProgress']} OnProgress
+ * @typedef {(name: string, options: LockOptions, callback: (lock: unknown) => unknown) => Promise<unknown>} Request
+ */
+
+/** The last holder of each lock. @type {Map<string, Promise<unknown>>} */
+const held = new Map();
+
+/** `navigator.locks.request()` for one thread. @type {Request} */
+async function request(name, { ifAvailable, signal }, callback) {
+  while (held.has(name) && !ifAvailable) {
+    await Promise.race([held.get(name), signal && new Promise((resolve) => signal.addEventListener('abort', resolve))]);
+    signal?.throwIfAborted();
+  }
+  if (held.has(name)) return callback(null);
+  const done = Promise.resolve(callback({ name })).finally(() => held.delete(name));
+  held.set(name, done);
+  return done;
+}
+
+/** The turn of one load. */
+export class Turn {
+  /** @type {(() => void) | undefined} */ #end;
+
+  /**
+   * Waits until no other load has this name, or with `ifAvailable` does not wait.
+   * @param {string} name
+   * @param {LockOptions} options either of the two: Web Locks accept no signal with `ifAvailable`
+   * @returns {Promise<boolean>} whether other loads wait for this one now
+   */
+  async begin(name, options) {
+    const { locks } = /** @type {{ navigator?: { locks?: { request: Request } } }} */ (globalThis).navigator ?? {};
+    /** @type {Request} */ const ask = locks ? (...args) => locks.request(...args) : request;
+    try {
+      return await new Promise((resolve, reject) => {
+        ask(`rushlight ${name}`, options, (lock) => {
+          resolve(lock !== null);
+          return lock && new Promise((end) => (this.#end = () => end(undefined)));
+        }).catch(reject);
+      });
+    } catch {
+      throwIfAborted(options.signal, 'waiting for another download of this file');
+      return false; // this place refuses locks
+    }
+  }
+
+  /** Lets the next load begin. */
+  end() {
+    this.#end?.();
+  }
+
+  /**
+   * Returns a callback that ends the turn if it is not done at once, because it may wait for another load of the file.
+   * @param {OnProgress} onProgress
+   * @returns {OnProgress}
+   */
+  telling(onProgress) {
+    if (!onProgress) return undefined;
+    return async (progress) => {
+      const told = /** @type {PromiseLike<unknown> | undefined} */ (onProgress(progress));
+      if (!told?.then) return;
+      const done = Promise.resolve(told).then(() => true);
+      if (!(await Promise.race([done, yieldToEventLoop()]))) this.end();
+      await done;
+    };
+  }
+}
