@@ -60,3 +60,5 @@ row("batch_norm_2d_3d", "F.batch_norm(x, m, v, w, b), F.batch_norm(x.unsqueeze(2
 row("group_norm_2d_3d", "F.group_norm(x, 2), F.group_norm(y, 3, w, b)", x=f32(4, 6), y=f32(2, 6, 9), w=f32(6), b=f32(6))
 row("group_norm_does_not_divide", "F.group_norm(x, 4)", x=f32(2, 6, 3), raises="divisible by num_groups")
 row("rms_norm", "torch.rms_norm(x, [9], w), torch.rms_norm(x, [9], None, 0.1), torch.rms_norm(x, [5, 9])", x=f32(3, 5, 9), w=f32(9))
+row("rms_norm_special", "torch.rms_norm(x, [6], w), torch.rms_norm(x, [6], None, 0.0)", x=special(4, 6), w=f32(6))
+row("rms_norm_overflow", "torch.rms_norm(x, [6])", x=tensor([[1e19, 1e19, 1.3e19, 0, 1, 2], [1e30, 1, 2, 3, 4, 5], [1e18, 1e17, 3, 2, 1, 0]]))

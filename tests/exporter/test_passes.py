@@ -387,6 +387,99 @@ GROW_ROWS = [
     joined("a cache that is written stays", False, after=SET + "  %w : Tensor = aten::mul_.Scalar(%c, 2)\n"),
 ]
 
+
+def repeated(name, fused, *, key="aten::reshape(%e, %s)", expand="aten::expand(%u, %r)", mask="None", before="", between="", gqa="False", use="%y"):
+    """Returns a row with attention over keys whose heads are repeated; the values' are repeated the same way."""
+    text = f"""
+graph(%q : Tensor, %k : Tensor, %v : Tensor, %b : int):
+  %n : int = aten::size.int(%k, 2)
+  %u : Tensor = aten::unsqueeze(%k, 2)
+  %r : int[] = prim::ListConstruct(%b, 2, 3, %n, 8)
+  %s : int[] = prim::ListConstruct(%b, 6, %n, 8)
+  %e : Tensor = {expand}
+{before}  %w : Tensor = {key}
+  %p : Tensor = aten::unsqueeze(%v, 2)
+  %f : Tensor = aten::expand(%p, %r)
+  %x : Tensor = aten::reshape(%f, %s)
+{between}  %y : Tensor = aten::scaled_dot_product_attention(%q, %w, %x, {mask}, 0., False, None, {gqa})
+  return ({use})"""
+    return (name, "fuse_attention", text, fused, [] if fused is None else ["aten::scaled"])
+
+
+def repeats(mask="None"):
+    return [f"rush::repeated_attention(%q, %e, %s, %f, %s, {mask}, 0., False, None)"]
+
+
+ATTENTION_ROWS = [
+    repeated("repeated heads", repeats()),
+    repeated("repeated heads of torch.export", ["rush::repeated_attention(%q, %e, %s, %f, %s, None, 0., False, None)"], before="  %c : Tensor = aten::clone(%e, 0)\n",
+             key="aten::view(%c, %s)"),
+    repeated("repeated heads of which a mask reads the length", repeats("%m"), between="  %t : int = aten::size.int(%w, 2)\n  %m : Tensor = aten::slice.Tensor(%q, 3, 0, %t, 1)\n",
+             mask="%m"),
+    repeated("repeated heads of which an unknown size is read stay", None, between="  %t : int = aten::size.int(%w, 0)\n", use="%y, %t"),
+    repeated("repeated heads that are read elsewhere stay", None, use="%y, %w"),
+    repeated("repeated heads that are written stay", None, between="  %t : Tensor = aten::add_.Scalar(%k, 1, 1)\n"),
+    repeated("heads that are not expanded stay", None, expand="aten::relu(%u)"),
+    repeated("a view without a copy stays", None, key="aten::view(%e, %s)"),
+    repeated("grouped queries stay", None, gqa="True"),
+]
+
+
+def rotated(name, fused, *, high="%x, 3, %h, 9223372036854775807, 1", low="%x, 3, 0, %h, 1", parts="%n, %l", between="", use="%y"):
+    text = f"""
+graph(%x : Tensor, %h : int, %g : int):
+  %a : Tensor = aten::slice.Tensor({high})
+  %l : Tensor = aten::slice.Tensor({low})
+  %n : Tensor = aten::neg(%a)
+  %c : Tensor[] = prim::ListConstruct({parts})
+{between}  %y : Tensor = aten::cat(%c, -1)
+  return ({use})"""
+    return (name, "fuse_rotary", text, ["rush::rotate_half(%x, 3, %h, -1)"] if fused else None, ["aten::cat"] if fused else [])
+
+
+ROTARY_ROWS = [
+    rotated("rotary positions", True),
+    rotated("rotary positions with defaults", True, high="%x, 3, %h, None", low="%x, 3, None, %h"),
+    rotated("the halves in order stay", None, parts="%l, %n"),
+    rotated("other halves stay", None, low="%x, 3, 0, %g, 1"),
+    rotated("halves of different dimensions stay", None, low="%x, 2, 0, %h, 1"),
+    rotated("halves with a step stay", None, high="%x, 3, %h, 9223372036854775807, 2"),
+    rotated("a part of a half stays", None, high="%x, 3, %h, 7, 1"),
+    rotated("a half from 1 stays", None, low="%x, 3, 1, %h, 1"),
+    rotated("a half that is read elsewhere stays", None, use="%y, %l"),
+    rotated("halves of a tensor that is written stay", None, between="  %w : Tensor = aten::mul_.Scalar(%x, 2)\n"),
+]
+
+
+def written_norm(name, fused, *, cast="aten::to.dtype(%i, 6, False, False, None)", square="aten::pow.Tensor_Scalar(%x, 2)", mean="%s, [-1], True, None",
+                 add="%m, 0.5, 1", product="%x, %r", between="", use="%y"):
+    text = f"""
+graph(%i : Tensor):
+  %x : Tensor = {cast}
+  %s : Tensor = {square}
+  %m : Tensor = aten::mean.dim({mean})
+  %a : Tensor = aten::add.Scalar({add})
+  %r : Tensor = aten::rsqrt(%a)
+{between}  %y : Tensor = aten::mul.Tensor({product})
+  return ({use})"""
+    return (name, "fuse_rms_norm", text, ["rush::rms_norm(%x, 0.5)"] if fused else None, ["aten::mul.Tensor"] if fused else [])
+
+
+RMS_NORM_ROWS = [
+    written_norm("RMSNorm", True),
+    written_norm("RMSNorm in the other order stays", None, product="%r, %x"),
+    written_norm("RMSNorm of a dtype that is not known stays", None, cast="aten::relu(%i)"),
+    written_norm("RMSNorm of float64 stays", None, cast="aten::to.dtype(%i, 7, False, False, None)"),
+    written_norm("a mean of cubes stays", None, square="aten::pow.Tensor_Scalar(%x, 3)"),
+    written_norm("squares of another tensor stay", None, square="aten::pow.Tensor_Scalar(%i, 2)"),
+    written_norm("a mean of all stays", None, mean="%s, [-2, -1], True, None"),
+    written_norm("a mean without its dimension stays", None, mean="%s, [-1], False, None"),
+    written_norm("a mean of another dtype stays", None, mean="%s, [-1], True, 7"),
+    written_norm("two times eps stays", None, add="%m, 0.5, 2"),
+    written_norm("RMSNorm whose mean is read elsewhere stays", None, use="%y, %m"),
+    written_norm("RMSNorm of a tensor that is written stays", None, between="  %w : Tensor = aten::mul_.Scalar(%x, 2)\n"),
+]
+
 LINEAR_ROWS = [
     ("linear", "fuse_linear", """
 graph(%x : Tensor):
@@ -504,7 +597,7 @@ REROLL_ROWS = [
 ]
 
 
-@pytest.mark.parametrize("name,pass_,text,has,has_not", ROWS + REROLL_ROWS + CONV_ROWS + SCALE_ROWS + GROW_ROWS + LINEAR_ROWS + NORM_ROWS,
+@pytest.mark.parametrize("name,pass_,text,has,has_not", ROWS + REROLL_ROWS + CONV_ROWS + SCALE_ROWS + GROW_ROWS + ATTENTION_ROWS + ROTARY_ROWS + RMS_NORM_ROWS + LINEAR_ROWS + NORM_ROWS,
                          ids=lambda v: v if isinstance(v, str) and len(v) < 80 and "\n" not in v else "")
 def test_pass(name, pass_, text, has, has_not):
     before, _ = _C.run_pass(text, "none")

@@ -47,6 +47,16 @@ bool fuse_scale(Graph &graph);
 // room for the next one.
 bool grow_cat(Graph &graph);
 
+// Attention over keys and values whose heads expand() and reshape() repeat becomes
+// rush::repeated_attention, which does not copy them.
+bool fuse_attention(Graph &graph);
+
+// cat([-x[.., n:], x[.., :n]], dim) of rotary positions becomes rush::rotate_half.
+bool fuse_rotary(Graph &graph);
+
+// x * rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) of float32 becomes rush::rms_norm.
+bool fuse_rms_norm(Graph &graph);
+
 // Drops trailing arguments that equal their default. An operator that the runtime lacks keeps them,
 // as libtorch prints some defaults incorrectly in a schema (`int[] x=[0, 0]` as 0).
 bool trim_defaults(Graph &graph);

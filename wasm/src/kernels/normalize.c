@@ -116,7 +116,8 @@ void rush_affine_f64(size_t n, double *out, const double *x, double scale, doubl
     }                                                                                        \
   }                                                                                          \
   void rush_rms_norm_##f(size_t n, T *out, const T *x, const T *w, double eps) {             \
-    const T r = (T)(1 / sqrt(rush_sum_squares_##f(n, x, 0) / (double)n + eps));              \
+    const T sum = (T)rush_sum_squares_##f(n, x, 0); /* it overflows as PyTorch's does */     \
+    const T r = (T)(1 / sqrt((double)sum / (double)n + eps));                                \
     if (w) {                                                                                 \
       RUSH_EACH for (size_t i = 0; i < n; i++) out[i] = x[i] * r * w[i];                     \
     } else {                                                                                 \

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/threads.h"
+#include "blocks/shape.h"
 #include "call/define.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_any.h"
@@ -22,9 +23,9 @@ typedef struct attention {
   int rank;                     /* rank of batch; its last dimension is heads */
   int64_t l, s, e, ev;          /* queries, keys, features of keys and of values */
   int64_t block;                /* queries per block */
-  int64_t share;                /* query heads per key head (enable_gqa) */
+  int64_t share;                /* query heads per key head (enable_gqa, repeated) */
   double scale;
-  bool causal;
+  bool causal, repeated; /* repeated: PyTorch sees k and v with the heads of q */
 } attention;
 
 /* Returns a pointer to the matrix of t at a batch index. The leading dimensions of t broadcast. */
@@ -57,6 +58,77 @@ static const void *mask_row(const attention *a, const char *mask, int64_t i, voi
   return copy;
 }
 
+/* ---- Masked keys ----------------------------------------------------------------------------- */
+
+/* A static cache has room for keys that no query sees yet, and the mask hides them. The last keys
+ * that are hidden from all queries are not read. Their weights are exactly zero: a mask of -inf
+ * hides a key always, and one of at most HIDDEN hides it from a row that also has a value of at
+ * least PLAIN, because float32 rounds the score away. (transformers masks by the least finite
+ * number. A row of nothing else gives all keys the same weight.) Unlike in PyTorch, a NaN in a
+ * hidden value does not reach the result. Fewer keys than FEWEST are not worth a search. */
+#define HIDDEN -1e30
+#define PLAIN -1e20
+enum { FEWEST = 16 };
+
+static double mask_value(const rush_tensor *mask, const char *at) {
+  double value;
+  float single;
+  if (mask->dtype == RUSH_BOOL) return *at ? 0 : -INFINITY;
+  if (mask->dtype == RUSH_FLOAT32) return memcpy(&single, at, sizeof single), single;
+  rush_convert(RUSH_FLOAT64, &value, mask->dtype, at, 1);
+  return value;
+}
+
+/* Returns the number of leading keys, at least `least`, that a row of the mask does not hide. */
+static int64_t seen_in_row(const attention *a, const char *row, int64_t least) {
+  const rush_tensor *t = a->mask;
+  const int64_t step = t->sizes[t->rank - 1] == 1 ? 0 : t->strides[t->rank - 1];
+  const int64_t bytes = step * (int64_t)rush_itemsize(t);
+  int64_t n = a->s;
+  double last = -INFINITY;
+  while (n > least && (last = mask_value(t, row + (n - 1) * bytes)) == -INFINITY) n--;
+  if (n == least || last > HIDDEN) return n;
+  for (int64_t j = 0; j < n; j++) {
+    if (mask_value(t, row + j * bytes) < PLAIN) continue;
+    while (n > least && n > j + 1 && mask_value(t, row + (n - 1) * bytes) <= HIDDEN) n--;
+    return n;
+  }
+  return n;
+}
+
+/* Does the same for queries i to i + rows - 1. `mask` is the mask of their head. */
+static int64_t seen_by(const attention *a, const char *mask, int64_t i, int64_t rows) {
+  const rush_tensor *t = a->mask;
+  const bool same = t->sizes[t->rank - 2] == 1 || t->strides[t->rank - 2] == 0;
+  int64_t seen = 1;
+  for (int64_t r = same ? 0 : rows - 1; r >= 0 && seen + FEWEST <= a->s; r--)
+    seen = seen_in_row(
+        a, mask + (i + r) * (same ? 0 : t->strides[t->rank - 2]) * (int64_t)rush_itemsize(t), seen);
+  return seen + FEWEST <= a->s ? seen : a->s;
+}
+
+/* Reduces a->s to the keys that any query sees. */
+static rush_status skip_hidden_keys(rush_call *c, attention *a) {
+  const rush_tensor *t = a->mask;
+  int64_t at[RUSH_MAX_RANK] = {0}, seen = 1;
+  if (t == NULL || t->numel == 0) return RUSH_OK;
+  for (;;) {
+    int d = t->rank - 3;
+    int64_t offset = 0;
+    for (int k = 0; k <= d; k++) offset += at[k] * t->strides[k];
+    const char *mask = (const char *)rush_data(t) + offset * (int64_t)rush_itemsize(t);
+    const int64_t here = seen_by(a, mask, 0, a->l);
+    RUSH_TRY(rush_charge(c->ctx, (uint64_t)(a->l * (a->s - here + 1))));
+    if (here > seen) seen = here;
+    for (; d >= 0 && (t->strides[d] == 0 || ++at[d] == t->sizes[d]); d--) at[d] = 0;
+    if (d < 0 || seen == a->s) break;
+  }
+  a->s = seen;
+  return RUSH_OK;
+}
+
+/* ---- Blocks of queries ----------------------------------------------------------------------- */
+
 /* Buffers of one thread. Keys and values are packed once for all query heads that share them. */
 typedef struct buffers {
   const char *k_of, *v_of; /* the current head, packed into k and v if `packs` */
@@ -76,8 +148,10 @@ static void one_block(const attention *a, const int64_t *at, const buffers *b, i
   const char *mask = a->mask ? matrix_at(a->mask, a, at, 1) : NULL;
   const size_t rows = (size_t)(a->l - i < a->block ? a->l - i : a->block);
   float factor[BLOCK];
-  /* Causal: keys that are masked for the whole block are skipped. */
-  const size_t seen = a->causal && (size_t)i + rows < s ? (size_t)i + rows : s;
+  /* Keys that are hidden from the whole block are skipped. */
+  const size_t seen = mask ? (size_t)seen_by(a, mask, i, (int64_t)rows)
+                      : a->causal && (size_t)i + rows < s ? (size_t)i + rows
+                                                          : s;
   if (packs(a))
     rush_gemm(rows, seen, e, q + i * row_stride(a->q), (size_t)row_stride(a->q), b->k, b->logits, s,
               -INFINITY, INFINITY);
@@ -96,7 +170,7 @@ static void one_block(const attention *a, const int64_t *at, const buffers *b, i
     rush_gemm(rows, ev, s, b->logits, s, b->v, out + i * row_stride(a->out),
               (size_t)row_stride(a->out), -INFINITY, INFINITY);
   else
-    rush_attention_sum(s, ev, b->logits, (const float *)(const void *)b->v_of,
+    rush_attention_sum(seen, ev, b->logits, (const float *)(const void *)b->v_of,
                        (ptrdiff_t)row_stride(a->v), out);
   for (size_t r = 0; r < rows; r++) {
     float *y = out + (i + (int64_t)r) * row_stride(a->out);
@@ -260,26 +334,28 @@ static rush_status check_sizes(rush_call *c, attention *a, bool gqa) {
 
 /* Returns whether PyTorch uses its flash kernel. It requires four dimensions without broadcasting,
  * and contiguous features. */
-static bool is_flash(const rush_call *c) {
-  const rush_tensor *q = arg_tensor(c, 0);
-  for (uint32_t i = 0; i < 3; i++) {
-    const rush_tensor *t = arg_tensor(c, i);
-    if (t->rank != 4 || t->sizes[0] != q->sizes[0] || t->sizes[1] != q->sizes[1] ||
+static bool is_flash(const attention *a) {
+  const rush_tensor *q = a->q;
+  const rush_tensor *all[] = {q, a->k, a->v};
+  for (int i = 0; i < 3; i++) {
+    const rush_tensor *t = all[i];
+    const int64_t heads = t->rank == 4 ? t->sizes[1] * (i > 0 && a->repeated ? a->share : 1) : 0;
+    if (t->rank != 4 || t->sizes[0] != q->sizes[0] || heads != q->sizes[1] ||
         t->sizes[3] != q->sizes[3] || t->sizes[2] == 0)
       return false;
-    if (t->sizes[3] != 1 && rush_nominal(t)[3] != 1) return false;
+    if (t->sizes[3] != 1 && rush_nominal(t)[3] != 1 && !(i > 0 && a->repeated)) return false;
   }
   return true;
 }
 
 /* Computes the strides of PyTorch's result. The flash kernel's result has the memory order of the
  * queries. */
-static void nominal_strides(const rush_call *c, int rank, const int64_t *sizes, int64_t *strides) {
-  if (!is_flash(c)) {
+static void nominal_strides(const attention *a, int rank, const int64_t *sizes, int64_t *strides) {
+  if (!is_flash(a)) {
     rush_strides_contiguous(rank, sizes, strides);
     return;
   }
-  const rush_tensor q = rush_nominal_header(arg_tensor(c, 0));
+  const rush_tensor q = rush_nominal_header(a->q);
   rush_strides_of_copy(&q, strides);
 }
 
@@ -290,7 +366,7 @@ static rush_status make_result(rush_call *c, attention *a) {
   memcpy(sizes, a->batch, sizeof sizes);
   sizes[rank - 2] = a->l;
   sizes[rank - 1] = a->ev;
-  nominal_strides(c, rank, sizes, nominal);
+  nominal_strides(a, rank, sizes, nominal);
   memcpy(strides, nominal, sizeof strides);
   if (rank == 4) {
     const int64_t order[4] = {sizes[0], sizes[2], sizes[1], sizes[3]};
@@ -310,31 +386,82 @@ static rush_status dense(rush_call *c, rush_tensor *t, rush_tensor **out) {
 }
 
 static rush_status attend(rush_call *c, attention *a) {
+  RUSH_TRY(make_result(c, a));
   RUSH_TRY(dense(c, a->q, &a->q));
   RUSH_TRY(dense(c, a->k, &a->k));
   RUSH_TRY(dense(c, a->v, &a->v));
-  RUSH_TRY(make_result(c, a));
+  RUSH_TRY(skip_hidden_keys(c, a));
   return run(c, a);
 }
 
-RUSH_OP(scaled_dot_product_attention) {
-  attention a = {.q = arg_tensor(c, 0),
-                 .k = arg_tensor(c, 1),
-                 .v = arg_tensor(c, 2),
-                 .mask = arg_tensor(c, 3)};
-  a.causal = arg_bool(c, 5);
-  a.block = BLOCK / (int64_t)rush_gemm_mr() * (int64_t)rush_gemm_mr(); /* a whole number of tiles */
-  RUSH_CHECK_ARG(a.q->dtype == a.k->dtype && a.k->dtype == a.v->dtype,
+/* Computes attention where q, k, v, share and repeated are set. attn_mask is argument `at`, and
+ * dropout_p, is_causal and scale follow it. */
+static rush_status compute(rush_call *c, attention *a, uint32_t at, bool gqa) {
+  a->mask = arg_tensor(c, at);
+  a->causal = arg_bool(c, at + 2);
+  a->block =
+      BLOCK / (int64_t)rush_gemm_mr() * (int64_t)rush_gemm_mr(); /* a whole number of tiles */
+  RUSH_CHECK_ARG(a->q->dtype == a->k->dtype && a->k->dtype == a->v->dtype,
                  "Expected query, key, and value to have the same dtype, but got query.dtype: %s "
                  "key.dtype: %s and value.dtype: "
                  "%s instead.",
-                 rush_dtype_name(a.q->dtype), rush_dtype_name(a.k->dtype),
-                 rush_dtype_name(a.v->dtype));
-  RUSH_CHECK_ARG(rush_is_float(a.q->dtype), "expected scalar type Float but found %s",
-                 rush_dtype_torch_name(a.q->dtype));
-  RUSH_CHECK(c->ctx, arg_float(c, 4) == 0, RUSH_ERR_UNSUPPORTED,
+                 rush_dtype_name(a->q->dtype), rush_dtype_name(a->k->dtype),
+                 rush_dtype_name(a->v->dtype));
+  RUSH_CHECK_ARG(rush_is_float(a->q->dtype), "expected scalar type Float but found %s",
+                 rush_dtype_torch_name(a->q->dtype));
+  RUSH_CHECK(c->ctx, arg_float(c, at + 1) == 0, RUSH_ERR_UNSUPPORTED,
              "dropout in attention is not supported");
-  RUSH_TRY(check_sizes(c, &a, arg_bool(c, 7)));
-  a.scale = arg_is_none(c, 6) ? 1 / sqrt((double)a.e) : arg_float(c, 6);
-  return attend(c, &a);
+  RUSH_TRY(check_sizes(c, a, gqa));
+  a->scale = arg_is_none(c, at + 3) ? 1 / sqrt((double)a->e) : arg_float(c, at + 3);
+  return attend(c, a);
+}
+
+RUSH_OP(scaled_dot_product_attention) {
+  attention a = {.q = arg_tensor(c, 0), .k = arg_tensor(c, 1), .v = arg_tensor(c, 2)};
+  return compute(c, &a, 3, arg_bool(c, 7));
+}
+
+/* ---- Repeated heads -------------------------------------------------------------------------- */
+
+/* Returns whether argument i, a [batch, heads, repeated, tokens, features] with the stride 0 in its
+ * third dimension, becomes [batch, heads * repeated, tokens, features] as the queries have it. */
+static bool is_repeated(const rush_call *c, uint32_t i, int rank, const int64_t *sizes) {
+  const rush_tensor *t = arg_tensor(c, i), *q = arg_tensor(c, 0);
+  return t->rank == 5 && rank == 4 && q->rank == 4 && t->numel > 0 && t->strides[2] == 0 &&
+         sizes[0] == t->sizes[0] && sizes[1] == t->sizes[1] * t->sizes[2] &&
+         sizes[2] == t->sizes[3] && sizes[3] == t->sizes[4] && q->sizes[1] == sizes[1];
+}
+
+static rush_status without_repeats(rush_call *c, uint32_t i, rush_tensor **out) {
+  const rush_tensor *t = arg_tensor(c, i);
+  const int64_t sizes[] = {t->sizes[0], t->sizes[1], t->sizes[3], t->sizes[4]};
+  const int64_t strides[] = {t->strides[0], t->strides[1], t->strides[3], t->strides[4]};
+  return tmp_view(c, t, 4, sizes, strides, t->offset, out);
+}
+
+/* Attention of query, key.reshape(key_sizes) and value.reshape(value_sizes), which the exporter
+ * makes of transformers' repeat_kv. The heads are not copied if expand() repeated them. */
+RUSH_OP(repeated_attention) {
+  enum { KEY = 1, VALUE = 3, MASK = 5 };
+  attention a = {.q = arg_tensor(c, 0), .repeated = true};
+  rush_tensor **out[] = {&a.k, &a.v};
+  int64_t sizes[2][RUSH_MAX_RANK];
+  int ranks[2];
+  for (uint32_t k = 0; k < 2; k++) {
+    const uint32_t i = k == 0 ? KEY : VALUE;
+    RUSH_TRY(arg_ints(c, i + 1, RUSH_MAX_RANK, sizes[k], ranks + k));
+    RUSH_TRY(rush_infer_size(c->ctx, arg_tensor(c, i)->numel, ranks[k], sizes[k], sizes[k]));
+    a.repeated = a.repeated && is_repeated(c, i, ranks[k], sizes[k]);
+  }
+  a.repeated = a.repeated && arg_tensor(c, KEY)->sizes[2] == arg_tensor(c, VALUE)->sizes[2];
+  for (uint32_t k = 0; k < 2; k++) {
+    const uint32_t i = k == 0 ? KEY : VALUE;
+    if (a.repeated) {
+      RUSH_TRY(without_repeats(c, i, out[k]));
+      continue;
+    }
+    RUSH_TRY(rush_reshape(c->heap, arg_tensor(c, i), ranks[k], sizes[k], out[k]));
+    tmp_take(c, *out[k]);
+  }
+  return compute(c, &a, MASK, a.repeated);
 }

@@ -58,12 +58,8 @@ static rush_status get_scale(rush_call *c, const rows *r, uint32_t arg, const ch
   return tmp_contiguous(c, t, out);
 }
 
-/* Reads the arguments and allocates result 0. b_arg is 0 if there is no bias. */
-static rush_status begin(rush_call *c, uint32_t w_arg, uint32_t b_arg, rows *r) {
-  *r = (rows){0};
-  RUSH_TRY(check_shape(c, r));
-  RUSH_TRY(get_scale(c, r, w_arg, "weight", &r->w));
-  if (b_arg) RUSH_TRY(get_scale(c, r, b_arg, "bias", &r->b));
+/* Makes the input contiguous and allocates result 0. */
+static rush_status begin_rows(rush_call *c, rows *r) {
   rush_tensor *x = arg_tensor(c, 0);
   RUSH_TRY(tmp_contiguous(c, x, &r->x));
   if (r->x == x && !(rush_can_reuse(c, 0) && rush_is_plainly_contiguous(x)))
@@ -71,6 +67,15 @@ static rush_status begin(rush_call *c, uint32_t w_arg, uint32_t b_arg, rows *r) 
   r->out = r->x;
   ret_tensor(c, 0, rush_tensor_retain(r->x));
   return RUSH_OK;
+}
+
+/* Reads the arguments and allocates result 0. b_arg is 0 if there is no bias. */
+static rush_status begin(rush_call *c, uint32_t w_arg, uint32_t b_arg, rows *r) {
+  *r = (rows){0};
+  RUSH_TRY(check_shape(c, r));
+  RUSH_TRY(get_scale(c, r, w_arg, "weight", &r->w));
+  if (b_arg) RUSH_TRY(get_scale(c, r, b_arg, "bias", &r->b));
+  return begin_rows(c, r);
 }
 
 static void *data_of(const rush_tensor *t) {
@@ -201,6 +206,19 @@ RUSH_OP(rms_norm) {
                      : c->narrow == RUSH_BFLOAT16 ? 0x1p-7
                                                   : 0x1p-23;
   const norm l = {&r, eps, NULL, NULL};
+  if (r.n > 0) rush_parallel(c->ctx, (size_t)r.count, ROW_WORK(r.n), rms_norm_rows, &l);
+  return lay_as_product(c, &r);
+}
+
+/* x * rsqrt(mean(x^2) + eps) over the last dimension of float32 or float64, written out. */
+RUSH_OP(rms_norm_of_rows) {
+  const rush_tensor *x = arg_tensor(c, 0);
+  rows r = {.axis = x->rank > 0 ? x->rank - 1 : 0, .n = 1, .count = 1};
+  RUSH_CHECK_ARG(rush_is_float(x->dtype), "rms_norm expects float32 or float64, but got %s",
+                 rush_dtype_name(x->dtype));
+  for (int d = 0; d < x->rank; d++) *(d < r.axis ? &r.count : &r.n) *= x->sizes[d];
+  RUSH_TRY(begin_rows(c, &r));
+  const norm l = {&r, arg_float(c, 1), NULL, NULL};
   if (r.n > 0) rush_parallel(c->ctx, (size_t)r.count, ROW_WORK(r.n), rms_norm_rows, &l);
   return lay_as_product(c, &r);
 }
