@@ -245,6 +245,7 @@ static void read_tensor(reader *r, const rush_value *v) {
   read_bytes(r, t.sizes, (size_t)t.rank * sizeof *t.sizes);
   read_bytes(r, &(uint32_t){(uint32_t)t.dtype}, sizeof(uint32_t));
   int64_t index[RUSH_MAX_RANK] = {0};
+  if (!t.data) return; /* a weight that loading has packed */
   for (int64_t k = 0; k < t.numel && r->elements > 0; k++, r->elements--) {
     int64_t at = 0;
     for (int d = 0; d < t.rank; d++) at += index[d] * t.strides[d];
