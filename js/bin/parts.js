@@ -56,7 +56,7 @@ export function weightsOf(graphs) {
     for (const { op, in: operands } of methods.flatMap(({ instructions }) => instructions)) {
       if (op === undefined || !WEIGHTED.test(op)) continue;
       const operand = operands[1],
-        value = typeof operand === 'object' ? constants[operand.constant] : undefined;
+        value = /** @type {Weight} */ (typeof operand === 'object' ? constants[operand.constant] : undefined);
       weights.set(op, [...(weights.get(op) ?? []), value?.shape && value]);
     }
   }

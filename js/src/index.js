@@ -34,6 +34,10 @@ export { tensor } from './api/tensor.js';
  * @typedef {import('./api/graph.js').Node} Node of rushlight/fx
  * @typedef {import('./api/graph.js').Weight} Weight
  * @typedef {import('./api/graph.js').NodeOp} NodeOp
+ * @typedef {import('./api/graph.js').EnumConstant} EnumConstant
+ * @typedef {import('./api/graph.js').ObjectConstant} ObjectConstant
+ * @typedef {import('./api/graph.js').ValueMeta} ValueMeta
+ * @typedef {import('./api/graph.js').KnownMeta} KnownMeta
  * @typedef {import('./api/graph.js').Output} Output
  * @typedef {import('./engine/engine.js').ProfileRow} ProfileRow
  * @typedef {import('./engine/engine.js').Description} Description
@@ -46,9 +50,13 @@ export { tensor } from './api/tensor.js';
  * @typedef {import('./engine/engine.js').WeightInfo} WeightInfo
  * @typedef {import('./base/types.js').DType} DType
  * @typedef {import('./base/types.js').QuantizedTensor} QuantizedTensor
+ * @typedef {import('./base/types.js').PackedTensor} PackedTensor
+ * @typedef {import('./base/types.js').StepValue} StepValue
  * @typedef {import('./base/types.js').ArrayOf} ArrayOf
  * @typedef {import('./base/types.js').TypedArray} TypedArray
  * @typedef {import('./base/types.js').Complex} Complex
+ * @typedef {import('./base/types.js').EnumValue} EnumValue
+ * @typedef {import('./base/types.js').ObjectValue} ObjectValue
  * @typedef {import('./base/types.js').Port} Port
  * @typedef {import('./base/types.js').SizeConstraint} SizeConstraint
  * @typedef {import('./base/types.js').InputValue} InputValue

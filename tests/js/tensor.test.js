@@ -40,10 +40,7 @@ const REFUSED = [
   [['float', [1]], /^tensor: there is no dtype "float".*float32/],
   [[undefined, [1]], /^tensor: an array of numbers must have a dtype/],
   [['int64', new Float32Array(2)], /^tensor must be int64 elements, as its dtype says, got Float32Array$/],
-  [
-    ['float32', new Float32Array(3), [2, 2]],
-    /^tensor: the data must have 4 elements for shape \[2, 2\], got 3$/,
-  ],
+  [['float32', new Float32Array(3), [2, 2]], /^tensor: the data must have 4 elements for shape \[2, 2\], got 3$/],
   [['float32', [1], [-1]], /^tensor: a shape must be an array of sizes, got \[-1\]$/],
   [['int8', [1, 128]], /^tensor: element 1 must be a value of int8, got 128$/],
   [['float32', [[1, 2], [3]]], /^tensor must be rows of one length, 2, got \[3\]$/],

@@ -1,6 +1,6 @@
 // The rules of `./dev test lint` for JavaScript. TypeScript finds undefined names and wrong types (tests/types).
 import js from '@eslint/js';
-import jsdoc from 'eslint-plugin-jsdoc';
+import types from './any-types.mjs';
 import imports from './exported-names.mjs';
 
 export default [
@@ -8,12 +8,13 @@ export default [
   { languageOptions: { parserOptions: { ecmaFeatures: { jsx: true } } } },
   {
     ...js.configs.recommended,
-    plugins: { imports },
+    plugins: { imports, types },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       ...js.configs.recommended.rules,
       'no-undef': 'off',
       'imports/exported-names': 'error',
+      'types/reason': 'error',
       'no-control-regex': 'off', // terminals and file formats have control characters
       'no-empty': ['error', { allowEmptyCatch: true }],
       'no-unused-vars': [
@@ -27,10 +28,8 @@ export default [
     },
   },
   {
-    files: ['js/src/**/*.js', 'js/bin/**/*.js'],
-    plugins: { jsdoc },
-    // Refuses `any` in JSDoc comments. eslint-suppressions.json has the allowed number for each file, which only falls.
-    rules: { 'jsdoc/reject-any-type': 'error' },
+    files: ['js/src/**/*.js', 'js/bin/**/*.js', 'js/isolate.js'],
+    rules: { 'types/any': 'error' },
   },
   {
     files: ['tests/package/projects/**'], // each is copied to a folder with the package and check.js

@@ -15,21 +15,26 @@ const { exports: names } = JSON.parse(readFileSync(join(here, '../package.json')
 /** The expression with which a file of the package refers to a file that it does not import. */
 const LITERAL = /new URL\('(\.\.?\/[^']+)', import\.meta\.url\)/g;
 
+// eslint-disable-next-line types/any -- the types of esbuild are no dependency of this package
 /**
  * Makes the plugin for esbuild's API: `plugins: [esbuild()]`, with `format: 'esm'`.
  * @returns {any} the plugin
  */
 export const esbuild = () => ({
   name: 'rushlight',
-  setup(
-    /** @type {any} */ {
-      esbuild: { build },
-      initialOptions: { assetNames = '[name]-[hash]', ...options },
-      onLoad,
-      onResolve,
-    },
-  ) {
-    onLoad({ filter: /\.js$/, namespace: 'file' }, async (/** @type {{ path: string }} */ { path }) => {
+  /**
+   * @param {{
+   *   esbuild: { build: (options: object) => Promise<{ outputFiles: { path: string, contents: Uint8Array }[],
+   *     metafile: { outputs: Record<string, { entryPoint?: string }> } }> },
+   *   initialOptions: { assetNames?: string, minify?: boolean, target?: string | string[], publicPath?: string,
+   *     absWorkingDir?: string },
+   *   onLoad: (options: { filter: RegExp, namespace: string }, load: (file: { path: string }) => Promise<object |
+   *     undefined>) => void,
+   *   onResolve: (options: { filter: RegExp }, resolve: (file: { path: string }) => object) => void,
+   * }} build the part of esbuild's PluginBuild that the plugin uses
+   */
+  setup({ esbuild: { build }, initialOptions: { assetNames = '[name]-[hash]', ...options }, onLoad, onResolve }) {
+    onLoad({ filter: /\.js$/, namespace: 'file' }, async ({ path }) => {
       if (!path.startsWith(here)) return undefined;
       /** @type {string[]} */ const files = [];
       const code = (await readFile(path, 'utf8')).replace(
@@ -46,11 +51,11 @@ export const esbuild = () => ({
         resolveDir: dirname(path),
       };
     });
-    onResolve({ filter: /^rushlight-file:/ }, (/** @type {{ path: string }} */ { path }) => ({
+    onResolve({ filter: /^rushlight-file:/ }, ({ path }) => ({
       path: path.slice(15),
       namespace: 'rushlight-file',
     }));
-    onLoad({ filter: /./, namespace: 'rushlight-file' }, async (/** @type {{ path: string }} */ { path }) => {
+    onLoad({ filter: /./, namespace: 'rushlight-file' }, async ({ path }) => {
       if (!path.endsWith('.js')) return { contents: await readFile(path), loader: 'file' };
       // The output is in the same folder as the wasm.
       const { minify, target, publicPath, absWorkingDir = process.cwd() } = options;
@@ -71,27 +76,33 @@ export const esbuild = () => ({
       });
       // The scripts of a worker's own workers are beside its script.
       const own = Object.keys(metafile.outputs)
-        .filter((name) => metafile.outputs[name].entryPoint)
+        .filter((name) => /** @type {{ entryPoint?: string }} */ (metafile.outputs[name]).entryPoint)
         .map((name) => resolve(absWorkingDir, name));
       return {
-        contents: outputFiles.find((/** @type {{ path: string }} */ file) => own.includes(file.path)).contents,
+        contents: /** @type {typeof outputFiles[0]} */ (outputFiles.find((file) => own.includes(file.path))).contents,
         loader: 'file',
       };
     });
   },
 });
 
+// eslint-disable-next-line types/any -- the types of Rollup are no dependency of this package
 /**
  * Makes the plugin for Rollup: `plugins: [rollup()]`, with `output: { dir, format: 'es' }`.
  * @returns {any} the plugin
  */
 export const rollup = () => ({
   name: 'rushlight',
-  resolveId(/** @type {string} */ id) {
+  /** @param {string} id */
+  resolveId(id) {
     const name = id.startsWith('rushlight') && names[`.${id.slice(9)}`];
     return name ? join(here, '..', typeof name === 'string' ? name : name.default) : null;
   },
-  /** @this {any} @param {string} code @param {string} id */
+  /**
+   * @this {{ emitFile: (file: { type: 'chunk', id: string } | { type: 'asset', name: string, source: Uint8Array }) =>
+   *   string }}
+   * @param {string} code @param {string} id
+   */
   async transform(code, id) {
     if (!id.startsWith(here)) return null;
     /** @type {Map<string, string>} */ const emitted = new Map();

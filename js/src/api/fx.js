@@ -18,12 +18,15 @@ import { named, toTensor } from '../engine/values.js';
 
 /**
  * @import { Model } from './model.js'
- * @import { InputValue, Port } from '../base/types.js'
+ * @import { InputValue, PackedTensor, Port, StepValue, Tensor } from '../base/types.js'
  *
  * @typedef {object} Time the time of an operator
  * @property {number} calls the number of its runs
  * @property {number} ms the time of all runs
  */
+
+// eslint-disable-next-line types/any -- the node decides, and a subclass may replace the value by another one
+/** @typedef {any} NodeValue the value of a node, as in torch.fx: its type depends on the node */
 
 export { Steps } from './steps.js';
 export { Graph, Item, Node };
@@ -38,8 +41,8 @@ export class Interpreter {
   /** @type {import('./steps.js').Steps | undefined} */ #steps;
   /** @type {Record<string, InputValue>} */ #inputs = {};
   #ran = false;
-  /** @type {any} */ #native;
-  /** @type {any[] | null} */ #args = null;
+  /** @type {unknown} */ #native;
+  /** @type {StepValue[] | null} */ #args = null;
   /** The node that runs. @type {Node | undefined} */
   node;
   /** The time of the last operator, without the copies of its values. */
@@ -68,7 +71,7 @@ export class Interpreter {
   /**
    * Runs the method, node by node.
    * @param {Record<string, InputValue>} inputs as for `model.run`
-   * @returns {Promise<any>} what `output` returns: the results by name
+   * @returns {Promise<NodeValue>} what `output` returns: the results by name
    */
   run(inputs) {
     return withCallerStack(() =>
@@ -123,7 +126,7 @@ export class Interpreter {
   /**
    * Runs a node and returns its value: null if it has none, an array if it has several.
    * @param {Node} node
-   * @returns {Promise<any>}
+   * @returns {Promise<NodeValue>}
    */
   async runNode(node) {
     if (node.op === 'placeholder')
@@ -142,7 +145,7 @@ export class Interpreter {
    * Returns the value of an input.
    * @param {string} target its name
    * @param {InputValue} value the value that run() received
-   * @returns {Promise<any>}
+   * @returns {Promise<NodeValue>}
    */
   async placeholder(target, value) {
     return value;
@@ -151,9 +154,9 @@ export class Interpreter {
   /**
    * Runs the operator with its own arguments. For other arguments, compute the result yourself.
    * @param {string} target "aten::add.Tensor"
-   * @param {any[]} args the arguments in the schema's order, with defaults. A packed weight or bias has its
+   * @param {NodeValue[]} args the arguments in the schema's order, with defaults. A packed weight or bias has its
    *   dtype and shape, but reading its `data` throws
-   * @returns {Promise<any>}
+   * @returns {Promise<NodeValue>}
    */
   async callFunction(target, args) {
     const own = this.#args;
@@ -168,7 +171,7 @@ export class Interpreter {
     return (this.#native = results.length > 1 ? results : (results[0] ?? null));
   }
 
-  /** Returns the result of run(). @param {Record<string, any>} results by name @returns {Promise<any>} */
+  /** Returns the result of run(). @param {Record<string, NodeValue>} results by name @returns {Promise<NodeValue>} */
   async output(results) {
     return results;
   }
@@ -185,17 +188,18 @@ function asTensor(value, port) {
 
 /**
  * Returns an argument. If loading packed it for the kernels, reading its `data` throws an error that says so.
- * @param {any} v
+ * @param {StepValue} v
  * @param {Node} node
  * @param {number} i
- * @returns {any}
+ * @returns {StepValue}
  */
 function packed(v, node, i) {
-  if (v?.data !== null) return v;
+  if (/** @type {Tensor | PackedTensor | null} */ (v)?.data !== null) return v;
   const { tensor } = /** @type {{ tensor?: string }} */ (node.args[i]);
   return {
-    dtype: v.dtype,
-    shape: v.shape,
+    dtype: /** @type {PackedTensor} */ (v).dtype,
+    shape: /** @type {PackedTensor} */ (v).shape,
+    /** @returns {never} */
     get data() {
       throw new RushlightError(
         'unsupported',
@@ -207,7 +211,7 @@ function packed(v, node, i) {
   };
 }
 
-/** @param {Node} node @param {any} value @returns {any[]} */
+/** @param {Node} node @param {NodeValue} value @returns {InputValue[]} */
 function several(node, value) {
   const n = node.outputs.length;
   if (n > 1 && !Array.isArray(value))
@@ -219,8 +223,8 @@ function several(node, value) {
 
 /**
  * Returns the tensors in a value without their data, for a dict as a Map; null if there are none.
- * @param {any} v
- * @returns {any}
+ * @param {NodeValue} v
+ * @returns {import('./graph.js').ValueMeta | null}
  */
 function shapes(v) {
   if (v?.data && v.shape) {
@@ -296,7 +300,7 @@ function table(head, rows) {
   return [line(head), line(widths.map((w) => '-'.repeat(w))), ...rows.map(line)].join('\n');
 }
 
-/** @param {any} v @returns {string} */
+/** @param {NodeValue} v @returns {string} */
 function cell(v) {
   if (v === undefined || v === null) return '';
   if (v instanceof Node || v instanceof Item) return v.name;
@@ -319,7 +323,7 @@ export function tabular(graph, columns = ['op', 'name', 'target', 'args', 'sourc
   if (!Array.isArray(columns) || !columns.every((c) => typeof c === 'string'))
     throw badArgument(`tabular: columns must be an array of names, got ${describeValue(columns)}`);
   const known = (/** @type {Node} */ n) =>
-    /** @type {Record<string, any>} */ ({
+    /** @type {Record<string, unknown>} */ ({
       ...n.meta,
       op: n.op,
       name: n.name,

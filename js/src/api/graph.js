@@ -3,13 +3,18 @@
 import { exact } from '../base/types.js';
 
 /**
+ * @import { Complex, QuantizedTensor, Tensor } from '../base/types.js'
+ *
  * @typedef {{ constant: number } | number} Operand
  * @typedef {{ code: string, op?: string, in: Operand[], out: number[], source?: number }} Instruction
  * @typedef {{ name: string, inputs: number, registers: { name: string, type: string }[], instructions: Instruction[] }}
  *   Program
  * @typedef {{ file: string, line: number, function: string, module: string }} SourceLine
- * @typedef {{ methods: Program[], constants: any[], sources: SourceLine[], texts: { module: string, kind: 'graph' |
- *   'code' | 'tree', text: string }[] }} GraphJson
+ * @typedef {{ int: string } | { float: string | number } | { complex: [Constant, Constant] } | { dict: Constant[] } |
+ *   { device?: string, list?: Constant[], tuple?: Constant[], shape?: number[] } | string | boolean | null} Constant
+ *   a constant of the program; an object with a shape is a Weight
+ * @typedef {{ methods: Program[], constants: Constant[], sources: SourceLine[], texts: TextJson[] }} GraphJson
+ * @typedef {{ module: string, kind: 'graph' | 'code' | 'tree', text: string }} TextJson
  *
  * @typedef {'placeholder' | 'call_function' | 'if' | 'loop' | 'yield' | 'output'} NodeOp
  *   the kind of a node, with torch.fx's names. yield ends a branch or an iteration of a loop. Its args are the
@@ -24,8 +29,23 @@ import { exact } from '../base/types.js';
  * @property {string} name unique in the graph
  * @property {string} type as TorchScript's graphs write it
  *
- * @typedef {Node | Item | Weight | number | bigint | boolean | string | null | any[] | Map<any, any>} Argument
+ * @typedef {object} EnumConstant a member of an enum of the program as an operand
+ * @property {string} enum its name
+ *
+ * @typedef {object} ObjectConstant an object of a class of the program as an operand
+ * @property {string} object the name of its class
+ *
+ * @typedef {Node | Item | Weight | number | bigint | boolean | string | null | Complex | EnumConstant |
+ *   ObjectConstant | unknown[] | Map<unknown, unknown>} Argument
  *   an operand of a node: another node, one of its results, or a constant
+ *
+ * @typedef {Omit<Tensor, 'data'> | Omit<QuantizedTensor, 'data'> | unknown[] | Map<unknown, unknown>} ValueMeta
+ *   dtype and shape of a tensor, or of the tensors in a list or a dict
+ *
+ * @typedef {object} KnownMeta data that the tools of rushlight/fx attach to a node
+ * @property {ValueMeta} [tensor] dtype and shape of its value, by ShapeProp
+ * @property {number} [calls] the number of its runs, by Profiler
+ * @property {number} [ms] the time of all runs, by Profiler
  */
 
 /** One of several results of a node. @hideconstructor */
@@ -56,7 +76,7 @@ export class Node {
   args = [];
   /** The nodes that read its results. @type {Set<Node>} */
   users = new Set();
-  /** Data that tools attach to the node. @type {Record<string, any>} */
+  /** Data that tools attach to the node. @type {KnownMeta & Record<string, unknown>} */
   meta = {};
 
   /**
@@ -103,19 +123,22 @@ export class Node {
   }
 }
 
-/** @param {any} c @returns {Argument} */
+/** @param {Constant} c @returns {Argument} */
 function constant(c) {
   if (c === null || typeof c !== 'object') return c;
   if ('int' in c) return exact(BigInt(c.int));
   if ('float' in c) return Number(c.float);
-  if ('complex' in c) return /** @type {any} */ ({ re: constant(c.complex[0]), im: constant(c.complex[1]) });
+  if ('complex' in c)
+    return { re: /** @type {number} */ (constant(c.complex[0])), im: /** @type {number} */ (constant(c.complex[1])) };
   if ('dict' in c)
     return new Map(
-      c.dict.flatMap((/** @type {any} */ k, /** @type {number} */ i) =>
-        i % 2 ? [] : [[constant(k), constant(c.dict[i + 1])]],
+      c.dict.flatMap((k, i) =>
+        i % 2
+          ? []
+          : [/** @type {[Argument, Argument]} */ ([constant(k), constant(/** @type {Constant} */ (c.dict[i + 1]))])],
       ),
     );
-  return c.device ?? (c.list ?? c.tuple)?.map(constant) ?? c;
+  return c.device ?? (c.list ?? c.tuple)?.map(constant) ?? /** @type {Weight} */ (c);
 }
 
 /** A method of the program. @hideconstructor */
@@ -165,7 +188,9 @@ export class Graph {
         source === undefined ? undefined : json.sources[source],
       );
       node.args = operands.map((o) =>
-        typeof o === 'number' ? /** @type {Node} */ (values[o]) : constant(json.constants[o.constant]),
+        typeof o === 'number'
+          ? /** @type {Node} */ (values[o])
+          : constant(/** @type {Constant} */ (json.constants[o.constant])),
       );
       for (const input of node.inputs) input.users.add(node);
       this.nodes.push(node);
@@ -203,7 +228,7 @@ function lines(node) {
   return found;
 }
 
-/** @param {Argument} a @returns {string} */
+/** @param {unknown} a an Argument @returns {string} */
 function operand(a) {
   if (a instanceof Node || a instanceof Item) return `%${a.name}`;
   if (a === null) return 'None';
@@ -211,7 +236,7 @@ function operand(a) {
   if (typeof a === 'string') return JSON.stringify(a);
   if (Array.isArray(a)) return `[${a.map(operand).join(', ')}]`;
   if (a instanceof Map) return `{${[...a].map(([k, v]) => `${operand(k)}: ${operand(v)}`).join(', ')}}`;
-  const other = /** @type {any} */ (a); // a weight, or of the program's own classes
+  const other = /** @type {Partial<Weight & Complex & EnumConstant & ObjectConstant>} */ (a);
   return (
     other.enum ??
     other.object ??

@@ -236,7 +236,7 @@ export class Model {
     return this.#enqueue((host) => job(host, mine, transfer !== undefined), signal);
   }
 
-  /** @param {string | undefined} name */
+  /** @param {unknown} name */
   #method(name) {
     const { methods } = this.#description;
     const index =
@@ -279,7 +279,10 @@ export class Model {
       return this.#enqueueRun(
         method,
         positional(method, inputs),
-        (host, args, transferred) => host.run(index, args, wanted, options.yield !== false, signal, transferred),
+        (host, args, transferred) =>
+          /** @type {Promise<Pick<M[K]['outputs'], O>>} */ (
+            host.run(index, args, wanted, options.yield !== false, signal, transferred)
+          ),
         signal,
         transfer,
       );
@@ -296,8 +299,12 @@ export class Model {
    */
   call(method, ...args) {
     return withCallerStack(() => {
-      const { method: called, index } = this.#method(/** @type {any} */ (method ?? null));
-      return this.#enqueueRun(called, args, (host, mine) => host.run(index, mine, 'value', true));
+      const { method: called, index } = this.#method(method ?? null);
+      return this.#enqueueRun(
+        called,
+        /** @type {InputValue[]} */ (args),
+        (host, mine) => /** @type {Promise<M[K]['result']>} */ (host.run(index, mine, 'value', true)),
+      );
     });
   }
 
@@ -452,7 +459,7 @@ function checkNames(method, kind, names) {
 /**
  * Returns named inputs in the order of the method.
  * @param {Method} method
- * @param {Record<string, InputValue>} inputs
+ * @param {object} inputs values by name
  * @returns {InputValue[]}
  */
 function positional(method, inputs) {
@@ -466,7 +473,9 @@ function positional(method, inputs) {
     );
   }
   checkNames(method, 'input', Object.keys(inputs));
-  const values = method.inputs.map((p) => (Object.hasOwn(inputs, p.name) ? inputs[p.name] : undefined));
+  const values = method.inputs.map((p) =>
+    Object.hasOwn(inputs, p.name) ? /** @type {Record<string, InputValue>} */ (inputs)[p.name] : undefined,
+  );
   const missing = method.inputs.find(
     (p, i) => !p.optional && values[i] === undefined && !/\?$|^NoneType$/.test(p.type),
   );
@@ -480,11 +489,14 @@ function positional(method, inputs) {
   return values;
 }
 
-/** Copies a value, so that later changes by the caller have no effect. @param {any} v @returns {any} */
+/**
+ * Copies a value, so that later changes by the caller have no effect.
+ * @template T @param {T} v @returns {T}
+ */
 function copied(v) {
   if (v === null || typeof v !== 'object') return v;
-  if (ArrayBuffer.isView(v)) return /** @type {any} */ (v).slice?.() ?? v;
-  if (Array.isArray(v)) return v.map(copied);
-  if (v instanceof Map) return new Map([...v].map(([key, value]) => [key, copied(value)]));
-  return Object.fromEntries(Object.entries(v).map(([key, value]) => [key, copied(value)]));
+  if (ArrayBuffer.isView(v)) return /** @type {{ slice?: () => T }} */ (v).slice?.() ?? v;
+  if (Array.isArray(v)) return /** @type {T} */ (v.map(copied));
+  if (v instanceof Map) return /** @type {T} */ (new Map([...v].map(([key, value]) => [key, copied(value)])));
+  return /** @type {T} */ (Object.fromEntries(Object.entries(v).map(([key, value]) => [key, copied(value)])));
 }

@@ -8,16 +8,14 @@ import { throwMismatch } from '../engine/values.js';
  * @typedef {import('../engine/host.js').Diagnostics} Diagnostics
  * @typedef {import('../base/types.js').InputValue} InputValue
  * @typedef {import('../base/types.js').Value} Value
+ * @typedef {import('../base/types.js').StepValue} StepValue
  *
  * @typedef {object} NextStep the next step of a run
  * @property {import('./graph.js').Node} node the node that is next
- * @property {any[] | null} args all arguments of an operator, in the schema's order; null if they were not read. A
- *   weight or bias that the runtime has packed has its dtype and shape, but `data` is null. A quantized tensor is a
- *   QuantizedTensor
+ * @property {StepValue[] | null} args all arguments of an operator, in the schema's order; null if they were not read
  *
  * @typedef {object} StepResult the result of a step
- * @property {(Value | import('../base/types.js').QuantizedTensor)[]} results the results of an operator; empty for
- *   control flow
+ * @property {StepValue[]} results the results of an operator; empty for control flow
  * @property {number} ms its time
  */
 
@@ -94,7 +92,7 @@ export class Steps {
     return this.#diagnostics.put(how, results, types);
   }
 
-  /** Returns the results by name, after the node `output`. @returns {Promise<Record<string, any>>} */
+  /** Returns the results by name, after the node `output`. @returns {Promise<Record<string, Value>>} */
   results() {
     return withCallerStack(() => this.#diagnostics.result());
   }

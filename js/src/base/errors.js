@@ -86,10 +86,10 @@ export class RushlightError extends Error {
 /** @param {string} message @param {ErrorDetails} [details] */
 export const badArgument = (message, details) => new RushlightError('bad-argument', message, details);
 
-/** Describes a value for messages. @param {any} v @returns {string} */
+/** Describes a value for messages. @param {unknown} v @returns {string} */
 export function describeValue(v) {
   const kind = typeof v;
-  if (kind === 'string') return `the string ${JSON.stringify(v.slice(0, 40))}`;
+  if (kind === 'string') return `the string ${JSON.stringify(/** @type {string} */ (v).slice(0, 40))}`;
   if (kind === 'bigint') return `the BigInt ${v}n`;
   if (kind === 'function') return 'a function';
   if (!v || kind !== 'object') return String(v);
@@ -98,9 +98,9 @@ export function describeValue(v) {
       return v.length > 8 || v.some((item) => typeof item === 'object')
         ? `an array of ${v.length}`
         : `[${v.map(describeValue).join(', ')}]`;
-    return v.then
+    return /** @type {{ then?: unknown }} */ (v).then
       ? 'a Promise: did you forget await?'
-      : !ArrayBuffer.isView(v) && 'data' in v
+      : !ArrayBuffer.isView(v) && 'data' in /** @type {object} */ (v)
         ? 'a tensor'
         : v.constructor.name;
   } catch {
@@ -120,8 +120,9 @@ export const unknownNameError = (what, name, known, details) =>
     { expected: known, actual: name, ...details },
   );
 
-/** Returns the message of a thrown value. @param {any} e @returns {string} */
-export const messageOf = (e) => (typeof e === 'object' ? String(e?.message ?? e?.constructor?.name) : String(e));
+/** Returns the message of a thrown value. @param {unknown} e @returns {string} */
+export const messageOf = (e) =>
+  typeof e === 'object' ? String(/** @type {Partial<Error> | null} */ (e)?.message ?? e?.constructor?.name) : String(e);
 
 /** The error for a failed function of the caller. @param {string} what its name @param {unknown} cause its error */
 export const callbackFailed = (what, cause) =>
@@ -162,22 +163,23 @@ export async function withCallerStack(job) {
   }
 }
 
-/** @param {string} what @param {any} n @param {number} least */
+/** @param {string} what @param {unknown} n @param {number} least */
 export function checkInteger(what, n, least) {
-  if (!(Number.isSafeInteger(n) && n >= least))
+  if (!(Number.isSafeInteger(n) && /** @type {number} */ (n) >= least))
     throw badArgument(`${what} must be an integer of at least ${least}, got ${describeValue(n)}`, { actual: n });
 }
 
 /**
  * The error for a file that Node cannot read. It keeps the part of Node's message between the code and the call.
  * @param {string} path
- * @param {any} cause
+ * @param {unknown} cause its error
  */
 export const unreadableFile = (path, cause) =>
-  new RushlightError('unreadable', `cannot read ${path}: ${cause.message.replace(/^E\w+: |, \w+( '.*)?$/g, '')}`, {
-    source: path,
-    cause,
-  });
+  new RushlightError(
+    'unreadable',
+    `cannot read ${path}: ${/** @type {Error} */ (cause).message.replace(/^E\w+: |, \w+( '.*)?$/g, '')}`,
+    { source: path, cause },
+  );
 
 /** The error of a model that was disposed. */
 export const disposedError = () => new RushlightError('disposed', 'the model was disposed, or its runtime failed');
@@ -213,7 +215,7 @@ export function rejectOnAbort(promise, signal, what, late = () => false) {
 
 /**
  * Refuses unknown options, so that no misspelt one is ignored, and a signal that is not an AbortSignal.
- * @param {string} where @param {any} options @param {readonly string[]} known
+ * @param {string} where @param {unknown} options @param {readonly string[]} known
  */
 export function checkOptions(where, options, known) {
   if (options === null || typeof options !== 'object')
@@ -221,9 +223,9 @@ export function checkOptions(where, options, known) {
   for (const key of Object.keys(options)) {
     if (!known.includes(key)) throw unknownNameError(`${where}: there is no option`, key, known);
   }
-  const { signal } = options;
+  const { signal } = /** @type {{ signal?: unknown }} */ (options);
   if (signal != null && tagOf(signal) !== 'AbortSignal') {
-    const help = signal.signal ? ': pass controller.signal' : '';
+    const help = /** @type {{ signal?: unknown }} */ (signal).signal ? ': pass controller.signal' : '';
     throw badArgument(`${where}: signal must be an AbortSignal, got ${describeValue(signal)}${help}`);
   }
 }

@@ -18,7 +18,7 @@
  * @returns {NodeModules[N] | undefined}
  */
 export function builtin(name) {
-  return /** @type {any} */ (globalThis).process?.getBuiltinModule?.(name);
+  return /** @type {Partial<typeof globalThis>} */ (globalThis).process?.getBuiltinModule?.(name);
 }
 
 /** Returns the path if this is Node and the source is a local file. @param {string | URL} source */
@@ -42,21 +42,25 @@ export const packageFile = ({ href }) => href.replace('/node_modules/wasm/', '/n
  */
 export const CONTROL = /[^\P{Cc}\t\n]|[\p{Bidi_Control}\u2028\u2029]/gu;
 
-/** Returns the name of a built-in class, in any realm. @param {any} v @returns {string | undefined} */
-export const tagOf = (v) => v?.[Symbol.toStringTag];
+/** Returns the name of a built-in class, in any realm. @param {unknown} v @returns {string | undefined} */
+export const tagOf = (v) => /** @type {{ [Symbol.toStringTag]?: string } | null} */ (v)?.[Symbol.toStringTag];
 
 /** Tests whether a value is a path or a URL. @param {unknown} v @returns {v is string | URL} */
 export const isAddress = (v) => (typeof v === 'string' && v !== '') || tagOf(v) === 'URL';
 
-/** Returns the bytes of a view or a buffer without a copy. @param {any} v @returns {Uint8Array} */
+/** Returns the bytes of a view or a buffer without a copy. @param {unknown} v @returns {Uint8Array} */
 export const bytesOf = (v) =>
-  ArrayBuffer.isView(v) ? new Uint8Array(v.buffer, v.byteOffset, v.byteLength) : new Uint8Array(v);
+  ArrayBuffer.isView(v)
+    ? new Uint8Array(v.buffer, v.byteOffset, v.byteLength)
+    : new Uint8Array(/** @type {ArrayBuffer} */ (v));
 
 let rested = 0;
 
 /** Yields to the event loop once, so that timers, clicks and aborts are handled. @returns {Promise<void>} */
 export function yieldToEventLoop() {
-  const { setImmediate, document, scheduler } = /** @type {any} */ (globalThis),
+  const { setImmediate, document, scheduler } = /** @type {Partial<typeof globalThis> & { scheduler?: unknown }} */ (
+      globalThis
+    ),
     now = performance.now();
   if (setImmediate) return new Promise((resolve) => setImmediate(resolve));
   return new Promise((resolve) => {

@@ -9,7 +9,7 @@ export const DTYPES = {
   int64: { id: 4, Array: BigInt64Array },
   float16: {
     id: 5,
-    Array: /** @type {typeof Uint16Array} */ (/** @type {any} */ (globalThis).Float16Array ?? Uint16Array),
+    Array: /** @type {{ Float16Array?: typeof Uint16Array }} */ (globalThis).Float16Array ?? Uint16Array,
   },
   float32: { id: 6, Array: Float32Array },
   float64: { id: 7, Array: Float64Array },
@@ -125,11 +125,29 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
  */
 
 /**
- * @typedef {Tensor | number | bigint | boolean | string | null | Complex | any[] | Map<any, any>} Value
- *   a result of a program: arrays for lists and tuples, a Map for a dict, a number for an int if it is exact
- *   (items are `any`, because a JSDoc type cannot refer to itself)
+ * @typedef {object} EnumValue a member of an enum of the program, as `model.state()` and rushlight/fx show it
+ * @property {string} enum its name
+ * @property {unknown} value its value
  *
- * @typedef {TensorLike | string | null | undefined | Complex | readonly unknown[] | Map<any, any>
+ * @typedef {object} ObjectValue an object of a class of the program, as `model.state()` and rushlight/fx show it
+ * @property {unknown[] | null} object its attributes; null for an object inside itself
+ */
+
+/**
+ * @typedef {Tensor | number | bigint | boolean | string | null | Complex | EnumValue | ObjectValue | unknown[] |
+ *   Map<unknown, unknown>} Value
+ *   a result of a program: arrays for lists and tuples, a Map for a dict, a number for an int if it is exact
+ *   (items are `unknown`, because a JSDoc type cannot refer to itself)
+ *
+ * @typedef {object} PackedTensor a weight or bias that loading packed for the kernels, as `model.steps()` shows it
+ * @property {DType} dtype of the elements
+ * @property {number[]} shape the size of each dimension
+ * @property {null} data its elements cannot be read
+ *
+ * @typedef {Value | QuantizedTensor | PackedTensor} StepValue an argument or a result of an operator, as
+ *   `model.steps()` shows it
+ *
+ * @typedef {TensorLike | string | null | undefined | Complex | readonly unknown[] | Map<unknown, unknown>
  *   | ({ [key: string]: unknown } & Partial<Record<'data', undefined>>)} InputValue
  *   an input of a program: a TensorLike for a tensor; a number for an int or a float, by the method's types; arrays for
  *   lists and tuples; a Map or an object for a dict (a Map if it has a key "data"); null for None
@@ -155,14 +173,17 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
 
 /**
  * @typedef {object} MethodTypes the inputs and results of a method
- * @property {Record<string, any>} inputs by name
- * @property {Record<string, any>} outputs by name
- * @property {any[]} args the inputs in order, for call()
- * @property {any} result the result of call()
+ * @property {object} inputs by name
+ * @property {object} outputs by name
+ * @property {unknown[]} args the inputs in order, for call()
+ * @property {unknown} result the result of call()
  *
  * @typedef {Record<string, MethodTypes>} ModelTypes the methods of a model, as `npx rushlight types` writes them for
  *   load()
- *
+ */
+
+// eslint-disable-next-line types/any -- load() knows no type of a result, and its caller does
+/**
  * @typedef {object} AnyMethod the types of a method if load() has no ModelTypes
  * @property {Record<string, InputValue>} inputs by name
  * @property {Record<string, Tensor>} outputs by name; assumed to be tensors, as nearly all are

@@ -21,7 +21,7 @@ const QUANT = 28;
 const DTYPES = { 12: ['qint8', Int8Array], 13: ['quint8', Uint8Array], 14: ['qint32', Int32Array] };
 
 class DebugValues extends Values {
-  /** @override @param {number} p @returns {any} */
+  /** @override @param {number} p @returns {Tensor | QuantizedTensor} */
   readTensor(p) {
     const { m, e } = this,
       info = e.scratch;
@@ -47,7 +47,7 @@ class DebugValues extends Values {
         Type.BYTES_PER_ELEMENT *
           shape.reduce((last, size, d) => last + (size - 1) * /** @type {number} */ (steps[d]), 1),
     );
-    const data = inRows(/** @type {any} */ (lying), new Type(n), shape, steps);
+    const data = inRows(lying, new Type(n), shape, steps);
     return (axis | 0) < 0
       ? { dtype, shape, data, scale: first.scales[0], zeroPoint: first.zeroPoints[0] }
       : { dtype, shape, data, axis, ...first };
@@ -78,7 +78,7 @@ function inRows(from, to, shape, strides) {
  * Returns copies of the arguments or results of an instruction.
  * @param {Engine} engine
  * @param {{ at: number, n: number }} values
- * @returns {Value[]}
+ * @returns {import('../base/types.js').StepValue[]}
  */
 export function debugValues(engine, { at, n }) {
   const values = new DebugValues(engine);
@@ -88,7 +88,7 @@ export function debugValues(engine, { at, n }) {
 /** Refuses quantized tensors, also within lists. @param {unknown} value */
 export function checkReplaceable(value) {
   if (Array.isArray(value)) value.forEach(checkReplaceable);
-  const { dtype } = /** @type {any} */ (value ?? {});
+  const { dtype } = /** @type {{ dtype?: unknown }} */ (value ?? {});
   if (Object.values(DTYPES).some(([name]) => name === dtype)) {
     throw new RushlightError(
       'unsupported',

@@ -53,7 +53,9 @@ export class LocalDiagnostics {
     const { memory: m, scratch: at } = engine;
     const status = engine.c.rush_session_trace_end(engine.session, at);
     if (error && status === 0) throw error;
-    const [, , maxAbs, maxRel] = /** @type {any} */ (m.copyOut(Float64Array, at, TRACE_BYTES));
+    const [, , maxAbs, maxRel] = /** @type {[bigint, bigint, number, number]} */ (
+      /** @type {unknown} */ (m.copyOut(Float64Array, at, TRACE_BYTES))
+    );
     const [compared, unpaired] = m.copyOut(BigInt64Array, at, TRACE_BYTES);
     const [method, instr, iteration] = m.words(at + TRACE_BYTES);
     const difference = status ? engine.error(status) : null;

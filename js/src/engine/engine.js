@@ -114,15 +114,17 @@ const SLICE_MS = 8;
 
 /**
  * Replaces the functions, memory and values of a disposed model. The caller may dispose the model during any await, and
- * the code after the await then throws. It stands in for objects of three classes. @type {any}
+ * the code after the await then throws.
  */
-const GONE = new Proxy(
-  {},
-  {
-    get() {
-      throw disposedError();
+const GONE = /** @type {Runtime & import('./runtime.js').C & import('./memory.js').Memory & Values} */ (
+  new Proxy(
+    {},
+    {
+      get() {
+        throw disposedError();
+      },
     },
-  },
+  )
 );
 
 export class Engine {
@@ -201,7 +203,10 @@ export class Engine {
    */
   #guarded(c) {
     const guarded =
-      /** @type {Record<string, (a: number, b: number, c: number, d: number, e: number, g: number) => number>} */ ({});
+      /**
+       * @type {Record<string, (a: number, b: number, c: number, d: number, e: number, g: number) =>
+       *   number | Promise<number>>}
+       */ ({});
     for (const [name, f] of Object.entries(c)) {
       if (typeof f === 'function') {
         const fail = (/** @type {unknown} */ e) => {
@@ -212,7 +217,7 @@ export class Engine {
         guarded[name] = (a, b, c, d, e, g) => {
           // No function has more parameters. An array of arguments would cost as much as the call.
           try {
-            const result = /** @type {any} */ (f(a, b, c, d, e, g));
+            const result = f(a, b, c, d, e, g);
             if (typeof result === 'object') return result.catch(fail);
             return result < 0 ? result >>> 0 : result; // wasm gives addresses above 2 GiB as negative numbers
           } catch (error) {
@@ -221,7 +226,7 @@ export class Engine {
         };
       }
     }
-    return /** @type {any} */ (guarded);
+    return /** @type {import('./runtime.js').C} */ (guarded);
   }
 
   // ---- Memory for one call

@@ -5,6 +5,8 @@ import { RushlightError, badArgument, messageOf } from '../base/errors.js';
 import { unexpectedFile } from '../source/source.js';
 import { isDetached } from './values.js';
 
+/** @typedef {import('../source/source.js').FirstBytes} FirstBytes */
+
 /** The first bytes of other files, their kinds, and the remedies. @type {[RegExp, string, string][]} */
 const OTHERS = [
   [/^\s*</, 'HTML', 'check the address'],
@@ -22,16 +24,18 @@ const WAY_OUT = 'Pass its address as the option `wasm`: see "With a bundler" in 
 
 /**
  * Adds a hint to an error of loading. It returns a new error, because several callers may have received the same one.
- * @param {any} e @param {unknown} [wasm] the option @param {number} [alive] the number of loaded models
- * @returns {any}
+ * @param {unknown} e @param {unknown} [wasm] the option @param {number} [alive] the number of loaded models
+ * @returns {unknown}
  */
 export function addHint(e, wasm, alive) {
   if (!(e instanceof RushlightError)) return e;
-  e = /** @type {any} */ (e).other ? otherFile(e) : e;
-  const { code, source = '', cause, message } = e,
-    { origin } = /** @type {any} */ (globalThis),
+  e = /** @type {RushlightError & FirstBytes} */ (e).other
+    ? otherFile(/** @type {RushlightError & FirstBytes} */ (e))
+    : e;
+  const { code, source = '', cause, message } = /** @type {RushlightError} */ (e),
+    { origin } = /** @type {Partial<typeof globalThis>} */ (globalThis),
     ofWasm = /\.wasm\b|`wasm`|^the wasm/.test(source);
-  const but = (/** @type {string} */ text) => new RushlightError(code, text, e);
+  const but = (/** @type {string} */ text) => new RushlightError(code, text, /** @type {RushlightError} */ (e));
   if (code === 'out-of-memory' && alive)
     return but(
       `${message}. ${alive} ${alive === 1 ? 'model is' : 'models are'} ` + 'loaded: dispose() frees the memory of one',
@@ -47,20 +51,20 @@ const CORS = '; its server must allow CORS';
 
 /**
  * Names the kind of a wrong file; returns the error itself if the kind is unknown.
- * @param {any} e of withStart()
+ * @param {RushlightError & FirstBytes} e of withFirstBytes()
  */
 function otherFile(e) {
-  const { name, wanted, start } = e.other;
+  const { name, wanted, start } = /** @type {Required<FirstBytes>} */ (e).other;
   delete e.other;
   const text = String.fromCharCode(...start).replace('\xef\xbb\xbf', '');
   const [, actual, help] = OTHERS.find(([begins]) => begins.test(text)) ?? [];
   return actual && help ? unexpectedFile(name, wanted, actual, help) : e;
 }
 
-/** @param {any} v */
+/** @param {unknown} v */
 function hasDetached(v) {
   try {
-    return isDetached(v?.data ?? v);
+    return isDetached(/** @type {{ data?: unknown } | null} */ (v)?.data ?? v);
   } catch {
     return false; // reading it throws
   }
@@ -68,7 +72,7 @@ function hasDetached(v) {
 
 /**
  * The error for values that cannot be cloned. It names the first of them.
- * @param {unknown} cause @param {readonly string[]} names @param {readonly any[]} values
+ * @param {unknown} cause @param {readonly string[]} names @param {readonly unknown[]} values
  */
 export function cloneError(cause, names, values) {
   for (const [i, v] of values.entries()) {

@@ -8,6 +8,7 @@ import { parseType } from '../base/types.js';
  * @typedef {import('../base/types.js').InputValue} InputValue
  * @typedef {import('../base/types.js').Value} Value
  * @typedef {import('../api/model.js').VerifyTest} VerifyTest
+ * @typedef {import('../base/types.js').StepValue} StepValue
  * @typedef {'value' | 'named' | readonly string[]} Form the result in its own structure, or all outputs by name, or the
  *   named ones
  *
@@ -19,7 +20,7 @@ import { parseType } from '../base/types.js';
  * @property {() => string} describeText the description for people
  * @property {() => string} graphText the program as JSON
  * @property {(method: number, args: readonly InputValue[], form: Form, yields: boolean, signal?: AbortSignal,
- *   transferred?: boolean) => Promise<any>} run
+ *   transferred?: boolean) => Promise<unknown>} run
  *   runs a method to its end; `transferred` allows the host to hand the buffers of the arguments over
  * @property {() => Promise<import('../api/model.js').Memory>} memory what the runtime holds
  * @property {() => Promise<void>} reset sets attributes back to the file's values
@@ -38,13 +39,13 @@ import { parseType } from '../base/types.js';
  * @property {(method: number, args: readonly InputValue[], runs: number, signal?: AbortSignal) =>
  *   Promise<import('./engine.js').ProfileRow[]>} profile
  *   the time of each instruction, the longest first
- * @property {(withArgs: boolean) => Promise<{ instr: number, op: string, args: Value[] | null }>} next the next
+ * @property {(withArgs: boolean) => Promise<{ instr: number, op: string, args: StepValue[] | null }>} next the next
  *   instruction of a run that has begun
- * @property {() => Promise<{ results: Value[], ms: number }>} step runs one instruction; an operator has results
+ * @property {() => Promise<{ results: StepValue[], ms: number }>} step runs one instruction; an operator has results
  * @property {(how: 'provide' | 'replace', values: unknown[], types: string[]) => Promise<void>} put puts values in
  *   place of the next
  *   instruction's results, or of the last one's
- * @property {() => Promise<Record<string, any>>} result the outputs of a run that has ended, by name
+ * @property {() => Promise<Record<string, Value>>} result the outputs of a run that has ended, by name
  * @property {() => Promise<void>} end ends stepping, whether or not the run has ended
  *
  * @typedef {{ compared: number, unpaired: number, maxAbs: number, maxRel: number, first: FirstDifference | null }}
@@ -99,7 +100,7 @@ export class LocalHost {
       const leave =
         form === 'named'
           ? undefined
-          : (/** @type {number} */ i) => !form.includes(/** @type {any} */ (outputs[i]?.name));
+          : (/** @type {number} */ i) => !form.includes(/** @type {string} */ (outputs[i]?.name));
       const results = spread ? values.readItems(at, leave) : outputs.length && !leave?.(0) ? [values.read(at)] : [];
       const named = results.map((v, i) => [outputs[i]?.name ?? String(i), v]);
       return Object.fromEntries(leave ? named.filter((_, i) => !leave(i)) : named);
@@ -112,7 +113,7 @@ export class LocalHost {
    * @param {Form} form
    * @param {boolean} yields
    * @param {AbortSignal} [signal]
-   * @returns {Promise<any>}
+   * @returns {Promise<unknown>}
    */
   async run(index, args, form, yields, signal) {
     return this.engine.run(index, args.length, this.writer(index, args), this.reader(index, form), yields, signal);

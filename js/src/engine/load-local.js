@@ -56,7 +56,7 @@ async function stream(source, options, headOnly, lazy = {}) {
   // The wasm compiles while the first bytes arrive.
   const [opened, runtime] = await Promise.allSettled([open(source, options), createRuntime(options, lazy.threads)]);
   if (opened.status === 'rejected') {
-    /** @type {any} */ (runtime).value?.threads?.end();
+    /** @type {Partial<PromiseFulfilledResult<import('./runtime.js').Runtime>>} */ (runtime).value?.threads?.end();
     throw opened.reason;
   }
   const { name, chunks } = opened.value;

@@ -61,7 +61,7 @@ export class Memory {
    * @returns {[number, number, number, number, number, number, number]}
    */
   words(p) {
-    return /** @type {any} */ (this.copyOut(Uint32Array, p, 28));
+    return /** @type {ReturnType<Memory['words']>} */ (/** @type {unknown} */ (this.copyOut(Uint32Array, p, 28)));
   }
 
   /** Copies an array's bytes to `p`. @param {number} p @param {ArrayBufferView} data */
@@ -72,13 +72,15 @@ export class Memory {
 
   /**
    * Copies `size` bytes from `p` into an array of the type.
-   * @param {OwnedArrayType} Type
+   * @template {OwnedArrayType} T
+   * @param {T} Type
    * @param {number} p
    * @param {number} size
+   * @returns {InstanceType<T>}
    */
   copyOut(Type, p, size) {
     this.#renew();
-    return new Type(this.#bytes.slice(p, p + size).buffer);
+    return /** @type {InstanceType<T>} */ (new Type(this.#bytes.slice(p, p + size).buffer));
   }
 
   /** @param {number} p @param {number} size */

@@ -7,9 +7,6 @@ import { builtin } from '../base/platform.js';
  * @typedef {import('../base/types.js').Type} Type
  * @typedef {import('../base/types.js').Value} Value
  *
- * @typedef {(...args: any[]) => unknown} OpFunction receives the arguments in the order of the schema, with defaults,
- *   in
- *   the form of results of run(). It returns the result, an array of several results, or a promise
  * @typedef {object} Op an operator with a schema of its own
  * @property {string} [schema] "my_ops::warp(Tensor x, int n=1) -> Tensor"; by default the schema in the file
  * @property {OpFunction} run computes it
@@ -22,8 +19,18 @@ import { builtin } from '../base/platform.js';
  * @property {Type[]} results
  */
 
+// eslint-disable-next-line types/any -- a function may declare the types that its schema gives it
+/**
+ * @typedef {(...args: any[]) => unknown} OpFunction receives the arguments in the order of the schema, with defaults,
+ *   in the form of results of run(). It returns the result, an array of several results, or a promise
+ */
+
 /** @type {OpTable | undefined} the table whose function is being called */ let calling;
-/** @type {any} the same after an `await`, if the engine can tell */ let following;
+/**
+ * The same after an `await`, if the engine can tell.
+ * @type {import('node:async_hooks').AsyncLocalStorage<OpTable> | undefined}
+ */
+let following;
 
 /** Functions and schemas by name. @extends {Map<string, { schema: string, run: import('./ops.js').OpFunction }>} */
 export class OpTable extends Map {
@@ -46,7 +53,10 @@ export class OpTable extends Map {
     }
   }
 
-  /** Whether the caller is a running function of this table. A call of its own model would wait for itself. */
+  /**
+   * Whether the caller is a running function of this table. A call of its own model would wait for itself.
+   * @returns {boolean}
+   */
   get asks() {
     return this.#pending > 0 && (calling ?? following?.getStore()) === this;
   }

@@ -23,11 +23,17 @@ import { bytesFrom, checkResponse, fetchSource, withFirstBytes } from '../source
  *
  * @typedef {WasmSource | WasmSources} WasmOption one binary, or one for each backend
  *
- * @typedef {Record<CName, (...args: number[]) => number>} C the functions of rushlight.h and wasm/bridge
+ * @typedef {Record<Exclude<CName, 'rush_bridge_run'>, (...args: number[]) => number> &
+ *   { rush_bridge_run: (...args: number[]) => number | Promise<number> }} C
+ *   the functions of rushlight.h and wasm/bridge. rush_bridge_run gives a promise if it yields within an operator
  * @typedef {{ begin(c: C, ctx: number): void, end(): void }} Threads of threads.js
  * @typedef {{ c: C, memory: Memory, backend: Backend, threads?: Threads, pause: () => Promise<unknown>, away: number }}
  *   Runtime pause: yields within an operator if the engine has JavaScript Promise Integration, and tells whether the
  * run must end; away: the time in ms that the event loop took
+ *
+ * @typedef {object} PromiseIntegration the part of JavaScript Promise Integration that is used here
+ * @property {new (f: () => unknown) => object} [Suspending]
+ * @property {(f: C['rush_bridge_run']) => (...args: number[]) => Promise<number>} [promising]
  */
 
 /** @typedef {(
@@ -71,7 +77,7 @@ const ANY = 2 ** 53;
 
 /**
  * @template [T=WebAssembly.Module]
- * @param {any} source a WasmSource of any realm, or a function that returns its address
+ * @param {unknown} source a WasmSource of any realm, or a function that returns its address
  * @param {(bytes: Uint8Array) => Promise<T>} [make] compiles the bytes, if they can be read
  * @returns {Promise<T | WebAssembly.Module>}
  */
@@ -95,15 +101,15 @@ async function compile(source, make) {
             });
     }
     if (tagOf(source) === 'Response') {
-      name = source.url || name;
-      checkResponse(source, name, 'the wasm');
-      if (!make && /^application\/wasm/i.test(source.headers.get('content-type') ?? '')) {
-        return await WebAssembly.compileStreaming(source);
+      name = /** @type {Response} */ (source).url || name;
+      checkResponse(/** @type {Response} */ (source), name, 'the wasm');
+      if (!make && /^application\/wasm/i.test(/** @type {Response} */ (source).headers.get('content-type') ?? '')) {
+        return await WebAssembly.compileStreaming(/** @type {Response} */ (source));
       }
-      source = await source.arrayBuffer(); // the server has no content type for .wasm
+      source = await /** @type {Response} */ (source).arrayBuffer(); // the server has no content type for .wasm
     }
     bytes = bytesFrom(source, '`wasm`', 'WebAssembly.Module');
-    return await (make ?? WebAssembly.compile)(/** @type {any} */ (bytes));
+    return await (make ?? WebAssembly.compile)(/** @type {Uint8Array<ArrayBuffer>} */ (bytes));
   } catch (e) {
     if (e instanceof RushlightError) throw e;
     const error = new RushlightError('unsupported', `cannot compile ${name}: ${messageOf(e)}`, {
@@ -125,8 +131,8 @@ function choose(wanted) {
   return { name: wanted, reason: 'requested by the option `backend`' };
 }
 
-/** @param {any} wasm @returns {wasm is { simd?: WasmSource, relaxed?: WasmSource }} */
-const isPerBackend = (wasm) => wasm?.constructor?.name === 'Object'; // of any realm
+/** @param {unknown} wasm @returns {wasm is { simd?: WasmSource, relaxed?: WasmSource }} */
+const isPerBackend = (wasm) => /** @type {object | null} */ (wasm)?.constructor?.name === 'Object'; // of any realm
 
 /**
  * Makes an instance with its own memory. The binaries of this package are compiled once.
@@ -145,13 +151,17 @@ export async function createRuntime({ wasm, backend: wanted = 'auto', threads, i
   }
   const plan = threads === undefined ? undefined : await (await importThreads?.())?.planFor(threads, interrupted),
     make = plan?.make;
-  /** @type {any} a module, or what share() makes */
+  /** @type {Partial<import('../worker/threads.js').Shared>} or a module */
   const made = await (wasm !== undefined
     ? compile(wasm, make)
     : make
       ? compile(own[backend.name], make)
       : compiled[backend.name]());
-  const runtime = await instantiate(made.threads ? made : { module: made }, backend, plan?.poll ?? interrupted);
+  const runtime = await instantiate(
+    /** @type {Parameters<typeof instantiate>[0]} */ (made.threads ? made : { module: made }),
+    backend,
+    plan?.poll ?? interrupted,
+  );
   const name = /** @type {BackendName} */ (runtime.memory.cString(runtime.c.rush_bridge_backend()));
   if (name !== backend.name) {
     if (wanted !== 'auto')
@@ -173,7 +183,7 @@ export async function createRuntime({ wasm, backend: wanted = 'auto', threads, i
  */
 async function instantiate({ module, memory: shared, threads }, backend, interrupted) {
   const runtime = /** @type {Runtime} */ ({ backend, threads, away: 0 });
-  const { Suspending, promising } = /** @type {any} */ (WebAssembly);
+  const { Suspending, promising } = /** @type {PromiseIntegration} */ (WebAssembly);
   const imports = {
     rush: {
       now: () => performance.now() - runtime.away,
@@ -188,7 +198,11 @@ async function instantiate({ module, memory: shared, threads }, backend, interru
     env: { memory: shared, emscripten_notify_memory_growth() {} }, // memory.js checks for growth at each access
   };
   try {
-    const exports = /** @type {any} */ ((await WebAssembly.instantiate(module, /** @type {any} */ (imports))).exports),
+    const exports = /** @type {C & { memory: WebAssembly.Memory, _initialize: () => void }} */ (
+        /** @type {unknown} */ (
+          (await WebAssembly.instantiate(module, /** @type {WebAssembly.Imports} */ (imports))).exports
+        )
+      ),
       c = { ...exports };
     runtime.memory = new Memory(shared ?? exports.memory);
     exports._initialize();

@@ -12,6 +12,8 @@ import { DTYPES, exact, parseType, partsOf } from '../base/types.js';
  * @typedef {import('../base/types.js').Port} Port
  * @typedef {import('../base/types.js').Value} Value
  * @typedef {import('../base/types.js').Tensor} Tensor
+ * @typedef {import('../base/types.js').QuantizedTensor} QuantizedTensor
+ * @typedef {import('../base/types.js').Complex} Complex
  * @typedef {import('../base/types.js').TypedArray} TypedArray
  * @typedef {{ dtype?: DType | null, shape?: (number | null)[] | null }} Hint the dtype and shape of the example
  * @typedef {ArrayLike<number | bigint | boolean>} Elements
@@ -76,7 +78,7 @@ function dtypeOf(data, wanted) {
  * @param {Elements} numbers @param {DType} dtype @param {string} where
  */
 function fromNumbers(numbers, dtype, where) {
-  const data = /** @type {any} */ (new DTYPES[dtype].Array(numbers.length));
+  const data = /** @type {Record<number, number | bigint>} */ (new DTYPES[dtype].Array(numbers.length));
   const whole = /int|bool/.test(dtype),
     big = dtype === 'int64',
     bool = dtype === 'bool';
@@ -88,14 +90,14 @@ function fromNumbers(numbers, dtype, where) {
         : whole && (typeof v === 'bigint' || (bool && typeof v === 'boolean'));
     if (may) data[i] = big ? BigInt(/** @type {number} */ (v)) : Number(v);
     // An array of integers wraps large values and drops fractions, so that the comparison finds them.
-    if (!may || (whole && (data[i] != v || (bool && /** @type {any} */ (v) > 1)))) {
+    if (!may || (whole && (data[i] != v || (bool && /** @type {number} */ (v) > 1)))) {
       throw badArgument(`${where}: element ${i} must be a value of ${dtype}, got ${describeValue(v)}`, {
         expected: dtype,
         actual: v,
       });
     }
   }
-  return data;
+  return /** @type {TypedArray} */ (data);
 }
 
 /** The most dimensions of a tensor, RUSH_MAX_RANK. */
@@ -103,14 +105,14 @@ const MOST_RANK = 8;
 
 /**
  * Flattens nested arrays. Returns the elements and the shape.
- * @param {any[]} rows @param {string} where
+ * @param {unknown[]} rows @param {string} where
  */
 function flatten(rows, where) {
   const shape = [rows.length];
   while (Array.isArray(rows[0]) && shape.length <= MOST_RANK) {
     // An array may contain itself.
     const n = rows[0].length;
-    const other = rows.find((row) => row?.length !== n);
+    const other = rows.find((row) => /** @type {{ length?: unknown } | null} */ (row)?.length !== n);
     if (other !== undefined) throwMismatch(where, `rows of one length, ${n}`, other);
     shape.push(n);
     rows = rows.flat();
@@ -136,7 +138,7 @@ function inferShape(n, hint, where) {
   return hint.shape.map((s) => s ?? n / known);
 }
 
-/** Tests whether the buffer of a view was transferred. @param {any} v */
+/** Tests whether the buffer of a view was transferred. @param {unknown} v */
 export function isDetached(v) {
   try {
     return ArrayBuffer.isView(v) && !new Uint8Array(v.buffer);
@@ -162,7 +164,11 @@ function checkKeys(v, where) {
 export function toTensor(value, hint, where) {
   const bare = !isTensorObject(value);
   if (!bare) checkKeys(value, where);
-  let { data, shape, dtype: given } = /** @type {any} */ (bare ? { data: value } : value);
+  let {
+    data,
+    shape,
+    dtype: given,
+  } = /** @type {{ data: unknown, shape?: readonly number[], dtype?: DType }} */ (bare ? { data: value } : value);
   if (given !== undefined && !DTYPE_NAMES.includes(given))
     throw unknownNameError(`${where}: there is no dtype`, given, DTYPE_NAMES);
   if (typeof data === 'number' || typeof data === 'bigint' || typeof data === 'boolean') {
@@ -177,7 +183,7 @@ export function toTensor(value, hint, where) {
     dtype = own;
     if (!data.length && isDetached(data)) throw badArgument(`${where}: its buffer was transferred before`);
     if (dtype === 'bool') fromNumbers(data, dtype, where);
-  } else if (Array.isArray(data) && (!dtype || DTYPES[/** @type {DType} */ (dtype)].Array !== Uint16Array)) {
+  } else if (Array.isArray(data) && (!dtype || DTYPES[dtype].Array !== Uint16Array)) {
     if (!dtype)
       throw badArgument(
         `${where}: an array of numbers must have a dtype: pass a typed array or { data, shape, dtype }`,
@@ -187,14 +193,14 @@ export function toTensor(value, hint, where) {
       data = flat.data;
       shape ??= flat.shape;
     }
-    data = fromNumbers(data, dtype, where);
+    data = fromNumbers(/** @type {Elements} */ (data), dtype, where);
   } else {
     throwMismatch(where, 'a tensor (a typed array, or { data, shape, dtype })', data);
   }
-  const n = data.length / partsOf(dtype);
+  const n = /** @type {TypedArray} */ (data).length / partsOf(dtype);
   if (shape === undefined) shape = inferShape(n, hint, where);
   else checkShape(shape, n, where);
-  return { dtype: /** @type {DType} */ (dtype), shape, data };
+  return { dtype, shape, data: /** @type {TypedArray} */ (data) };
 }
 
 /** @param {readonly number[]} shape @param {number} n @param {string} where */
@@ -262,7 +268,7 @@ export class Values {
 
   /**
    * Makes the value at `p`. If it throws, `p` is None and no memory leaks.
-   * @param {number} p @param {Type} type @param {any} v @param {string} where @param {Hint} [hint]
+   * @param {number} p @param {Type} type @param {unknown} v @param {string} where @param {Hint} [hint]
    * @returns {void}
    */
   write(p, type, v, where, hint = {}) {
@@ -290,8 +296,14 @@ export class Values {
         return this.#writeFloat(p, v);
       case 'complex':
         if (typeof v === 'number') v = { re: v, im: 0 };
-        if (typeof v?.re !== 'number' || typeof v.im !== 'number') throwMismatch(where, '{ re, im }', v);
-        return this.e.check(this.e.c.rush_complex_create(this.e.session, v.re, v.im, p));
+        if (
+          typeof (/** @type {Complex | null} */ (v)?.re) !== 'number' ||
+          typeof (/** @type {Complex} */ (v).im) !== 'number'
+        )
+          throwMismatch(where, '{ re, im }', v);
+        return this.e.check(
+          this.e.c.rush_complex_create(this.e.session, /** @type {Complex} */ (v).re, /** @type {Complex} */ (v).im, p),
+        );
       case 'str':
       case 'Device':
         return this.#writeString(p, v, where);
@@ -309,11 +321,11 @@ export class Values {
     }
   }
 
-  /** @param {number} p @param {any} v @param {string} where */
+  /** @param {number} p @param {unknown} v @param {string} where */
   #writeInt(p, v, where) {
     if (typeof v === 'bigint' ? BigInt.asIntN(64, v) !== v : !Number.isSafeInteger(v))
       throwMismatch(where, 'an int (a BigInt beyond 2**53)', v);
-    this.#set(p, KIND_INT, BigInt(v));
+    this.#set(p, KIND_INT, BigInt(/** @type {bigint | number} */ (v)));
   }
 
   /** @param {number} p @param {number} v */
@@ -322,7 +334,7 @@ export class Values {
     this.m.setF64(p + 8, v);
   }
 
-  /** @param {number} p @param {any} v @param {string} where */
+  /** @param {number} p @param {unknown} v @param {string} where */
   #writeString(p, v, where) {
     if (typeof v !== 'string') throwMismatch(where, 'a string', v);
     const bytes = encode(v);
@@ -332,7 +344,7 @@ export class Values {
     });
   }
 
-  /** @param {number} p @param {any} v @param {string} where @param {Hint} hint */
+  /** @param {number} p @param {unknown} v @param {string} where @param {Hint} hint */
   #writeTensor(p, v, where, hint) {
     const { dtype, shape, data } = toTensor(v, hint, where);
     this.e.withBytes(8 * shape.length + 8, (at) => {
@@ -342,7 +354,7 @@ export class Values {
     });
   }
 
-  /** @param {number} p @param {Type} type @param {any} v @param {string} where */
+  /** @param {number} p @param {Type} type @param {unknown} v @param {string} where */
   #writeItems(p, type, v, where) {
     if (isTypedArray(v) && type.of[0]?.kind !== 'Tensor') v = Array.from(/** @type {Elements} */ (v));
     if (!Array.isArray(v)) throwMismatch(where, 'an array', v);
@@ -354,13 +366,13 @@ export class Values {
     });
   }
 
-  /** @param {number} p @param {Type} type @param {any} v @param {string} where */
+  /** @param {number} p @param {Type} type @param {unknown} v @param {string} where */
   #writeDict(p, type, v, where) {
     if (!(v instanceof Map)) {
       if (!isPlainObject(v)) throwMismatch(where, 'a Map', v);
       v = new Map(Object.entries(v));
     }
-    const flat = [...v].flat(1);
+    const flat = [.../** @type {Map<unknown, unknown>} */ (v)].flat(1);
     this.#fill(p, flat.length, this.e.c.rush_dict_create, (at, i) => {
       const what = i % 2 ? `${where}[${String(flat[i - 1])}]` : `a key of ${where}`;
       this.write(at, /** @type {Type} */ (type.of[i % 2]), flat[i], what);
@@ -383,7 +395,7 @@ export class Values {
    * Writes a value as the first type of the union that accepts it. { data } is a tensor rather than a dict.
    * @param {number} p
    * @param {Type} type
-   * @param {any} v
+   * @param {unknown} v
    * @param {string} where
    * @param {Hint} hint
    */
@@ -433,7 +445,7 @@ export class Values {
       case KIND_NONE:
         return null;
       case KIND_TENSOR:
-        return this.readTensor(p);
+        return /** @type {Tensor} */ (this.readTensor(p));
       case KIND_INT:
         return exact(m.i64(p + 8));
       case KIND_FLOAT:
@@ -463,7 +475,7 @@ export class Values {
       }
       case KIND_ENUM: {
         const [name, value] = this.#items(p);
-        return /** @type {any} */ ({ enum: name, value });
+        return { enum: /** @type {string} */ (name), value };
       }
       case KIND_OBJECT:
         return this.#readObject(p);
@@ -479,10 +491,10 @@ export class Values {
    */
   #readObject(p) {
     const at = this.m.u32(p + 8);
-    if (this.#reading.has(at)) return /** @type {any} */ ({ object: null });
+    if (this.#reading.has(at)) return { object: null };
     this.#reading.add(at);
     try {
-      return /** @type {any} */ ({ object: this.#items(p) });
+      return { object: this.#items(p) };
     } finally {
       this.#reading.delete(at);
     }
@@ -509,7 +521,7 @@ export class Values {
   /**
    * Copies a tensor. The data is null if loading packed this weight for the kernels.
    * @param {number} p
-   * @returns {Tensor}
+   * @returns {Tensor | QuantizedTensor} quantized only in DebugValues
    */
   readTensor(p) {
     const { m, e } = this;

@@ -18,6 +18,9 @@ import { asPath, builtin, bytesOf, isAddress, tagOf } from '../base/platform.js'
  *   object} FetchOptions
  *   RequestInit, if the types of the project have it
  *
+ * @typedef {{ other?: { name: string, wanted: string, start: Uint8Array } }} FirstBytes what withFirstBytes() adds to
+ *   an error: the first bytes of the file, its name, and the kind of file that it must be
+ *
  * @typedef {object} Opened
  * @property {AsyncIterable<Uint8Array>} chunks
  * @property {string} name for messages

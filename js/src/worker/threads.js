@@ -60,7 +60,7 @@ async function howMany(wanted) {
     throw badArgument(
       `load: threads must be 'auto' or an integer between 1 and ${MAX_THREADS}, got ${describeValue(wanted)}`,
     );
-  const { crossOriginIsolated, navigator, document } = /** @type {any} */ (globalThis),
+  const { crossOriginIsolated, navigator, document } = /** @type {Partial<typeof globalThis>} */ (globalThis),
     node = builtin('node:worker_threads');
   const one = (/** @type {string} */ why) => ({ count: 1, reason: `one thread: ${why}` });
   if (n === 1) return one('as requested');
@@ -107,7 +107,7 @@ export async function planFor(wanted, interrupted) {
         );
       return interrupted?.();
     },
-    /** @param {import('../engine/runtime.js').Backend} backend @param {any} made of share(), or a module */
+    /** @param {import('../engine/runtime.js').Backend} backend @param {Partial<Shared>} made or a module */
     tell(backend, made) {
       const { fault } = made;
       if (threads) backend.threads = threads.count;
@@ -194,6 +194,8 @@ class Thread {
     }).finally(() => this.worker?.unref?.()); // a listener would keep Node alive
   }
 }
+
+/** @typedef {Awaited<ReturnType<typeof share>>} Shared */
 
 /**
  * Returns the module, its memory and the started threads. `fault` is the reason why others did not start.

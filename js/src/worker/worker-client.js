@@ -66,7 +66,7 @@ async function notStarted(cause, directive) {
       { cause },
     );
   }
-  const found = addHint(await startFailure('worker', cause)),
+  const found = /** @type {Error} */ (addHint(await startFailure('worker', cause))),
     { message } = found;
   const code =
     found instanceof RushlightError
