@@ -6,6 +6,8 @@
 //   cjs/     src/ and types/ as CommonJS, for tools such as Jest. Each file stays a file (--all)
 //   LICENSE, THIRD_PARTY_NOTICES (--all)
 //
+// ./dev build native exports gate.rush, the model of the README's examples, by gate.py.
+//
 // Other processes may read the package at the same time. A file with the same bytes stays, and a new one replaces the
 // old one in one step.
 import { execFileSync } from 'node:child_process';
@@ -72,6 +74,7 @@ async function putCommonJs() {
   const files = new Map([
     ['package.json', '{"type": "commonjs"}\n'],
     ['wasm.d.ts', readFileSync(`${js}wasm.d.ts`, 'utf8').replace('./types/', './')],
+    ['gate.d.ts', readFileSync(`${js}gate.d.ts`)],
   ]);
   for (const name of filesIn(`${js}types`))
     if (!ONLY_MODULES.test(name)) files.set(name, readFileSync(`${js}types/${name}`));
@@ -123,6 +126,7 @@ if (all || (process.argv.includes('--types') && newest(`${js}types`) < newest(`$
 }
 
 if (all) {
+  if (!existsSync(`${js}gate.rush`)) fail('there is no gate.rush: run ./dev build native');
   await putCommonJs();
   for (const name of readdirSync(top).filter((n) => /^(LICENSE|THIRD_PARTY_NOTICES)/.test(n)))
     put(readFileSync(top + name), js + name);

@@ -31,10 +31,19 @@ build() { # PRESET
   say "building $preset"
   cmake --build "$dir" --target "${TARGETS[@]}" {fd}>&- || die "$preset does not build: see the first error above"
   # The package and the pages find the binaries in js/wasm.
-  case $preset in simd | relaxed) [ ! -e "$dir/dist/rushlight-$preset.wasm" ] || node "$TOP/js/build.mjs" --types ;; esac
+  case $preset in
+    simd | relaxed) [ ! -e "$dir/dist/rushlight-$preset.wasm" ] || node "$TOP/js/build.mjs" --types ;;
+    native) export_gate ;;
+  esac
   exec {fd}>&-
   say "$preset is built, $((SECONDS - start)) s"
   took built "$preset" $((SECONDS - start)) $(($(processor_time) - before))
+}
+
+# Exports the model of the npm package. The file names js/gate.py without its folder.
+export_gate() {
+  [ "$TOP/js/gate.rush" -nt "$TOP/js/gate.py" ] && [ "$TOP/js/gate.rush" -nt "$TOP/build/native/bin/rushlight" ] && return
+  (cd "$TOP/js" && python3 gate.py gate.rush.part && mv gate.rush.part gate.rush) || die "js/gate.py could not export the model of the package"
 }
 
 TARGETS=(all tests)

@@ -5,11 +5,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 
-import { flipFile } from './build-rush.mjs';
 import { Folder, parts } from './examples.mjs';
 
 const here = new Folder();
-here.write('flip.rush', flipFile().bytes());
 
 parts('js/README.md', /(?<=```js\n)[^]*?(?=```)/g).forEach((code, i) => {
   test(`example ${i + 1} of the README prints what it says`, () => here.runJs(code, `${i}.mjs`));

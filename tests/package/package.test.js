@@ -12,6 +12,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 import { flipFile } from '../js/build-rush.mjs';
+import { bundledCore, sizes, told } from './sizes.mjs';
 
 const js = fileURLToPath(new URL('../../js/', import.meta.url));
 const dir = mkdtempSync(join(tmpdir(), 'rush-package-'));
@@ -51,7 +52,7 @@ test('it holds what contents.txt lists, with what is made of each module, and no
     `types/${name}.d.ts`,
     ...(/^(worker\/(worker|thread)|workerd)$/.test(name) ? [] : [`cjs/${name}.js`, `cjs/${name}.d.ts`]),
   ]);
-  const once = ['types/globals.d.ts', 'cjs/globals.d.ts', 'cjs/package.json', 'cjs/wasm.d.ts'];
+  const once = ['types/globals.d.ts', 'cjs/globals.d.ts', 'cjs/package.json', 'cjs/wasm.d.ts', 'cjs/gate.d.ts'];
   assert.deepEqual(packed.files.map((f) => f.path).sort(), [...listed, ...made, ...once].sort());
 });
 
@@ -80,39 +81,25 @@ for (const [tool, ...args] of [
   });
 }
 
-/** The core, as a bundler makes it. */
-async function bundled() {
-  const {
-    outputFiles: [core],
-  } = await build({
-    entryPoints: [`${js}src/index.js`],
-    bundle: true,
-    minify: true,
-    write: false,
-    format: 'esm',
-    platform: 'neutral',
-    external: [
-      'api/load-options',
-      'api/steps',
-      'engine/diagnostics',
-      'engine/error-hints',
-      'engine/ops',
-      'source/head-source',
-      'worker/threads',
-    ].map((name) => `${js}src/${name}.js`), // are imported when asked for
-  });
-  return core?.contents ?? new Uint8Array();
-}
-
-test('a bundler makes one small file of its core', async (t) => {
-  const core = await bundled(),
-    size = brotliCompressSync(core).length;
-  t.diagnostic(`minified ${core.length}, brotli ${size}`);
-  assert(size > 5e3 && size < 13e3, `${size} bytes`);
+test('each import keeps its budget, and js/README.md has its size', async () => {
+  const table = told(),
+    rows = await sizes();
+  assert.deepEqual(
+    table.map(({ name }) => name),
+    rows.map(({ name }) => name),
+  );
+  for (const [i, { name, bytes, most }] of rows.entries()) {
+    assert(bytes > 500 && bytes < most, `${name} has ${bytes} bytes, which must be below ${most}`);
+    const kB = table[i]?.kB ?? 0;
+    assert(
+      Math.abs(1000 * kB - bytes) <= 0.05 * bytes + 50,
+      `${name}: js/README.md must have ${bytes} bytes, got ${kB} kB: node tests/package/sizes.mjs --write`,
+    );
+  }
 });
 
 test('the sizes that README and guide tell are those of today, within 5 %', async () => {
-  const core = await bundled(),
+  const core = await bundledCore(),
     wasm = readFileSync(`${js}wasm/rushlight-simd.wasm`);
   const brotli = brotliCompressSync(wasm).length,
     gzip = gzipSync(wasm).length;
@@ -254,6 +241,28 @@ test('an ES module imports it, in Node 20 and in a current one', () => {
   for (const node of [process.execPath, ...(process.env.RUSH_NODE_CURRENT ? [process.env.RUSH_NODE_CURRENT] : [])]) {
     assert.equal(run('esm.mjs', `import { load } from 'rushlight';${program}`, node), '2,1\n');
   }
+});
+
+test('gate.rush passes its test vectors, and gate.d.ts has its types', () => {
+  const gate = join(dir, 'node_modules/rushlight/gate.rush'),
+    tool = (/** @type {string[]} */ ...args) =>
+      execFileSync('npx', ['--no-install', 'rushlight', ...args], { cwd: dir, encoding: 'utf8' });
+  assert.match(tool('verify', gate), /as expected/);
+  assert(statSync(gate).size < 6000);
+  assert.equal(
+    readFileSync(join(dir, 'node_modules/rushlight/gate.d.ts'), 'utf8'),
+    tool('types', gate, '--output', 'made.d.ts') && readFileSync(join(dir, 'made.d.ts'), 'utf8'),
+  );
+  assert.equal(
+    run(
+      'gate.mjs',
+      `
+      import { load } from 'rushlight';
+      const model = await load(import.meta.resolve('rushlight/gate.rush'));
+      console.log((await model.run({ x: [[1, 2, 3, 4]] })).y.data.join());`,
+    ),
+    '-1,0,1\n',
+  );
 });
 
 test('CommonJS takes it by import()', () => {

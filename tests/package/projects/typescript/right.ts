@@ -7,6 +7,7 @@ import * as image from 'rushlight/image';
 import { readNpy } from 'rushlight/npy';
 import { readSafetensors } from 'rushlight/safetensors';
 import wasm from 'rushlight/simd.wasm';
+import type { Gate } from 'rushlight/gate.rush';
 import type { Digits } from './digits.js';
 
 export { audio, cache, image, plan, readNpy, readSafetensors };
@@ -29,6 +30,9 @@ export async function untyped(x: TensorLike) {
   const model = await load('m.rush').catch((e: unknown) => { throw e instanceof RushlightError ? e.source : e; });
   const { y } = await model.run({ x, list: [1, 2], name: 'x', nothing: null, dict: new Map([['a', 1n]]) });
   const shape: number[] | undefined = y?.shape;
+  const gate = await load<Gate>('gate.rush');
+  const open: Float32Array = (await gate.run({ x: [[1, 2, 3, 4]] })).y.data;
+  void open;
   model.dispose();
   model[Symbol.dispose]();
   return shape;

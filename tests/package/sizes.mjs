@@ -1,0 +1,105 @@
+// The sizes of what a page downloads for each import of the package: minified by esbuild and compressed by Brotli.
+// `./dev shell node tests/package/sizes.mjs --write` puts the table into js/README.md.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
+
+import { build } from 'esbuild';
+
+const js = fileURLToPath(new URL('../../js/', import.meta.url));
+const readme = `${js}README.md`;
+
+/** Modules that the core imports when they are first needed. */
+const LATE = [
+  'api/load-options',
+  'api/steps',
+  'engine/diagnostics',
+  'engine/error-hints',
+  'engine/ops',
+  'source/head-source',
+  'worker/threads',
+].map((name) => `${js}src/${name}.js`);
+
+/**
+ * Each row of the table: the import or option, its modules, and the most bytes that it may have. A row after the first
+ * has the bytes in addition to the core, except that a script of a worker has all of its bytes.
+ * @type {[string, { add?: string[], scripts?: string[], most: number }][]}
+ */
+const ROWS = [
+  ['`rushlight`', { add: ['index'], most: 13_000 }],
+  ['`rushlight/image`', { add: ['media/image'], most: 3_300 }],
+  ['`rushlight/audio`', { add: ['media/audio'], most: 1_700 }],
+  ['`rushlight/cache`', { add: ['api/cache'], most: 9_000 }],
+  ['`rushlight/pool`', { add: ['api/pool'], most: 9_000 }],
+  ['`rushlight/fx`', { add: ['api/fx', 'api/steps'], most: 4_500 }],
+  ['`rushlight/npy`', { add: ['media/npy'], most: 1_500 }],
+  ['`rushlight/safetensors`', { add: ['media/safetensors'], most: 2_000 }],
+  ['options `cache` and `integrity`', { add: ['api/load-options'], most: 15_500 }],
+  ['option `worker`', { add: ['api/load-options'], scripts: ['worker/worker'], most: 38_000 }],
+  ['option `threads`', { add: ['worker/threads'], scripts: ['worker/thread'], most: 4_000 }],
+];
+
+/**
+ * @param {string[]} names of modules in src/
+ * @param {string[]} external
+ * @param {boolean} [script] whether they run by themselves
+ */
+async function bundled(names, external, script = false) {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: names.map((name) => `export * from './src/${name}.js';`).join('\n'), resolveDir: js },
+    absWorkingDir: js,
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'neutral',
+    external,
+    ignoreAnnotations: script, // package.json says that modules have no side effects
+  });
+  return { bytes: outputFiles[0]?.contents ?? new Uint8Array(), files: Object.keys(metafile.inputs) };
+}
+
+/** The core, as a bundler makes it. */
+export const bundledCore = async () => (await bundled(['index'], LATE)).bytes;
+
+/** The sizes in the order of the table: names, bytes, and the most that they may be. */
+export async function sizes() {
+  const { files } = await bundled(['index'], LATE);
+  const core = files.filter((file) => file.startsWith('src/')).map((file) => js + file);
+  const size = async (/** @type {Parameters<typeof bundled>} */ ...args) =>
+    brotliCompressSync((await bundled(...args)).bytes).length;
+  return Promise.all(
+    ROWS.map(async ([name, { add = [], scripts = [], most }], i) => {
+      const parts = await Promise.all([
+        size(add, i ? core : LATE),
+        ...scripts.map((script) => size([script], [], true)),
+      ]);
+      return { name, bytes: parts.reduce((a, b) => a + b), most };
+    }),
+  );
+}
+
+const HEAD = '| Import or option | kB, brotli |\n|---|---|\n';
+const TABLE = /(?<=^\| Import or option \| kB, brotli \|\n\|---\|---\|\n)(?:\|.*\n)+/m;
+
+/** The rows of the table in js/README.md: names and kB. */
+export const told = () =>
+  (TABLE.exec(readFileSync(readme, 'utf8'))?.[0] ?? '')
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .map(([, name = '', kB]) => ({ name, kB: Number(kB) }));
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const rows = await sizes();
+  const table = rows.map(({ name, bytes }) => `| ${name} | ${(bytes / 1000).toFixed(1)} |\n`).join('');
+  if (process.argv.includes('--write'))
+    writeFileSync(
+      readme,
+      readFileSync(readme, 'utf8').replace(TABLE, () => table),
+    );
+  process.stdout.write(`${HEAD}${table}`);
+  console.log(rows.map(({ name, bytes, most }) => `${name}: ${bytes} of ${most}`).join('\n'));
+}
