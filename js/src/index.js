@@ -23,6 +23,7 @@ export { tensor } from './api/tensor.js';
  * @typedef {import('./api/model.js').Divergence} Divergence
  * @typedef {import('./api/model.js').VerifyTest} VerifyTest
  * @typedef {import('./api/model.js').Memory} Memory
+ * @typedef {import('./api/assets.js').Asset} Asset a file for the application, made by `model.asset()`
  * @typedef {import('./api/steps.js').Steps} Steps a run at one of its instructions, made by `model.steps()`
  * @typedef {import('./api/steps.js').NextStep} NextStep
  * @typedef {import('./api/steps.js').StepResult} StepResult
@@ -48,6 +49,7 @@ export { tensor } from './api/tensor.js';
  * @typedef {import('./engine/engine.js').MissingOperator} MissingOperator
  * @typedef {import('./engine/engine.js').Attribute} Attribute
  * @typedef {import('./engine/engine.js').WeightInfo} WeightInfo
+ * @typedef {import('./engine/engine.js').AssetInfo} AssetInfo
  * @typedef {import('./base/types.js').DType} DType
  * @typedef {import('./base/types.js').QuantizedTensor} QuantizedTensor
  * @typedef {import('./base/types.js').PackedTensor} PackedTensor

@@ -96,15 +96,25 @@ static size_t up(size_t n, size_t to) {
   return (n + to - 1) / to * to;
 }
 
-uint32_t build_storage(builder *b, const void *data, size_t bytes) {
-  rush_file_storage s = {b->weights_bytes, bytes};
-  size_t room = up(b->weights_bytes + bytes, RUSH_ALIGN);
+/* Appends bytes to the weights, and returns their offset. */
+static uint64_t add_bytes(builder *b, const void *data, size_t bytes) {
+  const size_t at = b->weights_bytes, room = up(at + bytes, RUSH_ALIGN);
   b->weights = realloc(b->weights, room + 1);
   assert(b->weights);
-  memset(b->weights + b->weights_bytes, 0, room - b->weights_bytes);
-  if (data && bytes) memcpy(b->weights + b->weights_bytes, data, bytes);
+  memset(b->weights + at, 0, room - at);
+  if (data && bytes) memcpy(b->weights + at, data, bytes);
   b->weights_bytes = room;
+  return at;
+}
+
+uint32_t build_storage(builder *b, const void *data, size_t bytes) {
+  rush_file_storage s = {add_bytes(b, data, bytes), bytes};
   return ADD(RUSH_SEC_STORAGES, s);
+}
+
+uint32_t build_asset(builder *b, const char *name, const void *data, size_t bytes) {
+  rush_file_asset a = {build_str(b, name), 0, add_bytes(b, data, bytes), bytes, {0}};
+  return ADD(RUSH_SEC_ASSETS, a);
 }
 
 uint32_t build_view(builder *b, uint32_t storage, rush_dtype dtype, int rank, const int64_t *sizes,

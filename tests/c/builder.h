@@ -22,7 +22,7 @@
     __VA_ARGS__       \
   }
 
-enum { BUILD_SECTIONS = 24, BUILD_OPEN = 80 };
+enum { BUILD_SECTIONS = 26, BUILD_OPEN = 80 };
 
 typedef struct build_section {
   uint32_t id, count;
@@ -93,6 +93,9 @@ uint32_t build_return(builder *b, uint32_t value);
 uint32_t build_attribute(builder *b, const char *name, uint32_t type, uint32_t initial);
 uint32_t build_test(builder *b, uint32_t method, uint32_t inputs, uint32_t output, float rtol,
                     float atol);
+/* Appends an asset, whose digest is zero. It must follow all storages and the assets with lesser
+ * names. */
+uint32_t build_asset(builder *b, const char *name, const void *data, size_t bytes);
 
 /* Returns the whole file, which the caller frees. The builder can append more afterwards. */
 uint8_t *build_file(builder *b, size_t *size);

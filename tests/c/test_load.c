@@ -136,12 +136,22 @@ static void add_rest(builder *b) {
   build_add(b, RUSH_SEC_EXACT, sizeof exact, &exact, 1);
 }
 
-static void build_good(builder *b) {
+static void build_program(builder *b) {
   *b = (builder){0};
   add_types(b);
   add_constants(b);
   add_method(b);
   add_rest(b);
+}
+
+static void add_two_assets(builder *b) {
+  build_asset(b, "labels.txt", "cat\ndog\n", 8);
+  build_asset(b, "tokenizer.json", "{}", 2);
+}
+
+static void build_good(builder *b) {
+  build_program(b);
+  add_two_assets(b);
 }
 
 static uint8_t *good_file(size_t *size) {
@@ -273,9 +283,10 @@ static void a_large_file_cut_at_each_section_says_so(void **state) {
   (void)state;
   builder b;
   size_t size;
-  build_good(&b);
+  build_program(&b);
   static char ballast[300000];
   for (int k = 0; k < 9; k++) build_storage(&b, ballast, sizeof ballast - (size_t)k * 1000);
+  add_two_assets(&b);
   uint8_t *file = build_file(&b, &size);
   build_free(&b);
   rush_file_header h;
@@ -451,7 +462,7 @@ static double zero = 0.0;
       1)->offset = 65)                                                                             \
   R(storage_overlap, BAD_FILE, "overlaps the one before it", REC(storage, STORAGES,                \
       1)->offset = 0)                                                                              \
-  R(storage_outside, BAD_FILE, "lies outside the weights", REC(storage, STORAGES, 2)->bytes = 65)  \
+  R(storage_outside, BAD_FILE, "lies outside the weights", REC(storage, STORAGES, 2)->bytes = 999) \
   R(storage_far, BAD_FILE, "lies outside the weights", REC(storage, STORAGES,                      \
       2)->offset = (uint64_t)1 << 62)                                                              \
   R(dtype_reserved, UNSUPPORTED,                                                                   \
@@ -605,6 +616,25 @@ static double zero = 0.0;
   R(exact_traced, BAD_FILE, "its traced node does not exist", REC(exact, EXACT, 0)->traced = 1)    \
   R(exact_results, BAD_FILE, "its results must be a tuple", REC(exact, EXACT,                      \
       0)->results = C_TRUE)                                                                        \
+  R(asset_reserved, BAD_FILE, "assets[1] at byte", REC(asset, ASSETS, 1)->reserved = 1)            \
+  R(asset_name, BAD_FILE, "must have 1 to 255 bytes", REC(asset, ASSETS, 1)->name = 999)           \
+  R(asset_without_name, BAD_FILE, "must have 1 to 255 bytes", name_asset(b, 1, 0))                 \
+  R(asset_name_ok, OK, "", name_asset(b, 1, 255))                                                  \
+  R(asset_long_name, BAD_FILE, "must have 1 to 255 bytes", name_asset(b, 1, 256))                  \
+  R(asset_name_10000, BAD_FILE, "must have 1 to 255 bytes", name_asset(b, 1, 10000))               \
+  R(asset_twice, BAD_FILE, "names must be distinct and sorted", REC(asset, ASSETS,                 \
+      1)->name = REC(asset, ASSETS, 0)->name)                                                      \
+  R(asset_unsorted, BAD_FILE, "names must be distinct and sorted", name_asset(b, 0, 5))            \
+  R(asset_alignment, BAD_FILE, "assets[1] at byte", REC(asset, ASSETS, 1)->offset += 8)            \
+  R(asset_overlap, BAD_FILE, "or overlaps the one before it", REC(asset, ASSETS,                   \
+      1)->offset = REC(asset, ASSETS, 0)->offset)                                                  \
+  R(asset_over_weights, BAD_FILE, "or overlaps the one before it", REC(asset, ASSETS,              \
+      0)->offset = 0)                                                                              \
+  R(asset_long, BAD_FILE, "lies outside", REC(asset, ASSETS, 1)->bytes = 65)                       \
+  R(asset_huge, BAD_FILE, "lies outside", REC(asset, ASSETS, 1)->bytes = UINT64_MAX)               \
+  R(asset_far, BAD_FILE, "lies outside", REC(asset, ASSETS, 1)->offset = (uint64_t)1 << 63)        \
+  R(assets_most, OK, "", add_assets(b, 4096))                                                      \
+  R(assets_too_many, BAD_FILE, "there must be at most 4096", add_assets(b, 4097))                  \
   R(opcode, BAD_FILE, "opcode 7 is not known", INSTR(I_T)->opcode = 7)                             \
   R(instr_reserved, BAD_FILE, "instructions[1] at byte", INSTR(I_T)->reserved = 1)                 \
   R(instr_operands, BAD_FILE, "its operands lie outside", INSTR(I_T)->operands = 0xFFFFFFFF)       \
@@ -727,6 +757,20 @@ static void repeat_attributes(builder *b) {
   rush_file_attribute a = *REC(attribute, ATTRIBUTES, 0);
   a.initial = double_constants(b, 16);
   for (int k = 0; k < 40; k++) build_add(b, RUSH_SEC_ATTRIBUTES, sizeof a, &a, 1);
+}
+
+/* Gives an asset a name of n bytes. */
+static void name_asset(builder *b, uint32_t i, size_t n) {
+  char name[10001] = {0};
+  memset(name, 'z', n);
+  REC(asset, ASSETS, i)->name = build_str(b, name);
+}
+static void add_assets(builder *b, uint32_t n) {
+  for (uint32_t have = 2; have < n; have++) {
+    char name[16];
+    snprintf(name, sizeof name, "x%04u", have);
+    build_asset(b, name, NULL, 0);
+  }
 }
 
 /* Adds a method that consists of nested IFs. */

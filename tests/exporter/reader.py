@@ -4,6 +4,7 @@ It checks the rules that apply to what it reads, and raises Bad. Tests compare w
 """
 
 import dataclasses
+import hashlib
 import struct
 
 import numpy as np
@@ -35,6 +36,7 @@ RECORDS = {  # section id: (name, struct format)
     0x105: ("constraints", "<IIIIqq"),
     0x106: ("measures", "<IIff"),
     0x107: ("exact", "<II"),
+    0x108: ("assets", "<IIQQ32s"),
 }
 DTYPES = {0: np.uint8, 1: np.int8, 2: np.int16, 3: np.int32, 4: np.int64, 5: np.float16,
           6: np.float32, 7: np.float64, 9: np.complex64, 10: np.complex128, 11: np.bool_}
@@ -130,6 +132,7 @@ class Model:
             at, last = offset + size, ident
         check(0 <= self.head_bytes - at < 64 and not any(data[at:self.head_bytes]), "end of the head")
         self._storages()
+        self.assets = self._assets()
         self.constant_values = []
         for c in self.tables["constants"]:
             self.constant_values.append(self._constant(*c))
@@ -177,6 +180,22 @@ class Model:
             check(offset % ALIGN == 0 and offset >= at, "storages rise and are aligned")
             check(offset + size <= self.weights_bytes, "storage inside the weights")
             at = offset + size
+
+    def _assets(self):
+        """Returns the contents of the assets by name."""
+        at = max((offset + size for offset, size in self.tables["storages"]), default=0)
+        out, last = {}, b""
+        check(len(self.tables["assets"]) <= 4096, "number of assets")
+        for name, reserved, offset, size, digest in self.tables["assets"]:
+            check(reserved == 0, "reserved of an asset")
+            check(offset % ALIGN == 0 and offset >= at, "assets rise, are aligned, and follow the storages")
+            check(offset + size <= self.weights_bytes, "asset inside the file")
+            name = self.string(name)
+            check(last < name.encode() and len(name.encode()) <= 255, "names of assets rise")
+            data = self.bytes[self.head_bytes + offset:self.head_bytes + offset + size]
+            check(hashlib.sha256(data).digest() == digest, "digest of an asset")
+            out[name], at, last = data, offset + size, name.encode()
+        return out
 
     def tensor(self, i):
         dtype, rank, r0, storage, name, r1, offset, *rest = self.tables["tensors"][i]

@@ -14,16 +14,17 @@ VERSION_1 = os.path.join(os.path.dirname(__file__), "stored", "version-1.rush")
 
 def test_the_stored_file_is_as_it_was():
     with open(VERSION_1, "rb") as f:
-        assert hashlib.sha256(f.read()).hexdigest() == "f125dbd72bfcffc4adbaac8e0a518a0065365b293dfba8fc16f63360323ff425"
+        assert hashlib.sha256(f.read()).hexdigest() == "e7cb2be2551b40b286fcc32b272c7c88191b01c34eff1cbf5fe74055f45ee539"
 
 
 def test_version_1_is_read_by_the_format_alone():
     m = reader.read(VERSION_1)
     assert list(m.methods) == ["forward", "sequence", "total"]
-    sections = [*range(0x01, 0x10), *range(0x100, 0x105)]  # all versions so far
+    sections = [*range(0x01, 0x10), *range(0x100, 0x109)]  # all versions so far
     assert all(m.tables[reader.RECORDS[id][0]] for id in sections)
     assert [method for method, *_ in m.tests] == ["forward", "forward", "sequence"]
     assert m.meta["torch"] == "2.6.0"
+    assert m.assets == {"labels.txt": "cat\ndog\né\n".encode(), "table.bin": bytes(range(256))}
 
 
 def test_version_1_loads_and_verifies():
@@ -32,6 +33,7 @@ def test_version_1_loads_and_verifies():
     apart = session.verify()
     assert len(apart) == 3 and all(compared > 0 for _, _, compared in apart)
     assert "conv.weight" in rushlight.describe(VERSION_1)
+    assert session.asset("labels.txt").decode() == "cat\ndog\né\n"
 
 
 @pytest.mark.parametrize("batch", [1, 2, 5])

@@ -92,7 +92,8 @@ def export(path):
     sequence = torch.randn(2, 3, 4)
     return rushlight.export(model, (x, ids), path, methods=("forward", "sequence", "total"),
                             dynamic_shapes={"x": {0: "batch"}, "ids": {0: "batch"}},
-                            tests=[((x, ids, 3, 0.5), None), ((sequence,), None, -1.0, -1.0, "sequence")], trace=True)
+                            tests=[((x, ids, 3, 0.5), None), ((sequence,), None, -1.0, -1.0, "sequence")], trace=True,
+                            assets={"labels.txt": "cat\ndog\né\n", "table.bin": bytes(range(256))})
 
 
 if __name__ == "__main__":

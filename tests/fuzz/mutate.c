@@ -89,6 +89,9 @@ static const field fields[] = {
     FIELD(RUSH_SEC_TRACED, rush_file_traced, test, RUSH_SEC_TESTS),
     FIELD(RUSH_SEC_TRACED, rush_file_traced, results, RUSH_SEC_CONSTANTS),
     FIELD(RUSH_SEC_TRACED, rush_file_traced, handle, 0),
+    FIELD(RUSH_SEC_ASSETS, rush_file_asset, name, RUSH_SEC_STRINGS),
+    FIELD(RUSH_SEC_ASSETS, rush_file_asset, offset, 0),
+    FIELD(RUSH_SEC_ASSETS, rush_file_asset, bytes, 0),
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
 
@@ -116,6 +119,10 @@ static const struct {
     {RUSH_SEC_META, sizeof(rush_file_meta)},
     {RUSH_SEC_TEXTS, sizeof(rush_file_text)},
     {RUSH_SEC_TRACED, sizeof(rush_file_traced)},
+    {RUSH_SEC_CONSTRAINTS, sizeof(rush_file_constraint)},
+    {RUSH_SEC_MEASURES, sizeof(rush_file_measure)},
+    {RUSH_SEC_EXACT, sizeof(rush_file_exact)},
+    {RUSH_SEC_ASSETS, sizeof(rush_file_asset)},
 };
 
 static size_t width_of(uint32_t id) {

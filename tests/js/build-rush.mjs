@@ -5,6 +5,8 @@
 //     (m, x) => m.op('aten::flip', [x, f.list('int[]', [0])]));
 //   f.bytes()
 
+import { createHash } from 'node:crypto';
+
 import { DTYPES, parseType } from '../../js/src/base/types.js';
 
 const NONE = 0xffffffff;
@@ -51,6 +53,7 @@ const WIDTHS = {
   260: 16,
   261: 32,
   262: 16,
+  264: 56,
 };
 
 /** Little-endian bytes, as records need them. */
@@ -287,6 +290,15 @@ export class RushFile {
   /** PyTorch's text about a module. */
   text(module, kind, text) {
     this.section[259].u32(this.string(module), ['graph', 'code', 'tree'].indexOf(kind), this.string(text), 0);
+    return this;
+  }
+
+  /** An asset. Assets come last, sorted by name. `digest` replaces the right one. @param {string} name */
+  asset(name, /** @type {string | Uint8Array} */ data, digest = createHash('sha256').update(data).digest()) {
+    const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+    this.weights.pad(64);
+    this.section[264].u32(this.string(name), 0).u64(this.weights.length, bytes.length).raw(digest);
+    this.weights.raw(bytes);
     return this;
   }
 

@@ -12,6 +12,7 @@ const readme = `${js}README.md`;
 
 /** Modules that the core imports when they are first needed. */
 const LATE = [
+  'api/assets',
   'api/load-options',
   'api/steps',
   'engine/diagnostics',

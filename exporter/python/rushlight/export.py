@@ -29,6 +29,7 @@ def export(
     source=True,
     trace=False,
     allow_missing=False,
+    assets=None,
     quantize="",
     calibration=None,
     dump_after="",
@@ -66,6 +67,8 @@ def export(
         source (bool): store Python lines, with relative paths, and PyTorch's texts of graph and code
         trace (bool): store the value of each operator for the first test vector, so that diff() needs no model
         allow_missing (bool): write the file even if the runtime lacks operators, which the caller of the file must supply
+        assets (dict): files for the application that the file holds as well: {name: contents}. The contents are bytes, a str with
+            the text, or a pathlib.Path of a file. `Session.asset` and `model.asset` of JavaScript return them
         quantize (str): reduces the bits of constant weights with at least 1024 elements. The report says how far the answers are
             from PyTorch's, and test vectors expect the file's own answers.
 

@@ -20,7 +20,7 @@ class Report:
         outputs (list of str): outputs of the first method
         state (list of str): attributes that the program writes
         file_bytes (int): size of the file in bytes
-        weights_bytes (int): size of the weights in the file in bytes, without test vectors
+        weights_bytes (int): size of the weights in the file in bytes, without test vectors and assets
         test_vectors (int): number of test vectors in the file
         verified (int): number of examples for which the file's answers were compared with PyTorch's
         not_verified (str): the reason if there were none

@@ -6,6 +6,7 @@ import os
 import torch
 from torch.utils import _pytree as pytree
 
+from .assets import assets_of
 from .decomposition import decompositions
 from .exported_program.reference import example_of
 from .front import dynamic_shapes, inputs
@@ -52,6 +53,7 @@ def request_of(model, example_inputs, path, arguments):
         "input_names": list(input_names),
         "dynamic": _constraints(captured, input_names, arguments["dynamic_shapes"], example_inputs),
         "tracer_warned": bool(captured.warnings),
+        "assets": assets_of(arguments["assets"]),
         "quantize": arguments["quantize"] or "",
         "calibration": _calibration(model, arguments["calibration"], arguments["quantize"]),
         "lines": captured.lines,

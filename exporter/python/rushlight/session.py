@@ -10,6 +10,7 @@ import pickle
 import sys
 import weakref
 
+from .assets import read_asset
 from .base import native
 from .base.printable import printable
 from .base.values import Answer, Request, as_tuples
@@ -290,6 +291,31 @@ class Session:
     def outputs(self, method="forward"):
         """Names of a method's outputs (list of str): one for each item of a tuple, none for None, else one."""
         return list(self._method(method)["outputs"])
+
+    def assets(self):
+        """Names of the assets in the file (list of str), sorted."""
+        return list(self._assets())
+
+    def asset(self, name):
+        """Reads an asset: a file for the application, which export() has stored.
+
+        Args:
+            name (str): its name
+
+        Returns:
+            bytes
+
+        Raises:
+            ValueError: there is no such asset
+            RushlightError: its bytes are damaged, or the file has changed since it was loaded ('bad-file')
+        """
+        assets = self._assets()
+        if name not in assets:
+            raise ValueError(f"the file has no asset {name!r}; it has {', '.join(assets) or 'none'}")
+        return read_asset(self._source, assets[name])
+
+    def _assets(self):
+        return {asset["name"]: asset for asset in json.loads(self._call("describe"))["assets"]}
 
     def verify(self):
         """Replays the test vectors of the file, each from the state in the file.

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "base/files.h"
+
 namespace rush {
 
 const char kHelp[] = R"(usage: rushlight COMMAND ...
@@ -19,6 +21,7 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
     --method NAME                 export a method besides or instead of forward; may be repeated
     --load-library LIB.so         load a library of operators; may be repeated
     --train                       keep the training mode of the model
+    --asset [NAME=]FILE           store a file for the application; may be repeated
     --allow-missing               write the file even if the runtime lacks operators
     --quantize BITS               int8: 8 bits for weights and activations of linear layers;
                                     int8-static: also convolutions, calibrated with the inputs;
@@ -138,6 +141,14 @@ InputSpec parse_input(const std::string &all) {
 
 namespace {
 
+// Reads "NAME=FILE", or "FILE", whose name is then that of the asset.
+Asset read_asset(const std::string &text) {
+  const size_t equals = text.find('=');
+  const std::string path = equals == std::string::npos ? text : text.substr(equals + 1);
+  return {equals == std::string::npos ? path.substr(path.rfind('/') + 1) : text.substr(0, equals),
+          read_file(path)};
+}
+
 // An option: its name, whether a value follows, and its effect.
 struct Option {
   const char *name;
@@ -160,6 +171,8 @@ const Option kOptions[] = {
     {"train", 0, false, [](CommandLine &l, const std::string &) { l.train = true; }},
     {"allow-missing", 0, false,
      [](CommandLine &l, const std::string &) { l.options.allow_missing = true; }},
+    {"asset", 0, true,
+     [](CommandLine &l, const std::string &v) { l.options.assets.push_back(read_asset(v)); }},
     {"quantize", 0, true,
      [](CommandLine &l, const std::string &v) {
        try {

@@ -124,7 +124,7 @@ void store_tests(const Calls &calls, const ExportContext &s, Report *report) {
 // Describes the file in the report.
 void describe(const Program &program, const Encoded &encoded, Report *report) {
   report->file_bytes = encoded.file_bytes();
-  report->weights_bytes = encoded.weights_bytes - encoded.test_bytes;
+  report->weights_bytes = encoded.weights_bytes - encoded.test_bytes - encoded.asset_bytes;
   report->test_vectors = program.tests.size();
   const Method &m = program.methods[0];
   for (const Port &p : m.inputs) report->inputs.push_back(to_string(p));
@@ -170,6 +170,7 @@ Report export_program(Program &program, const ExportOptions &given, const Refere
   drop_long_texts(&program.texts, &report.warnings);
   complete(&calls, subject, &report);
   store_tests(calls, subject, &report);
+  program.assets = options.assets;
   write(calls, subject, &report);
   return report;
 }

@@ -55,6 +55,7 @@ struct ExportOptions {
   bool verify = true;
   bool test_vectors = true;  // store synthetic ones, made from inputs or examples
   bool allow_missing = false;
+  std::vector<Asset> assets;
   Bits bits;
   std::vector<std::vector<Const>> calibration;  // arguments of the first method; else the examples'
   Decompositions decompositions;

@@ -69,12 +69,18 @@ struct Test {
   bool held = false;              // the answer and its tolerances are the user's own
 };
 
+// A file for the application, which the program does not read.
+struct Asset {
+  std::string name, bytes;
+};
+
 struct Program {
   std::vector<Method> methods;
   std::vector<Attribute> attributes;
   std::vector<Text> texts;
   std::vector<std::pair<std::string, std::string>> meta;
   std::vector<Test> tests;
+  std::vector<Asset> assets;
 };
 
 }  // namespace rush

@@ -89,6 +89,9 @@ ExportOptions options_of(const py::dict &settings) {
   options.tracer_warned = option<bool>(settings, "tracer_warned");
   options.test_vectors = option<bool>(settings, "test_vectors");
   options.allow_missing = option<bool>(settings, "allow_missing");
+  for (const auto &[name, bytes] :
+       option<std::vector<std::pair<std::string, std::string>>>(settings, "assets"))
+    options.assets.push_back({name, bytes});
   options.bits = bits_from_name(option<std::string>(settings, "quantize"));
   for (py::handle args : settings["calibration"].cast<py::list>()) {
     std::vector<Const> &batch = options.calibration.emplace_back();

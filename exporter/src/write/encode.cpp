@@ -2,10 +2,13 @@
 
 #include <rushlight/rushlight.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 #include <unordered_map>
 
+#include "base/sha256.h"
 #include "write/tables.h"
 
 namespace rush {
@@ -30,9 +33,11 @@ class Encoder {
       texts_.push_back({tables_.string(t.module), static_cast<uint32_t>(t.kind),
                         tables_.string(tables_.class_names.in(t.text)), 0});
     Encoded out;
+    assets(&out);
     out.storages = storages_.list();
-    out.weights_bytes = storages_.total();
+    out.weights_bytes = weights_bytes_;
     out.test_bytes = storages_.of_tests();
+    out.asset_bytes = weights_bytes_ - storages_.total();
     out.head = head();
     return out;
   }
@@ -199,7 +204,42 @@ class Encoder {
                       tables_.constant(t.output), t.rtol, t.atol});
   }
 
+  // ---- assets
+
+  static void check_name(const std::string &name) {
+    if (name.empty() || name.size() > RUSH_MAX_ASSET_NAME)
+      throw std::invalid_argument("the name of an asset must have 1 to " +
+                                  std::to_string(RUSH_MAX_ASSET_NAME) + " bytes, got " +
+                                  std::to_string(name.size()));
+  }
+
+  // Appends the assets to the weights, by their names.
+  void assets(Encoded *out) {
+    std::map<std::string, const Asset *> sorted;
+    for (const Asset &a : program_.assets) {
+      check_name(a.name);
+      if (!sorted.emplace(a.name, &a).second)
+        throw std::invalid_argument("the names of assets must be distinct, got " + a.name +
+                                    " twice");
+    }
+    if (sorted.size() > RUSH_MAX_ASSETS)
+      throw std::invalid_argument("the assets must be at most " + std::to_string(RUSH_MAX_ASSETS) +
+                                  ", got " + std::to_string(sorted.size()));
+    weights_bytes_ = storages_.total();
+    for (const auto &[name, asset] : sorted) {
+      rush_file_asset record = {tables_.string(name), 0, weights_bytes_, asset->bytes.size(), {}};
+      const auto *data = reinterpret_cast<const uint8_t *>(asset->bytes.data());
+      const auto digest = sha256(data, asset->bytes.size());
+      std::copy(digest.begin(), digest.end(), record.sha256);
+      assets_.push_back(record);
+      out->assets.push_back({data, record.bytes, record.offset});
+      weights_bytes_ = up(weights_bytes_ + record.bytes, RUSH_ALIGN);
+    }
+  }
+
   // ---- the head's bytes
+
+  static uint64_t up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
   template <class T>
   void section(uint32_t id, const std::vector<T> &records) {
@@ -236,11 +276,11 @@ class Encoder {
     section(RUSH_SEC_CONSTRAINTS, constraints_);
     section(RUSH_SEC_MEASURES, measures_);
     section(RUSH_SEC_EXACT, exact_);
+    section(RUSH_SEC_ASSETS, assets_);
     return assemble();
   }
 
   std::vector<char> assemble() {
-    auto up = [](uint64_t n, uint64_t to) { return (n + to - 1) / to * to; };
     uint64_t at = RUSH_HEADER_BYTES + sections_.size() * sizeof(rush_file_section);
     for (auto &[s, data] : sections_) {
       at = s.offset = up(at, 8);
@@ -257,8 +297,8 @@ class Encoder {
     header.version = RUSH_FORMAT_VERSION;
     header.n_sections = static_cast<uint32_t>(sections_.size());
     header.head_bytes = head_bytes;
-    header.weights_bytes = storages_.total();
-    header.file_bytes = head_bytes + storages_.total();
+    header.weights_bytes = weights_bytes_;
+    header.file_bytes = head_bytes + weights_bytes_;
     std::memcpy(out.data(), &header, sizeof header);
     char *entry = out.data() + RUSH_HEADER_BYTES;
     for (const auto &[s, data] : sections_) {
@@ -286,6 +326,8 @@ class Encoder {
   std::vector<rush_file_constraint> constraints_;
   std::vector<rush_file_measure> measures_;
   std::vector<rush_file_exact> exact_;
+  std::vector<rush_file_asset> assets_;
+  uint64_t weights_bytes_ = 0;
   std::vector<std::pair<rush_file_section, const char *>> sections_;
   uint32_t first_register_ = 0;
   std::unordered_map<const Value *, uint32_t> register_of_;

@@ -64,6 +64,20 @@ std::string temporary_of(const std::string &path) {
   return path + ".part-" + std::to_string(getpid()) + "-" + std::to_string(made++);
 }
 
+// Writes the storages, then the assets, with zeros between them.
+void put_weights(Descriptor *file, const Encoded &encoded) {
+  static const char zeros[RUSH_ALIGN] = {};
+  uint64_t at = 0;
+  auto put = [&](const uint8_t *data, uint64_t bytes, uint64_t offset) {
+    file->put(zeros, offset - at);
+    file->put(data, bytes);
+    at = offset + bytes;
+  };
+  for (const StorageBytes &s : encoded.storages) put(s.data, s.bytes, s.offset);
+  for (const AssetBytes &a : encoded.assets) put(a.data, a.bytes, a.offset);
+  file->put(zeros, encoded.weights_bytes - at);
+}
+
 }  // namespace
 
 PendingFile::PendingFile(const Encoded &encoded, std::string path)
@@ -72,14 +86,7 @@ PendingFile::PendingFile(const Encoded &encoded, std::string path)
   Descriptor file(temporary_, path_);
   try {
     file.put(encoded.head.data(), encoded.head.size());
-    static const char zeros[RUSH_ALIGN] = {};
-    uint64_t at = 0;
-    for (const StorageBytes &s : encoded.storages) {
-      file.put(zeros, s.offset - at);
-      file.put(s.data, s.bytes);
-      at = s.offset + s.bytes;
-    }
-    file.put(zeros, encoded.weights_bytes - at);
+    put_weights(&file, encoded);
     file.finish();
   } catch (...) {
     unlink(temporary_.c_str());

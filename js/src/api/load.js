@@ -60,6 +60,7 @@ function cannot(cause) {
  * Modules outside of the core. Each is imported on first use.
  * @typedef {object} LazyModules
  * @property {() => Promise<typeof import('./steps.js')>} steps
+ * @property {() => Promise<typeof import('./assets.js')>} assets
  * @property {() => Promise<typeof import('../engine/diagnostics.js')>} diagnostics
  * @property {() => Promise<typeof import('../worker/threads.js')>} threads
  * @property {() => Promise<Pick<typeof import('../engine/error-hints.js'), 'addHint' | 'cloneError'>>} hints
@@ -68,6 +69,7 @@ function cannot(cause) {
 /** @type {LazyModules} */
 const lazy = {
   steps: () => import('./steps.js').catch(cannot),
+  assets: () => import('./assets.js').catch(cannot),
   diagnostics: () => import('../engine/diagnostics.js').catch(cannot),
   threads: () => import('../worker/threads.js').catch(cannot),
   hints: () =>

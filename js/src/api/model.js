@@ -383,6 +383,17 @@ export class Model {
     });
   }
 
+  /**
+   * Opens an asset: a file for the application, which the export has put into the .rush file. `describe().assets` lists
+   * them. They stay outside of wasm memory.
+   * @param {string} name such as "labels.txt"
+   * @returns {Promise<import('./assets.js').Asset>} its contents; `await (await model.asset('labels.txt')).text()`
+   * @throws {RushlightError} `bad-argument` if there is no such asset, or `bad-file` if its bytes are damaged
+   */
+  asset(name) {
+    return withCallerStack(() => this.#enqueue((host) => this.#lazy.assets().then((m) => m.openAsset(host, name))));
+  }
+
   /** Returns the memory that the runtime uses, in bytes. @returns {Promise<Memory>} */
   memory() {
     return withCallerStack(() => this.#enqueue((host) => host.memory()));

@@ -41,6 +41,7 @@ import { isTensorObject, throwMismatch, VALUE_BYTES, Values } from './values.js'
  * @property {WeightInfo[]} weights tensors of the file
  * @property {number} tests the number of test vectors
  * @property {Record<string, string>} meta free text, such as producer and license
+ * @property {AssetInfo[]} assets files for the application, which model.asset() opens; sorted by name
  *
  * @typedef {object} LeastMemory the memory that a model needs before its first operator runs. A run needs more,
  *   depending on its inputs: see model.memory()
@@ -78,6 +79,12 @@ import { isTensorObject, throwMismatch, VALUE_BYTES, Values } from './values.js'
  * @property {number[]} shape the size of each dimension
  * @property {number} bytes of the elements
  * @property {boolean} used whether the program uses it; other tensors belong to test vectors
+ *
+ * @typedef {object} AssetInfo a file for the application
+ * @property {string} name its name, such as "labels.txt"
+ * @property {number} offset its first byte in the .rush file
+ * @property {number} bytes its size
+ * @property {string} sha256 the digest of its bytes, in hexadecimal digits
  *
  * @typedef {object} Next the instruction that is to run
  * @property {number} method the method whose instruction it is
@@ -135,6 +142,7 @@ export class Engine {
   model = /** @type {ModelPtr} */ (0);
   #loader = /** @type {Loader} */ (0);
   alive = true;
+  /** The last chunks of the file, in which its assets are. @type {BlobPart[]} */ tail = [];
   #runtime;
   /** The time of the last yield. */ #since = 0;
   /** @type {AbortSignal | undefined} */ #signal;

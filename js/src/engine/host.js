@@ -29,6 +29,7 @@ import { parseType } from '../base/types.js';
  * @property {(values: Record<string, unknown>) => Promise<void>} setState gives known attributes other values
  * @property {(method: number, args: readonly InputValue[]) => Promise<void>} begin begins a run that diagnostics
  *   advance step by step
+ * @property {() => Promise<Blob>} tail the end of the file, with all of its assets
  * @property {() => Promise<Diagnostics>} diagnostics imports what only tools need
  * @property {() => void} destroy frees the model, at any time
  *
@@ -123,6 +124,9 @@ export class LocalHost {
     return new (await this.#diagnostics()).LocalDiagnostics(this);
   }
 
+  async tail() {
+    return new Blob(this.engine.tail);
+  }
   async memory() {
     return this.engine.usage();
   }

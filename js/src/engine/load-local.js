@@ -69,6 +69,7 @@ async function stream(source, options, headOnly, lazy = {}) {
     throw runtime.reason;
   }
   const engine = new Engine(runtime.value, ops, limits);
+  /** The place of the first asset, once the head has arrived. @type {number | undefined} */ let assets;
   let loaded = 0;
   /** @type {Uint8Array | undefined} */ let start;
   try {
@@ -77,7 +78,11 @@ async function stream(source, options, headOnly, lazy = {}) {
       start ??= chunk;
       const used = engine.feed(chunk, headOnly);
       loaded += used;
-      if (headOnly && engine.hasHead()) return engine;
+      if (engine.hasHead()) {
+        if (headOnly) return engine;
+        assets ??= engine.head().assets[0]?.offset ?? Infinity;
+        if (loaded > assets) engine.tail.push(chunk.slice());
+      }
       if (used < chunk.length) {
         throw new RushlightError(
           'bad-file',

@@ -158,6 +158,9 @@ class WorkerClient {
   run(index, args, form, yields, signal, transferred) {
     return this.ask('run', [index, args, form, yields], signal, transferred ? [...buffersIn(args)] : []);
   }
+  tail() {
+    return this.ask('tail');
+  }
   memory() {
     return this.ask('memory');
   }

@@ -15,7 +15,7 @@ import * as diagnostics from '../engine/diagnostics.js';
 /** @type {any} */
 const port = builtin('node:worker_threads')?.parentPort ?? globalThis;
 /** Calls of the host, and those of its diagnostics. */
-const HOST_CALLS = ['run', 'memory', 'reset', 'manualSeed', 'state', 'setState', 'begin'];
+const HOST_CALLS = ['run', 'memory', 'reset', 'manualSeed', 'state', 'setState', 'begin', 'tail'];
 const DIAGNOSTIC_CALLS = ['verify', 'diff', 'profile', 'next', 'step', 'put', 'result', 'end'];
 
 /** @type {any} */ let host;

@@ -12,7 +12,7 @@
  *   12  u32    n_sections    1 to 64
  *   16  u64    features      bit set of what a reader must know; no bit is defined yet
  *   24  u64    head_bytes    header, table and sections; a multiple of 64, at most 64 MiB
- *   32  u64    weights_bytes a multiple of 64
+ *   32  u64    weights_bytes weights and assets; a multiple of 64
  *   40  u64    file_bytes    head_bytes + weights_bytes
  *   48  u64    reserved
  *   56  u64    reserved
@@ -48,6 +48,7 @@
  *   0x105  rush_file_constraint   constraints on sizes of inputs; at most 4096
  *   0x106  rush_file_measure      how near the outputs of test vectors must be, value by value
  *   0x107  rush_file_exact        what traced nodes gave in float64
+ *   0x108  rush_file_asset        files for the application; at most 4096
  *
  * Strings are sorted by offset and do not overlap. Types and constants are nested at most 64
  * deep. The following limits count shared parts as often as they occur. A type has at most 4096
@@ -141,6 +142,12 @@
  * floating point, or a number of the output's kind. The value is then compared by the rule of
  * rushlight/verdict.h, with the measure's own tolerances.
  *
+ * ASSETS. An asset is a range of bytes behind the last storage, which the program does not read:
+ * a tokenizer, the names of classes, a licence. `offset` counts from head_bytes and is a multiple
+ * of 64. Ranges do not overlap. Names are strings of 1 to 255 bytes, and distinct. The records are
+ * sorted by offset, and by the bytes of their names. `sha256` is the digest of the range. Loading a
+ * model does not compare it: whoever reads an asset does, and refuses other bytes.
+ *
  * COMPATIBILITY. Version 1 is the format of the first release. From that release on, a reader of
  * version 1 loads every file of version 1. New meaning comes as a new optional section, a new
  * feature bit, or a new version; records never change their width. A reader refuses an unknown
@@ -163,6 +170,8 @@ enum {
   RUSH_MAX_METHODS = 4096,
   RUSH_MAX_OPS = 16384,
   RUSH_MAX_CONSTRAINTS = 4096,
+  RUSH_MAX_ASSETS = 4096,
+  RUSH_MAX_ASSET_NAME = 255,  /* bytes */
   RUSH_MAX_TYPE_PARTS = 4096, /* plus the count of section 0x03; so is the next */
   RUSH_MAX_CONST_PARTS = 1 << 18,
   RUSH_ALIGN = 64, /* alignment of the weights and of each storage, in bytes */
@@ -221,6 +230,7 @@ typedef enum rush_section_id {
   RUSH_SEC_CONSTRAINTS = 0x105,
   RUSH_SEC_MEASURES = 0x106,
   RUSH_SEC_EXACT = 0x107,
+  RUSH_SEC_ASSETS = 0x108,
 } rush_section_id;
 
 /* The kinds of types. */
@@ -387,6 +397,12 @@ typedef struct rush_file_measure {
 typedef struct rush_file_exact {
   uint32_t traced, results; /* traced: a rush_file_traced, sorted by it; results: as there */
 } rush_file_exact;          /* 8 */
+
+typedef struct rush_file_asset {
+  uint32_t name, reserved; /* name: string */
+  uint64_t offset, bytes;
+  uint8_t sha256[32];
+} rush_file_asset; /* 56 */
 
 typedef struct rush_file_text {
   uint32_t module, kind, text, reserved; /* module: its path, "" for the root; text: string */

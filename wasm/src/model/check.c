@@ -496,6 +496,27 @@ static rush_status check_measures(rush_ctx *ctx, const rush_model *m) {
   return RUSH_OK;
 }
 
+static rush_status check_assets(rush_ctx *ctx, const rush_model *m) {
+  const rush_file_header *h = (const rush_file_header *)(const void *)m->head;
+  const rush_file_storage *last = m->n_storages ? m->storages + m->n_storages - 1 : NULL;
+  uint64_t at = last ? last->offset + last->bytes : 0;
+  if (m->n_assets > RUSH_MAX_ASSETS)
+    BAD(RUSH_SEC_ASSETS, RUSH_MAX_ASSETS, "there must be at most %d", RUSH_MAX_ASSETS);
+  for (uint32_t i = 0; i < m->n_assets; i++) {
+    const rush_file_asset *a = m->assets + i;
+    if (a->reserved) BAD(RUSH_SEC_ASSETS, i, "reserved bytes must be zero");
+    if (!string_ok(m, a->name) || m->strings[a->name].bytes - 1 >= RUSH_MAX_ASSET_NAME)
+      BAD(RUSH_SEC_ASSETS, i, "its name must have 1 to %d bytes", RUSH_MAX_ASSET_NAME);
+    if (i > 0 && strcmp(rush_string(m, a[-1].name), rush_string(m, a->name)) >= 0)
+      BAD(RUSH_SEC_ASSETS, i, "names must be distinct and sorted");
+    if (a->offset % RUSH_ALIGN || a->offset < at || a->offset > h->weights_bytes ||
+        a->bytes > h->weights_bytes - a->offset)
+      BAD(RUSH_SEC_ASSETS, i, "lies outside the rest of the file, or overlaps the one before it");
+    at = a->offset + a->bytes;
+  }
+  return RUSH_OK;
+}
+
 static rush_status check_optional(rush_ctx *ctx, const rush_model *m) {
   for (uint32_t i = 0; i < m->n_sources; i++) {
     const rush_file_source *s = m->sources + i;
@@ -531,7 +552,8 @@ static rush_status check_optional(rush_ctx *ctx, const rush_model *m) {
     if (!string_ok(m, t->module) || !string_ok(m, t->text) || t->reserved)
       BAD(RUSH_SEC_TEXTS, i, "a string does not exist");
   }
-  return check_measures(ctx, m);
+  RUSH_TRY(check_measures(ctx, m));
+  return check_assets(ctx, m);
 }
 
 /* Checks all nested records. `extents` is scratch memory. */

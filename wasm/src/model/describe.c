@@ -67,6 +67,14 @@ static void text_ports(rush_text *t, const rush_model *m, const char *title, uin
   }
 }
 
+static void text_assets(rush_text *t, const rush_model *m) {
+  for (uint32_t i = 0; i < m->n_assets && !t->failed; i++) {
+    rush_text_add(t, "%s  ", i ? "" : "assets\n");
+    rush_print_name(t, m, m->assets[i].name);
+    rush_text_add(t, " : %llu bytes\n", (unsigned long long)m->assets[i].bytes);
+  }
+}
+
 static void text_ops(rush_text *t, const rush_model *m, const rush_op_use *uses) {
   rush_text_add(t, "operators\n");
   for (uint32_t i = 0; i < m->n_ops && !t->failed; i++) {
@@ -102,6 +110,7 @@ static void describe_text(rush_text *t, const rush_model *m, const rush_op_use *
     rush_print_type(t, m, m->attributes[i].type);
     rush_text_add(t, "\n");
   }
+  text_assets(t, m);
   text_ops(t, m, uses);
   for (uint32_t f = 0; f < m->n_methods && !t->failed; f++) {
     rush_text_add(t, "\n");

@@ -20,10 +20,8 @@ static void json_float(rush_json *j, uint64_t bits) {
 
 static void json_tensor(rush_json *j, const rush_file_tensor *r) {
   rush_json_open(j, '{');
-  rush_json_key(j, "tensor");
-  rush_json_string(j, r->name);
-  rush_json_key(j, "dtype");
-  rush_json_text(j, rush_dtype_name(r->dtype));
+  rush_json_string_at(j, "tensor", r->name);
+  rush_json_text_at(j, "dtype", rush_dtype_name(r->dtype));
   rush_json_key(j, "shape");
   rush_json_sizes(j, r->rank, r->sizes);
   rush_json_close(j, '}');
@@ -32,8 +30,7 @@ static void json_tensor(rush_json *j, const rush_file_tensor *r) {
 /* Writes {"KEY": "string of the file"}. */
 static void json_named(rush_json *j, const char *key, uint32_t string) {
   rush_json_open(j, '{');
-  rush_json_key(j, key);
-  rush_json_string(j, string);
+  rush_json_string_at(j, key, string);
   rush_json_close(j, '}');
 }
 
@@ -124,39 +121,32 @@ static void json_instr(rush_json *j, const rush_file_instr *in) {
   static const char *const names[] = {"op", "if", "else", "end_if", "loop", "end_loop", "return"};
   const rush_model *m = j->m;
   rush_json_open(j, '{');
-  rush_json_key(j, "code");
-  rush_json_text(j, names[in->opcode]);
+  rush_json_text_at(j, "code", names[in->opcode]);
   if (in->opcode == RUSH_OPCODE_OP) {
-    rush_json_key(j, "op");
-    rush_json_string(j, m->file_ops[in->op].name);
+    rush_json_string_at(j, "op", m->file_ops[in->op].name);
   }
   rush_json_key(j, "in");
   json_operands(j, m->operands + in->operands, in->n_in);
   rush_json_key(j, "out");
   json_operands(j, m->operands + in->operands + in->n_in, in->n_out);
   if (in->source < m->n_sources) {
-    rush_json_key(j, "source");
-    rush_json_value(j, "%u", in->source);
+    rush_json_number_at(j, "source", in->source);
   }
   rush_json_close(j, '}');
 }
 
 static void json_register(rush_json *j, const rush_file_register *r) {
   rush_json_open(j, '{');
-  rush_json_key(j, "name");
-  rush_json_string(j, r->name);
-  rush_json_key(j, "type");
-  rush_json_type(j, r->type);
+  rush_json_string_at(j, "name", r->name);
+  rush_json_type_at(j, "type", r->type);
   rush_json_close(j, '}');
 }
 
 static void json_program(rush_json *j, const rush_file_method *f) {
   const rush_model *m = j->m;
   rush_json_open(j, '{');
-  rush_json_key(j, "name");
-  rush_json_string(j, f->name);
-  rush_json_key(j, "inputs");
-  rush_json_value(j, "%u", f->n_inputs);
+  rush_json_string_at(j, "name", f->name);
+  rush_json_number_at(j, "inputs", f->n_inputs);
   rush_json_key(j, "registers");
   rush_json_open(j, '[');
   for (uint32_t r = 0; r < f->n_registers && rush_json_ok(j); r++)
@@ -172,14 +162,10 @@ static void json_program(rush_json *j, const rush_file_method *f) {
 
 static void json_source(rush_json *j, const rush_file_source *s) {
   rush_json_open(j, '{');
-  rush_json_key(j, "file");
-  rush_json_string(j, s->file);
-  rush_json_key(j, "line");
-  rush_json_value(j, "%u", s->line);
-  rush_json_key(j, "function");
-  rush_json_string(j, s->function);
-  rush_json_key(j, "module");
-  rush_json_string(j, s->module);
+  rush_json_string_at(j, "file", s->file);
+  rush_json_number_at(j, "line", s->line);
+  rush_json_string_at(j, "function", s->function);
+  rush_json_string_at(j, "module", s->module);
   rush_json_key(j, "handle");
   rush_json_value(j, "\"%llu\"", (unsigned long long)s->handle);
   rush_json_close(j, '}');
@@ -188,12 +174,9 @@ static void json_source(rush_json *j, const rush_file_source *s) {
 static void json_text(rush_json *j, const rush_file_text *text) {
   static const char *const kinds[] = {"graph", "code", "tree"};
   rush_json_open(j, '{');
-  rush_json_key(j, "module");
-  rush_json_string(j, text->module);
-  rush_json_key(j, "kind");
-  rush_json_text(j, text->kind < 3 ? kinds[text->kind] : "?");
-  rush_json_key(j, "text");
-  rush_json_string(j, text->text);
+  rush_json_string_at(j, "module", text->module);
+  rush_json_text_at(j, "kind", text->kind < 3 ? kinds[text->kind] : "?");
+  rush_json_string_at(j, "text", text->text);
   rush_json_close(j, '}');
 }
 

@@ -1,4 +1,6 @@
 /* Describes everything in a file except the program as JSON. */
+#include <stdio.h>
+
 #include "model/describe.h"
 #include "model/json.h"
 
@@ -72,10 +74,8 @@ static void json_ports(rush_json *j, uint32_t first, uint32_t n) {
   for (uint32_t k = 0; k < n && rush_json_ok(j); k++) {
     const rush_file_port *p = m->ports + first + k;
     rush_json_open(j, '{');
-    rush_json_key(j, "name");
-    rush_json_string(j, p->name);
-    rush_json_key(j, "type");
-    rush_json_type(j, p->type);
+    rush_json_string_at(j, "name", p->name);
+    rush_json_type_at(j, "type", p->type);
     json_hint(j, p->hint == RUSH_NONE ? NULL : m->hints + p->hint);
     json_constraints(j, first + k);
     rush_json_key(j, "optional");
@@ -88,12 +88,9 @@ static void json_ports(rush_json *j, uint32_t first, uint32_t n) {
 static void json_missing(rush_json *j, uint32_t i, const rush_file_instr *first) {
   const rush_model *m = j->m;
   const bool known = first && first->source < m->n_sources;
-  rush_json_key(j, "schema");
-  rush_json_string(j, m->file_ops[i].schema);
-  rush_json_key(j, "file");
-  rush_json_string(j, known ? m->sources[first->source].file : RUSH_NONE);
-  rush_json_key(j, "line");
-  rush_json_value(j, "%u", known ? m->sources[first->source].line : 0);
+  rush_json_string_at(j, "schema", m->file_ops[i].schema);
+  rush_json_string_at(j, "file", known ? m->sources[first->source].file : RUSH_NONE);
+  rush_json_number_at(j, "line", known ? m->sources[first->source].line : 0);
 }
 
 /* Writes a schema type in the form of ports: without alias annotations and list lengths. */
@@ -150,15 +147,12 @@ static void json_ops(rush_json *j, const rush_op_use *uses, bool missing) {
     const rush_file_instr *first = uses[i].count > 0 ? m->instrs + uses[i].first : NULL;
     if (missing && op) continue;
     rush_json_open(j, '{');
-    rush_json_key(j, "name");
-    rush_json_string(j, m->file_ops[i].name);
-    rush_json_key(j, "count");
-    rush_json_value(j, "%u", uses[i].count);
+    rush_json_string_at(j, "name", m->file_ops[i].name);
+    rush_json_number_at(j, "count", uses[i].count);
     if (missing) {
       json_missing(j, i, first);
     } else if (op && (op->flags & RUSH_OP_EXTERNAL)) {
-      rush_json_key(j, "schema");
-      rush_json_text(j, op->schema);
+      rush_json_text_at(j, "schema", op->schema);
       json_signature(j, &m->ops[i].schema);
     }
     rush_json_close(j, '}');
@@ -188,14 +182,11 @@ static void json_weights(rush_json *j) {
     const rush_file_tensor *r = m->tensors + i;
     if (r->storage == RUSH_NONE) continue;
     rush_json_open(j, '{');
-    rush_json_key(j, "name");
-    rush_json_string(j, r->name);
-    rush_json_key(j, "dtype");
-    rush_json_text(j, rush_dtype_name(r->dtype));
+    rush_json_string_at(j, "name", r->name);
+    rush_json_text_at(j, "dtype", rush_dtype_name(r->dtype));
     rush_json_key(j, "shape");
     rush_json_sizes(j, r->rank, r->sizes);
-    rush_json_key(j, "bytes");
-    rush_json_value(j, "%llu", (unsigned long long)tensor_bytes(r));
+    rush_json_number_at(j, "bytes", tensor_bytes(r));
     rush_json_key(j, "used");
     rush_json_value(j, used[i] ? "true" : "false");
     rush_json_close(j, '}');
@@ -206,16 +197,13 @@ static void json_weights(rush_json *j) {
 
 static void json_method(rush_json *j, const rush_file_method *f) {
   rush_json_open(j, '{');
-  rush_json_key(j, "name");
-  rush_json_string(j, f->name);
+  rush_json_string_at(j, "name", f->name);
   rush_json_key(j, "inputs");
   json_ports(j, f->inputs, f->n_inputs);
   rush_json_key(j, "outputs");
   json_ports(j, f->outputs, f->n_outputs);
-  rush_json_key(j, "result");
-  rush_json_type(j, f->result);
-  rush_json_key(j, "instructions");
-  rush_json_value(j, "%u", f->n_instrs);
+  rush_json_type_at(j, "result", f->result);
+  rush_json_number_at(j, "instructions", f->n_instrs);
   rush_json_close(j, '}');
 }
 
@@ -223,10 +211,8 @@ static void json_attributes(rush_json *j) {
   rush_json_open(j, '[');
   for (uint32_t i = 0; i < j->m->n_attributes && rush_json_ok(j); i++) {
     rush_json_open(j, '{');
-    rush_json_key(j, "name");
-    rush_json_string(j, j->m->attributes[i].name);
-    rush_json_key(j, "type");
-    rush_json_type(j, j->m->attributes[i].type);
+    rush_json_string_at(j, "name", j->m->attributes[i].name);
+    rush_json_type_at(j, "type", j->m->attributes[i].type);
     rush_json_close(j, '}');
   }
   rush_json_close(j, ']');
@@ -239,6 +225,22 @@ static void json_meta(rush_json *j) {
     rush_json_string(j, j->m->meta[i].value);
   }
   rush_json_close(j, '}');
+}
+
+static void json_assets(rush_json *j) {
+  rush_json_open(j, '[');
+  for (uint32_t i = 0; i < j->m->n_assets && rush_json_ok(j); i++) {
+    const rush_file_asset *a = j->m->assets + i;
+    char sha256[65];
+    for (size_t k = 0; k < sizeof a->sha256; k++) snprintf(sha256 + 2 * k, 3, "%02x", a->sha256[k]);
+    rush_json_open(j, '{');
+    rush_json_string_at(j, "name", a->name);
+    rush_json_number_at(j, "offset", j->m->head_bytes + a->offset);
+    rush_json_number_at(j, "bytes", a->bytes);
+    rush_json_text_at(j, "sha256", sha256);
+    rush_json_close(j, '}');
+  }
+  rush_json_close(j, ']');
 }
 
 /* Returns the bytes of a method's inputs with the sizes of the example. Inputs with unknown sizes
@@ -267,14 +269,10 @@ static void json_memory(rush_json *j) {
 
 static void json_sizes_of_file(rush_json *j) {
   const rush_model *m = j->m;
-  rush_json_key(j, "format");
-  rush_json_value(j, "%d", RUSH_FORMAT_VERSION);
-  rush_json_key(j, "bytes");
-  rush_json_value(j, "%llu", (unsigned long long)m->total_bytes);
-  rush_json_key(j, "headBytes");
-  rush_json_value(j, "%zu", m->head_bytes);
-  rush_json_key(j, "weightsBytes");
-  rush_json_value(j, "%llu", (unsigned long long)(m->total_bytes - m->head_bytes));
+  rush_json_number_at(j, "format", RUSH_FORMAT_VERSION);
+  rush_json_number_at(j, "bytes", m->total_bytes);
+  rush_json_number_at(j, "headBytes", m->head_bytes);
+  rush_json_number_at(j, "weightsBytes", m->total_bytes - m->head_bytes);
 }
 
 void rush_describe_json(rush_text *t, const rush_model *m, const rush_op_use *uses) {
@@ -298,9 +296,10 @@ void rush_describe_json(rush_text *t, const rush_model *m, const rush_op_use *us
   json_attributes(j);
   rush_json_key(j, "weights");
   json_weights(j);
-  rush_json_key(j, "tests");
-  rush_json_value(j, "%u", m->n_tests);
+  rush_json_number_at(j, "tests", m->n_tests);
   rush_json_key(j, "meta");
   json_meta(j);
+  rush_json_key(j, "assets");
+  json_assets(j);
   rush_json_close(j, '}');
 }

@@ -1,59 +1,62 @@
 /* Reads the header and the section table, and locates the records of each section. */
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "model/model.h"
 
 #define BAD RUSH_ERR_BAD_FILE
 
-/* Defines each section once: id, name, record type, and its field in the model. */
-#define SECTIONS(X)                                                                        \
-  X(RUSH_SEC_STRING_BYTES, "string bytes", char, string_bytes, n_string_bytes)             \
-  X(RUSH_SEC_STRINGS, "strings", rush_file_string, strings, n_strings)                     \
-  X(RUSH_SEC_LISTS, "lists", uint32_t, lists, n_lists)                                     \
-  X(RUSH_SEC_TYPES, "types", rush_file_type, types, n_types)                               \
-  X(RUSH_SEC_STORAGES, "storages", rush_file_storage, storages, n_storages)                \
-  X(RUSH_SEC_TENSORS, "tensors", rush_file_tensor, tensors, n_tensors)                     \
-  X(RUSH_SEC_CONSTANTS, "constants", rush_file_constant, constants, n_constants)           \
-  X(RUSH_SEC_OPS, "operators", rush_file_op, file_ops, n_ops)                              \
-  X(RUSH_SEC_ATTRIBUTES, "attributes", rush_file_attribute, attributes, n_attributes)      \
-  X(RUSH_SEC_HINTS, "hints", rush_file_hint, hints, n_hints)                               \
-  X(RUSH_SEC_PORTS, "ports", rush_file_port, ports, n_ports)                               \
-  X(RUSH_SEC_REGISTERS, "registers", rush_file_register, registers, n_registers)           \
-  X(RUSH_SEC_OPERANDS, "operands", uint32_t, operands, n_operands)                         \
-  X(RUSH_SEC_INSTRS, "instructions", rush_file_instr, instrs, n_instrs)                    \
-  X(RUSH_SEC_METHODS, "methods", rush_file_method, methods, n_methods)                     \
-  X(RUSH_SEC_SOURCES, "sources", rush_file_source, sources, n_sources)                     \
-  X(RUSH_SEC_TESTS, "tests", rush_file_test, tests, n_tests)                               \
-  X(RUSH_SEC_META, "meta", rush_file_meta, meta, n_meta)                                   \
-  X(RUSH_SEC_TEXTS, "texts", rush_file_text, texts, n_texts)                               \
-  X(RUSH_SEC_TRACED, "traced", rush_file_traced, traced, n_traced)                         \
-  X(RUSH_SEC_CONSTRAINTS, "constraints", rush_file_constraint, constraints, n_constraints) \
-  X(RUSH_SEC_MEASURES, "measures", rush_file_measure, measures, n_measures)                \
-  X(RUSH_SEC_EXACT, "exact results", rush_file_exact, exact, n_exact)
+#define SECTION(id, name, type, field, count) \
+  {id, sizeof(type), offsetof(rush_model, field), offsetof(rush_model, count), name}
 
-static const char *section_name(uint32_t id) {
-  switch (id) {
-#define X(id_, name, type, field, count) \
-  case id_:                              \
-    return name;
-    SECTIONS(X)
-#undef X
-    default:
-      return NULL;
-  }
+/* The known sections: the width of a record, and the places in rush_model of the pointer to the
+ * records and of their number. */
+static const struct {
+  uint16_t id, width, field, count;
+  const char *name;
+} sections[] = {
+    /* clang-format off */
+    SECTION(RUSH_SEC_STRING_BYTES, "string bytes", char, string_bytes, n_string_bytes),
+    SECTION(RUSH_SEC_STRINGS, "strings", rush_file_string, strings, n_strings),
+    SECTION(RUSH_SEC_LISTS, "lists", uint32_t, lists, n_lists),
+    SECTION(RUSH_SEC_TYPES, "types", rush_file_type, types, n_types),
+    SECTION(RUSH_SEC_STORAGES, "storages", rush_file_storage, storages, n_storages),
+    SECTION(RUSH_SEC_TENSORS, "tensors", rush_file_tensor, tensors, n_tensors),
+    SECTION(RUSH_SEC_CONSTANTS, "constants", rush_file_constant, constants, n_constants),
+    SECTION(RUSH_SEC_OPS, "operators", rush_file_op, file_ops, n_ops),
+    SECTION(RUSH_SEC_ATTRIBUTES, "attributes", rush_file_attribute, attributes, n_attributes),
+    SECTION(RUSH_SEC_HINTS, "hints", rush_file_hint, hints, n_hints),
+    SECTION(RUSH_SEC_PORTS, "ports", rush_file_port, ports, n_ports),
+    SECTION(RUSH_SEC_REGISTERS, "registers", rush_file_register, registers, n_registers),
+    SECTION(RUSH_SEC_OPERANDS, "operands", uint32_t, operands, n_operands),
+    SECTION(RUSH_SEC_INSTRS, "instructions", rush_file_instr, instrs, n_instrs),
+    SECTION(RUSH_SEC_METHODS, "methods", rush_file_method, methods, n_methods),
+    SECTION(RUSH_SEC_SOURCES, "sources", rush_file_source, sources, n_sources),
+    SECTION(RUSH_SEC_TESTS, "tests", rush_file_test, tests, n_tests),
+    SECTION(RUSH_SEC_META, "meta", rush_file_meta, meta, n_meta),
+    SECTION(RUSH_SEC_TEXTS, "texts", rush_file_text, texts, n_texts),
+    SECTION(RUSH_SEC_TRACED, "traced", rush_file_traced, traced, n_traced),
+    SECTION(RUSH_SEC_CONSTRAINTS, "constraints", rush_file_constraint, constraints, n_constraints),
+    SECTION(RUSH_SEC_MEASURES, "measures", rush_file_measure, measures, n_measures),
+    SECTION(RUSH_SEC_EXACT, "exact results", rush_file_exact, exact, n_exact),
+    SECTION(RUSH_SEC_ASSETS, "assets", rush_file_asset, assets, n_assets),
+    /* clang-format on */
+};
+#define N_SECTIONS (sizeof sections / sizeof *sections)
+
+/* Returns the index of a known section, or N_SECTIONS. */
+static size_t find(uint32_t id) {
+  size_t i = 0;
+  while (i < N_SECTIONS && sections[i].id != id) i++;
+  return i;
 }
 
-static size_t section_width(uint32_t id) {
-  switch (id) {
-#define X(id_, name, type, field, count) \
-  case id_:                              \
-    return sizeof(type);
-    SECTIONS(X)
-#undef X
-    default:
-      return 0;
-  }
+/* Sets the pointer and the number of a section's records. Pointers to all types of records have one
+ * representation. */
+static void set_records(rush_model *m, size_t section, const void *records, uint32_t count) {
+  memcpy((char *)m + sections[section].field, &records, sizeof records);
+  memcpy((char *)m + sections[section].count, &count, sizeof count);
 }
 
 static const rush_file_section *table(const rush_model *m) {
@@ -71,9 +74,9 @@ rush_status rush_fail_record(rush_ctx *ctx, const rush_model *m, uint32_t sectio
   uint64_t at = 0;
   for (uint32_t k = 0; k < h->n_sections; k++) {
     if (table(m)[k].id == section)
-      at = table(m)[k].offset + (uint64_t)index * section_width(section);
+      at = table(m)[k].offset + (uint64_t)index * sections[find(section)].width;
   }
-  return rush_fail(ctx, BAD, "%s[%u] at byte %llu: %s", section_name(section), index,
+  return rush_fail(ctx, BAD, "%s[%u] at byte %llu: %s", sections[find(section)].name, index,
                    (unsigned long long)at, reason);
 }
 
@@ -85,24 +88,18 @@ static bool all_zero(const char *at, uint64_t n) {
 }
 
 static rush_status place(rush_ctx *ctx, rush_model *m, const rush_file_section *s) {
-  switch (s->id) {
-#define X(id_, name, type, field, count_)                                                  \
-  case id_:                                                                                \
-    RUSH_CHECK(ctx, s->bytes == (uint64_t)s->count * sizeof(type), BAD,                    \
-               "section '" name "': %u records of %zu bytes are not %llu bytes", s->count, \
-               sizeof(type), (unsigned long long)s->bytes);                                \
-    m->field = (const type *)(const void *)(m->head + s->offset);                          \
-    m->count_ = s->count;                                                                  \
+  const size_t known = find(s->id);
+  if (known == N_SECTIONS) {
+    RUSH_CHECK(ctx, s->id >= RUSH_SEC_OPTIONAL, RUSH_ERR_UNSUPPORTED,
+               "the file needs section 0x%x, which this runtime (format version %d) does not know",
+               s->id, RUSH_FORMAT_VERSION);
     return RUSH_OK;
-    SECTIONS(X)
-#undef X
-    default:
-      RUSH_CHECK(
-          ctx, s->id >= RUSH_SEC_OPTIONAL, RUSH_ERR_UNSUPPORTED,
-          "the file needs section 0x%x, which this runtime (format version %d) does not know",
-          s->id, RUSH_FORMAT_VERSION);
-      return RUSH_OK;
   }
+  RUSH_CHECK(ctx, s->bytes == (uint64_t)s->count * sections[known].width, BAD,
+             "section '%s': %u records of %u bytes are not %llu bytes", sections[known].name,
+             s->count, sections[known].width, (unsigned long long)s->bytes);
+  set_records(m, known, m->head + s->offset, s->count);
+  return RUSH_OK;
 }
 
 /* The first bytes of other file formats that are mistaken for a .rush file, with advice. */
@@ -157,15 +154,9 @@ rush_status rush_header_check(rush_ctx *ctx, const rush_model *m) {
   return RUSH_OK;
 }
 
-/* An absent section is empty. Its pointer must not be NULL, because adding to NULL is undefined. */
-static void place_nowhere(rush_model *m){
-#define X(id_, name, type, field, count_) m->field = (const type *)(const void *)m->head;
-    SECTIONS(X)
-#undef X
-}
-
 rush_status rush_head_open(rush_ctx *ctx, rush_model *m) {
-  place_nowhere(m);
+  /* An absent section is empty. Its pointer must not be NULL: adding to NULL is undefined. */
+  for (size_t k = 0; k < N_SECTIONS; k++) set_records(m, k, m->head, 0);
   const rush_file_header *h = (const rush_file_header *)(const void *)m->head;
   uint64_t at = RUSH_HEADER_BYTES + (uint64_t)h->n_sections * sizeof(rush_file_section);
   for (uint32_t k = 0; k < h->n_sections; k++) {

@@ -50,8 +50,9 @@ void rush_json_string(rush_json *j, uint32_t string) {
   rush_json_text(j, rush_string(j->m, string));
 }
 
-void rush_json_type(rush_json *j, uint32_t type) {
+void rush_json_type_at(rush_json *j, const char *key, uint32_t type) {
   rush_text *t = j->text, plain = {.ctx = t->ctx};
+  rush_json_key(j, key);
   rush_print_type(&plain, j->m, type);
   if (plain.failed) {
     rush_text_fail(t, plain.why);
@@ -60,6 +61,20 @@ void rush_json_type(rush_json *j, uint32_t type) {
     rush_text_json(t, plain.data, plain.size);
   }
   rush_release(t->ctx, plain.data, plain.capacity);
+}
+
+void rush_json_number_at(rush_json *j, const char *key, uint64_t value) {
+  rush_json_key(j, key);
+  rush_json_value(j, "%llu", (unsigned long long)value);
+}
+
+void rush_json_text_at(rush_json *j, const char *key, const char *text) {
+  rush_json_key(j, key);
+  rush_json_text(j, text);
+}
+
+void rush_json_string_at(rush_json *j, const char *key, uint32_t string) {
+  rush_json_text_at(j, key, rush_string(j->m, string));
 }
 
 void rush_json_sizes(rush_json *j, int rank, const int64_t *sizes) {

@@ -33,7 +33,12 @@ void rush_json_value(rush_json *j, const char *fmt, ...) RUSH_PRINTF(2, 3);
 void rush_json_text(rush_json *j, const char *text);
 /* Writes a string of the file, or "" for RUSH_NONE. */
 void rush_json_string(rush_json *j, uint32_t string);
-void rush_json_type(rush_json *j, uint32_t type);
+/* Write a key and its value. */
+void rush_json_number_at(rush_json *j, const char *key, uint64_t value);
+void rush_json_text_at(rush_json *j, const char *key, const char *text);
+void rush_json_string_at(rush_json *j, const char *key, uint32_t string);
+void rush_json_type_at(rush_json *j, const char *key, uint32_t type);
+
 void rush_json_sizes(rush_json *j, int rank, const int64_t *sizes); /* null if negative */
 
 #endif

@@ -68,9 +68,10 @@ struct rush_model {
   const rush_file_constraint *constraints;
   const rush_file_measure *measures;
   const rush_file_exact *exact;
+  const rush_file_asset *assets;
   uint32_t n_string_bytes, n_strings, n_lists, n_types, n_storages, n_tensors, n_constants, n_ops,
       n_attributes, n_hints, n_ports, n_registers, n_operands, n_instrs, n_methods, n_sources,
-      n_tests, n_meta, n_texts, n_traced, n_constraints, n_measures, n_exact;
+      n_tests, n_meta, n_texts, n_traced, n_constraints, n_measures, n_exact, n_assets;
 
   /* Computed while loading. */
   rush_kinds *type_kinds;  /* per type: kinds of its values */

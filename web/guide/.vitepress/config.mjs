@@ -23,6 +23,7 @@ const pages = {
   'More of PyTorch': [
     ['Sizes', '/sizes'],
     ['Text, token by token', '/generate'],
+    ['Labels and other files', '/assets'],
     ['Custom operators', '/operators'],
     ['Check the answers', '/right'],
     ['Values', '/values'],
