@@ -28,7 +28,7 @@ export class Asset {
   blob() {
     return this.#blob;
   }
-  /** Returns the bytes. @returns {Promise<Uint8Array<ArrayBuffer>>} */
+  /** Returns the bytes. @returns {Promise<Uint8Array>} */
   async bytes() {
     return new Uint8Array(await this.#blob.arrayBuffer());
   }
