@@ -10,11 +10,24 @@
 (() => {
   const HEADERS = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
 
+  /**
+   * The part of a service worker's global object that is used here. TypeScript knows it only without the DOM.
+   * @typedef {object} ServiceWorker
+   * @property {(type: string, listener: (e: ServiceWorkerEvent) => void) => void} addEventListener
+   * @property {() => Promise<void>} skipWaiting
+   * @property {{ claim: () => Promise<void> }} clients
+   *
+   * @typedef {object} ServiceWorkerEvent an ExtendableEvent or a FetchEvent
+   * @property {(done: Promise<unknown>) => void} waitUntil
+   * @property {Request} request
+   * @property {(response: Promise<Response>) => void} respondWith
+   */
+
   if (typeof document === 'undefined') {
-    const worker = /** @type {any} */ (globalThis);
+    const worker = /** @type {ServiceWorker} */ (globalThis);
     worker.addEventListener('install', () => worker.skipWaiting());
-    worker.addEventListener('activate', (/** @type {any} */ e) => e.waitUntil(worker.clients.claim()));
-    worker.addEventListener('fetch', (/** @type {any} */ e) => {
+    worker.addEventListener('activate', (e) => e.waitUntil(worker.clients.claim()));
+    worker.addEventListener('fetch', (e) => {
       const { request } = e;
       // The developer tools make such requests, which fetch() refuses.
       if (request.cache === 'only-if-cached' && request.mode !== 'same-origin') return;

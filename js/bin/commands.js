@@ -19,6 +19,7 @@ import { weightsOf } from './weights.js';
 
 /**
  * @typedef {import('../src/base/types.js').Tensor} Tensor
+ * @typedef {import('../src/base/types.js').InputValue} InputValue
  * @typedef {import('../src/api/model.js').Model} Model
  * @typedef {import('../src/engine/runtime.js').BackendName} BackendName
  * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, threads?: string, ops?: string,
@@ -35,7 +36,7 @@ const print = (text) => void process.stdout.write(shown(text) + (text.endsWith('
  */
 const toJson = (value) =>
   JSON.stringify(value, (_, v) => {
-    if (ArrayBuffer.isView(v)) return [.../** @type {any} */ (v)];
+    if (ArrayBuffer.isView(v)) return [.../** @type {Tensor['data']} */ (v)];
     if (v instanceof Map) return Object.fromEntries(v);
     if (typeof v === 'bigint') return Number.isSafeInteger(Number(v)) ? Number(v) : String(v);
     return typeof v === 'number' && !Number.isFinite(v) ? String(v) : v;
@@ -90,8 +91,8 @@ function fileNames(names) {
 /** @param {string} where @param {[string, unknown][]} named */
 async function write(where, named) {
   if (where.endsWith('.safetensors')) {
-    const tensors = named.filter(([, v]) => isTensor(v));
-    return void (await writeFile(where, writeSafetensors(/** @type {any} */ (Object.fromEntries(tensors)))));
+    const tensors = /** @type {[string, Tensor][]} */ (named.filter(([, v]) => isTensor(v)));
+    return void (await writeFile(where, writeSafetensors(Object.fromEntries(tensors))));
   }
   if (/\.npy$/i.test(where)) {
     const [only, ...others] = named;
@@ -271,7 +272,7 @@ function measured({ float64 }) {
 /** @param {string} file @param {Flags} flags */
 export async function diff(file, flags) {
   const model = await load(file, {
-    backend: /** @type {any} */ (flags.backend),
+    backend: /** @type {BackendName} */ (flags.backend),
     ...cacheOf(flags),
     ...(await optionsOf(flags)),
   });
@@ -298,7 +299,7 @@ export async function bench(file, flags) {
     throw badArgument(`--runs must be an integer of at least 1, got "${flags.runs}"`);
   const reports = [],
     given = await optionsOf(flags);
-  /** @type {Record<string, any> | undefined} */ let inputs;
+  /** @type {Record<string, InputValue> | undefined} */ let inputs;
   for (const backend of backendsOf(flags.backend)) {
     const start = performance.now();
     const model = await load(file, { backend, ...cacheOf(flags), ...given });

@@ -11,6 +11,7 @@ import { indented } from './text.js';
 /**
  * @typedef {import('../src/base/types.js').Port} Port
  * @typedef {import('../src/base/types.js').DType} DType
+ * @typedef {import('../src/base/types.js').InputValue} InputValue
  * @typedef {import('../src/api/graph.js').Graph} Graph
  */
 
@@ -29,10 +30,10 @@ async function read(path) {
  * @param {readonly Port[]} ports
  * @param {Graph} graph of the method, for the range of random numbers
  * @param {readonly string[]} [texts] "NAME=VALUE" each
- * @returns {Promise<Record<string, any>>}
+ * @returns {Promise<Record<string, InputValue>>}
  */
 export async function readInputs(ports, graph, texts = []) {
-  /** @type {Record<string, any>} */
+  /** @type {Record<string, InputValue>} */
   const inputs = Object.create(null); // an input may have the name __proto__
   for (const text of texts) {
     const equals = text.indexOf('=');
@@ -60,7 +61,7 @@ export async function readInputs(ports, graph, texts = []) {
  * @param {string} text
  * @param {Port | undefined} port
  * @param {Graph} graph
- * @returns {Promise<any>}
+ * @returns {Promise<InputValue>}
  */
 async function readInput(name, text, port, graph) {
   const path = text.replace(/^@/, '');

@@ -7,6 +7,7 @@ import { weightsOf } from './weights.js';
 /**
  * @typedef {import('../src/api/model.js').Model} Model
  * @typedef {import('../src/base/types.js').InputValue} InputValue
+ * @typedef {import('../src/api/graph.js').ValueMeta} ValueMeta
  *
  * @typedef {object} Layer an operator of the program, in the program's order
  * @property {string} layer its submodule; "" if the file does not name it
@@ -71,16 +72,16 @@ export async function layersOf(model, inputs, { method, runs = 5 } = {}) {
 /** @param {number[]} numbers */
 const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1] ?? 0;
 
-/** @param {any} found what ShapeProp leaves @returns {string[]} */
+/** @param {ValueMeta | null | undefined} found what ShapeProp leaves @returns {string[]} */
 function texts(found) {
   if (!found) return [];
-  if (found instanceof Map) return [...found.values()].flatMap(texts);
+  if (found instanceof Map) return /** @type {ValueMeta[]} */ ([...found.values()]).flatMap(texts);
   return Array.isArray(found)
-    ? found.flatMap(texts)
+    ? /** @type {ValueMeta[]} */ (found).flatMap(texts)
     : [`${found.dtype} [${found.shape.join(', ')}]${quantized(found)}`];
 }
 
-/** @param {import('../src/base/types.js').QuantizedTensor} found */
+/** @param {Partial<Omit<import('../src/base/types.js').QuantizedTensor, 'dtype'>>} found */
 function quantized({ scale, zeroPoint, scales, axis }) {
   if (scale !== undefined) return ` (scale ${Number(scale.toPrecision(4))}, zero point ${zeroPoint})`;
   return scales ? ` (${scales.length} scales along dimension ${axis})` : '';

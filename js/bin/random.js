@@ -45,7 +45,7 @@ export function random(shape, dtype, low, high, seed = 1) {
   const { Array: Type } = DTYPES[dtype];
   if (Type === Uint16Array)
     throw badArgument(`random numbers of ${dtype} need an engine with Float16Array; pass a file`);
-  const data = /** @type {any} */ (new Type(n * partsOf(dtype)));
+  const data = /** @type {{ length: number, [i: number]: number | bigint }} */ (new Type(n * partsOf(dtype)));
   const float = /float|complex/.test(dtype);
   const from = low ?? (float ? -1 : LOW);
   const range = (high ?? (float ? 1 : HIGH)) - from;

@@ -1,5 +1,10 @@
 // Finds the range of integers that an input may have. If embeddings read the input, its numbers are rows of a table.
 
+/**
+ * @typedef {import('../src/api/graph.js').Item} Item
+ * @typedef {import('../src/api/graph.js').Weight} Weight
+ */
+
 /** The arguments with the table and with the row numbers. @type {Record<string, [number, number]>} */
 const TAKES_ROWS = {
   'aten::embedding': [0, 1],
@@ -26,8 +31,10 @@ export function rowsFor(graph, input) {
   for (let node = todo.pop(); node; node = todo.pop()) {
     for (const user of node.users) {
       const [table, rows] = TAKES_ROWS[user.target] ?? [];
-      const shape = table === undefined ? undefined : /** @type {any} */ (user.args[table])?.shape;
-      if (shape && rows !== undefined && takes(user.args[rows], node)) least = Math.min(least, shape[0]);
+      const shape =
+        table === undefined ? undefined : /** @type {Partial<Weight> | undefined} */ (user.args[table])?.shape;
+      if (shape && rows !== undefined && takes(user.args[rows], node))
+        least = Math.min(least, /** @type {number} */ (shape[0]));
       if (!SAME.test(user.target) || seen.has(user)) continue;
       seen.add(user);
       todo.push(user);
@@ -38,9 +45,11 @@ export function rowsFor(graph, input) {
 
 /**
  * Tests whether an argument is a result of a node, also in a list.
- * @param {any} arg
+ * @param {unknown} arg
  * @param {unknown} node
  * @returns {boolean}
  */
 const takes = (arg, node) =>
-  arg === node || arg?.node === node || (Array.isArray(arg) && arg.some((item) => takes(item, node)));
+  arg === node ||
+  /** @type {Partial<Item> | null} */ (arg)?.node === node ||
+  (Array.isArray(arg) && arg.some((item) => takes(item, node)));

@@ -163,7 +163,8 @@ if (values.help || name === 'help' || process.argv.length === 2) {
     process.exitCode = await command.act(/** @type {string} */ (file), values, rest);
   } catch (e) {
     const own = e instanceof RushlightError;
-    if (!own && !(/** @type {any} */ (e)?.syscall)) throw e; // what a system call says is no fault of ours
+    // What a system call says is no fault of ours.
+    if (!own && !(/** @type {NodeJS.ErrnoException | null} */ (e)?.syscall)) throw e;
     process.stderr.write(`rushlight: ${indented(/** @type {Error} */ (e).message)}\n`);
     process.exitCode = own && isUsage(e) ? 2 : 1;
   }

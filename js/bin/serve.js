@@ -109,7 +109,7 @@ async function proxy(url, response) {
   const got = await fetch(url);
   response.writeHead(got.status, { ...HEADERS, 'Content-Type': 'application/octet-stream' });
   if (got.body)
-    Readable.fromWeb(/** @type {any} */ (got.body))
+    Readable.fromWeb(/** @type {import('node:stream/web').ReadableStream} */ (got.body))
       .on('error', () => response.destroy())
       .pipe(response);
   else response.end();

@@ -226,6 +226,7 @@ function spread(runs) {
   return numbers;
 }
 
+// eslint-disable-next-line types/any -- a module of Emscripten, which is no dependency of this package
 /** Removes unreferenced code. The result is deterministic. @param {any} binaryen @param {Uint8Array} bytes */
 function shrink(binaryen, bytes) {
   const module = binaryen.readBinary(bytes),

@@ -32,9 +32,12 @@ const BESIDE = {
   'aten::quantize_per_channel': [1, 2],
 };
 
+/** @typedef {{ shape: [number, number] }} Table */
+/** @typedef {[Table, Table, number, number, number, number, number]} PackedArguments */
+
 /**
  * The argument that is a weight with packed rows, and its number of elements.
- * @type {Record<string, [number, (args: readonly any[]) => number]>}
+ * @type {Record<string, [number, (args: PackedArguments) => number]>}
  */
 const PACKED = {
   'rush::linear_weights': [1, ([, { shape }, , , , , columns]) => shape[0] * columns],
@@ -61,14 +64,16 @@ function width(dtype) {
 function parametersOf({ target, args }, i, { tensor, dtype, shape }) {
   if (BESIDE[target]?.includes(i) || OF_ANOTHER.test(tensor) || /^(?:u?int(?:16|32|64)|bool)$/.test(dtype)) return 0;
   const [at, count] = PACKED[target] ?? [];
-  return count && i === at ? count(args) : product(shape);
+  return count && i === at ? count(/** @type {PackedArguments} */ (/** @type {unknown} */ (args))) : product(shape);
 }
 
-/** Returns the tensors in an argument. @param {any} arg @returns {Constant[]} */
+/** Returns the tensors in an argument. @param {unknown} arg @returns {Constant[]} */
 function constants(arg) {
   if (Array.isArray(arg)) return arg.flatMap(constants);
   if (arg instanceof Map) return [...arg.values()].flatMap(constants);
-  return typeof arg?.tensor === 'string' && arg.shape ? [arg] : [];
+  return typeof (/** @type {Constant | null} */ (arg)?.tensor) === 'string' && /** @type {Constant} */ (arg).shape
+    ? [/** @type {Constant} */ (arg)]
+    : [];
 }
 
 /**

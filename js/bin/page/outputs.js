@@ -25,7 +25,7 @@ export function showOutput(name, value) {
           : typeof v === 'bigint'
             ? String(v)
             : ArrayBuffer.isView(v)
-              ? [.../** @type {any} */ (v).subarray(0, MOST)].map(String)
+              ? [.../** @type {Tensor['data']} */ (v).subarray(0, MOST)].map(String)
               : v,
       1,
     );
@@ -36,7 +36,7 @@ export function showOutput(name, value) {
       make('pre', {}, text ?? 'None'),
     );
   }
-  const numbers = Float64Array.from(/** @type {any} */ (tensor.data), Number);
+  const numbers = Float64Array.from(/** @type {ArrayLike<unknown>} */ (tensor.data), Number);
   const views = viewsOf(tensor, numbers);
   const body = make('div'),
     tabs = make('div', { className: 'tabs' });

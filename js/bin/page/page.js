@@ -116,7 +116,7 @@ function valueOf(text, { type, optional }) {
   } catch {
     return `the value must be of type ${type}, written as JSON`;
   }
-  const fits = /** @type {Record<string, (v: any) => boolean>} */ ({
+  const fits = /** @type {Record<string, (v: unknown) => boolean>} */ ({
     int: Number.isSafeInteger,
     float: (v) => typeof v === 'number',
     bool: (v) => typeof v === 'boolean',
@@ -209,8 +209,10 @@ function field(port, graph) {
       text.focus();
       throw new Misread();
     }
-    const found = /** @type {any} */ (read());
-    return tensor ? random(found, dtype, low, high, seed) : found.value;
+    const found = read();
+    return tensor
+      ? random(/** @type {number[]} */ (found), dtype, low, high, seed)
+      : /** @type {{ value: InputValue | undefined }} */ (found).value;
   });
   return row;
 }
@@ -322,7 +324,7 @@ try {
   document.title = `${name} – Rushlight`;
   get('name').textContent = name;
   const from = performance.now();
-  const { default: ops } = await import(/** @type {any} */ ('/ops.js'));
+  const { default: ops } = await import(/** @type {string} */ ('/ops.js'));
   const model = await load('/model.rush', {
     worker: true,
     ops,

@@ -30,14 +30,14 @@ import { tensorParts } from './checks.js';
 export function audioToTensor(source, options = {}) {
   checkOptions('audioToTensor', options, ['sampleRate', 'from', 'mono']);
   const { sampleRate, mono = false } = options,
-    /** @type {any} */ given = source;
+    given = /** @type {Sound} */ (source);
   const isBuffer = typeof given?.getChannelData === 'function';
   /** @type {Float32Array[]} */
   let channels = isBuffer
     ? Array.from({ length: given.numberOfChannels }, (_, c) => given.getChannelData(c))
     : Array.isArray(given)
       ? given
-      : [given];
+      : /** @type {Float32Array[]} */ (/** @type {unknown} */ ([given]));
   if (
     !channels.length ||
     !channels.every(
@@ -66,14 +66,14 @@ export function audioToTensor(source, options = {}) {
   }
   if (sampleRate !== undefined) {
     for (const rate of [sampleRate, from]) {
-      if (!(Number.isInteger(rate) && rate > 0))
+      if (!(Number.isInteger(rate) && /** @type {number} */ (rate) > 0))
         throw badArgument(
           'sampleRate and from must be integers, in samples per second, got ' +
             `${describeValue(sampleRate)} and ${describeValue(from)}`,
           { actual: rate },
         );
     }
-    channels = resample(channels, from, sampleRate);
+    channels = resample(channels, /** @type {number} */ (from), sampleRate);
   }
   const length = channels[0]?.length ?? 0,
     data = new Float32Array(length * channels.length);
@@ -151,8 +151,8 @@ export function tensorToAudio(tensor, options) {
     );
   const sound = newSound(length, channels, options.sampleRate);
   for (let c = 0; c < channels; c++)
-    sound.copyToChannel(/** @type {any} */ (data.subarray(c * length, (c + 1) * length)), c);
-  return /** @type {any} */ (sound);
+    sound.copyToChannel(/** @type {Float32Array<ArrayBuffer>} */ (data.subarray(c * length, (c + 1) * length)), c);
+  return sound;
 }
 
 /** @param {number} length @param {number} numberOfChannels @param {number} sampleRate */

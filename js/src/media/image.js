@@ -101,8 +101,8 @@ export function imageToTensor(source, options = {}) {
 
   // Resizes the needed rows, then the columns, then converts to gray.
   const used = rows.filter((tap) => tap.weights.length),
-    first = /** @type {any} */ (used[0]),
-    last = /** @type {any} */ (used[used.length - 1]);
+    first = /** @type {ReturnType<typeof taps>[0]} */ (used[0]),
+    last = /** @type {ReturnType<typeof taps>[0]} */ (used[used.length - 1]);
   const stride = columns.length * 3,
     plane = rows.length * columns.length,
     planar = /ch/.test(layout);
@@ -137,7 +137,7 @@ export function imageToTensor(source, options = {}) {
       : (v / 255 - /** @type {number} */ (means[c])) / /** @type {number} */ (stds[c]);
   });
   const shape = planar ? [channels, rows.length, columns.length] : [rows.length, columns.length, channels];
-  return /** @type {any} */ ({
+  return /** @type {Tensor<D>} */ ({
     dtype,
     shape: layout.length > 3 ? [1, ...shape] : shape,
     data: bytes ? new Uint8Array(out.buffer) : out,
@@ -147,20 +147,23 @@ export function imageToTensor(source, options = {}) {
 /**
  * Returns the options. An option with choices has its first choice by default. Refuses other values and unknown
  * options.
+ * @template {object} O
+ * @template {keyof O} K
  * @param {string} where
- * @param {Record<string, any>} options
- * @param {Record<string, any[]>} choices
+ * @param {O} options
+ * @param {Record<K, unknown[]>} choices
  * @param {string[]} others
- * @returns {Record<string, any>}
+ * @returns {O & Required<Pick<O, K>>}
  */
 function choose(where, options, choices, others) {
   checkOptions(where, options, [...Object.keys(choices), ...others]);
-  const chosen = { ...options };
-  for (const [name, known] of Object.entries(choices)) {
+  const chosen = /** @type {Record<string, unknown>} */ ({ ...options });
+  for (const [name, known] of /** @type {[string, string[]][]} */ (Object.entries(choices))) {
     chosen[name] ??= known[0];
-    if (!known.includes(chosen[name])) throw unknownNameError(`${where}: there is no ${name}`, chosen[name], known);
+    if (!known.includes(/** @type {string} */ (chosen[name])))
+      throw unknownNameError(`${where}: there is no ${name}`, chosen[name], known);
   }
-  return chosen;
+  return /** @type {O & Required<Pick<O, K>>} */ (chosen);
 }
 
 /** @param {string} name @param {unknown} value @param {number} channels @returns {number[]} */
@@ -284,19 +287,21 @@ function flatten(data, background) {
   return flat;
 }
 
-/** @param {any} source @returns {Pixels} */
+/** @param {unknown} source @returns {Pixels} */
 function read(source) {
   const kind = tag(source);
   if (/^(HTML(Image|Canvas|Video)Element|OffscreenCanvas|ImageBitmap|VideoFrame)$/.test(kind))
-    return draw(source, kind);
-  const { data, width, height, colorSpace = 'srgb' } = source ?? {};
+    return draw(/** @type {Parameters<typeof draw>[0]} */ (source), kind);
+  const { data, width, height, colorSpace = 'srgb' } = /** @type {Pixels & { colorSpace?: string }} */ (source ?? {});
   if (!/^Uint8(Clamped)?Array$/.test(tag(data))) {
     const wanted =
       '{ data, width, height } with bytes of R, G, B and A; in a browser also an <img>, ' +
       '<canvas> or <video>, an ImageBitmap or a VideoFrame';
     throw badArgument(
       `a picture must be ${wanted}, got ` +
-        `${describeValue(source)}${source?.stream ? ': give await createImageBitmap(it)' : ''}`,
+        `${describeValue(source)}${
+          /** @type {Partial<Blob> | null} */ (source)?.stream ? ': give await createImageBitmap(it)' : ''
+        }`,
     );
   }
   if (
@@ -319,13 +324,15 @@ function read(source) {
 /** Returns the name of the class of a value of any realm. @param {unknown} value */
 const tag = (value) => Object.prototype.toString.call(value).slice(8, -1);
 
-/** @param {any} source @param {string} kind @returns {Pixels} */
+/** @param {CanvasImageSource & Record<string, unknown>} source @param {string} kind @returns {Pixels} */
 function draw(source, kind) {
-  const [width, height] = ['Width', 'Height'].map(
-    (side) =>
-      source[`natural${side}`] ?? source[`video${side}`] ?? source[`display${side}`] ?? source[side.toLowerCase()],
+  const [width, height] = /** @type {[number, number]} */ (
+    ['Width', 'Height'].map(
+      (side) =>
+        source[`natural${side}`] ?? source[`video${side}`] ?? source[`display${side}`] ?? source[side.toLowerCase()],
+    )
   );
-  if (!(width * height) || source.complete === false || source.readyState < 2) {
+  if (!(width * height) || source.complete === false || /** @type {number} */ (source.readyState) < 2) {
     throw new RushlightError(
       'bad-state',
       `the ${kind} has no pixels: ${
@@ -338,7 +345,7 @@ function draw(source, kind) {
     );
   }
   try {
-    const context = /** @type {any} */ (
+    const context = /** @type {OffscreenCanvasRenderingContext2D} */ (
       new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true })
     );
     context.drawImage(source, 0, 0, width, height);
@@ -346,7 +353,7 @@ function draw(source, kind) {
   } catch (cause) {
     throw badArgument(
       `the ${kind} cannot be read: ${cause}${
-        /** @type {any} */ (cause).name === 'SecurityError'
+        /** @type {Error} */ (cause).name === 'SecurityError'
           ? '. Set crossOrigin = "" before its src; its server must send Access-Control-Allow-Origin'
           : ''
       }`,
@@ -412,7 +419,7 @@ export function tensorToImage(tensor, options = {}) {
     !(Array.isArray(range) && range.length === 2 && range.every(Number.isFinite))
   )
     throw badArgument(`range must be 'auto' or [black, white], got ${describeValue(range)}`);
-  const values = Float64Array.from(/** @type {ArrayLike<any>} */ (data), (_, i) => {
+  const values = Float64Array.from(/** @type {ArrayLike<unknown>} */ (data), (_, i) => {
     const c = i % channels;
     return (
       Number(data[planar ? c * plane + (i - c) / channels : i]) * /** @type {number} */ (stds[c]) +
@@ -423,9 +430,9 @@ export function tensorToImage(tensor, options = {}) {
       range === 'auto' ? values.filter(Number.isFinite).sort() : (range ?? [0, /float|bool/.test(dtype) ? 1 : 255]),
     low = ends[0],
     high = ends[ends.length - 1];
-  const knots = /** @type {any} */ (
-      COLORMAPS[/** @type {'gray'} */ (channels > 1 ? 'gray' : colormap)].match(/../g)
-    ).map((/** @type {string} */ hex) => Number.parseInt(hex, 16)),
+  const knots = /** @type {string[]} */ (COLORMAPS[channels > 1 ? 'gray' : colormap].match(/../g)).map((hex) =>
+      Number.parseInt(hex, 16),
+    ),
     last = knots.length / 3 - 1;
   const out = new Uint8ClampedArray(plane * 4).fill(255);
   for (let i = 0; i < plane; i++) {
@@ -434,10 +441,12 @@ export function tensorToImage(tensor, options = {}) {
       const at = Math.max(0, Math.min(1, (value - low) / (high - low || 1))) * last;
       const knot = Math.min(Math.floor(at), last - 1),
         k = knot * 3 + (c % 3);
-      out[i * 4 + c] = Math.floor(knots[k] + (knots[k + 3] - knots[k]) * (at - knot) + 0.5);
+      const from = /** @type {number} */ (knots[k]),
+        to = /** @type {number} */ (knots[k + 3]);
+      out[i * 4 + c] = Math.floor(from + (to - from) * (at - knot) + 0.5);
     }
   }
-  return /** @type {any} */ (
+  return /** @type {ReturnType<typeof tensorToImage>} */ (
     typeof ImageData === 'undefined' ? { data: out, width, height } : new ImageData(out, width, height)
   );
 }

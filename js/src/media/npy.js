@@ -65,7 +65,7 @@ export function readNpy(file) {
 
 /** Puts elements from column-major order into row-major order. @param {Tensor} tensor @returns {Tensor} */
 function rowMajor({ dtype, shape, data }) {
-  const out = /** @type {any} */ (data.slice());
+  const out = /** @type {Record<number, number | bigint | undefined>} */ (data.slice());
   const index = shape.map(() => 0),
     parts = partsOf(dtype);
   for (let from = 0; from < data.length; from += parts) {

@@ -59,7 +59,7 @@ export function readSafetensors(file) {
   );
 }
 
-/** @param {unknown} v @returns {v is Record<string, any>} */
+/** @param {unknown} v @returns {v is Record<string, unknown>} */
 const isRecord = (v) => typeof v === 'object' && v !== null && !Array.isArray(v);
 const isSize = (/** @type {unknown} */ n) => typeof n === 'number' && Number.isSafeInteger(n) && n >= 0;
 

@@ -42,7 +42,7 @@ export async function openStore(cache) {
 
 /** Returns the folder of this system for caches. */
 function defaultFolder() {
-  const { env, platform } = /** @type {any} */ (globalThis).process;
+  const { env, platform } = globalThis.process;
   const home = env.HOME ?? env.USERPROFILE ?? '.';
   if (env.RUSHLIGHT_CACHE) return env.RUSHLIGHT_CACHE;
   if (env.XDG_CACHE_HOME) return `${env.XDG_CACHE_HOME}/rushlight`;
@@ -82,7 +82,7 @@ function inCache(name, cache) {
       const response = await cache.match(address + name);
       return response && new Uint8Array(await response.arrayBuffer());
     },
-    write: (name, bytes) => cache.put(address + name, new Response(/** @type {any} */ (bytes))),
+    write: (name, bytes) => cache.put(address + name, new Response(/** @type {Uint8Array<ArrayBuffer>} */ (bytes))),
     remove: (name) => cache.delete(address + name),
     names: async () => (await cache.keys()).map(({ url }) => url.slice(address.length)),
     clear: () => caches.delete(name),

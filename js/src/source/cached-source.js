@@ -29,8 +29,9 @@ import { Turn } from './turn.js';
 export const PIECE = 4 << 20;
 
 const hex = async (/** @type {Uint8Array} */ bytes) =>
-  Array.from(new Uint8Array(await crypto.subtle.digest('SHA-256', /** @type {any} */ (bytes))), (b) =>
-    b.toString(16).padStart(2, '0'),
+  Array.from(
+    new Uint8Array(await crypto.subtle.digest('SHA-256', /** @type {Uint8Array<ArrayBuffer>} */ (bytes))),
+    (b) => b.toString(16).padStart(2, '0'),
   ).join('');
 
 const text = new TextDecoder(),
@@ -83,7 +84,7 @@ async function sweep(store) {
 /** Returns the address of a source that can be cached. @param {unknown} source */
 function addressOf(source) {
   if (!(typeof source === 'string' || source instanceof URL) || asPath(source) !== undefined) return undefined;
-  const { document, location } = /** @type {any} */ (globalThis);
+  const { document, location } = /** @type {Partial<typeof globalThis>} */ (globalThis);
   try {
     const url = new URL(source, document?.baseURI ?? location?.href);
     url.hash = '';

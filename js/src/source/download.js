@@ -62,10 +62,10 @@ const pause = (ms, signal) =>
     signal?.addEventListener('abort', done);
   });
 
-/** Reads the headers of the option `request`. @param {any} request @returns {Headers} */
+/** Reads the headers of the option `request`. @param {unknown} request @returns {Headers} */
 export function headersOf(request) {
   try {
-    return new Headers(request?.headers ?? undefined);
+    return new Headers(/** @type {RequestInit | undefined} */ (request)?.headers ?? undefined);
   } catch (cause) {
     throw badArgument(`request.headers must be headers, as fetch() takes them: ${messageOf(cause)}`, { cause });
   }
@@ -108,7 +108,7 @@ export class Download {
     this.url = url;
     this.options = options;
     this.checked = checked;
-    const { location } = /** @type {any} */ (globalThis);
+    const { location } = /** @type {Partial<typeof globalThis>} */ (globalThis);
     this.#foreign = !builtin('node:fs') && location !== undefined && location.origin !== new URL(url).origin;
   }
 

@@ -24,7 +24,7 @@ async function* parts(first, askRest, name, signal) {
   const rest = await askRest();
   checkResponse(rest, name, 'a .rush file');
   if (rest.status === 206) given = 0; // otherwise the response is the whole file
-  for await (const chunk of chunksOf(/** @type {any} */ (rest.body), signal)) {
+  for await (const chunk of chunksOf(/** @type {NonNullable<Response['body']>} */ (rest.body), signal)) {
     yield chunk.subarray(given);
     given = Math.max(0, given - chunk.length);
   }
@@ -39,10 +39,10 @@ async function* parts(first, askRest, name, signal) {
 export async function headSource(source, { signal, request }) {
   if (!isAddress(source) || asPath(source) !== undefined) return source;
   const ask = async (/** @type {string} */ range) => {
-    const headers = new Headers(/** @type {any} */ (request)?.headers);
+    const headers = new Headers(request?.headers);
     if (headers.has('range')) return undefined; // the caller's own range applies
     headers.set('range', `bytes=${range}`);
-    return fetchSource(source, { .../** @type {any} */ (request), headers }, signal);
+    return fetchSource(source, { ...request, headers }, signal);
   };
   const part = await ask(`0-${PIECE - 1}`).catch(() => undefined);
   if (!part?.ok) return source;

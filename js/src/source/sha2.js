@@ -99,11 +99,14 @@ export class Sha2 {
   }
 }
 
+// eslint-disable-next-line types/any -- noUncheckedIndexedAccess would demand a cast for each of the 100 reads
+/** @typedef {{ [i: number]: any }} Words an Int32Array */
+
 /**
  * Adds one block to the state.
- * @param {any} state 8 words
- * @param {any} w 64 words, the block in the first 16
- * @param {any} k
+ * @param {Words} state 8 words
+ * @param {Words} w 64 words, the block in the first 16
+ * @param {Words} k
  */
 function block256(state, w, k) {
   for (let i = 16; i < 64; i++) {
@@ -150,7 +153,7 @@ const TWO32 = 2 ** 32;
 /**
  * Adds one block, with words of 64 bits that consist of a high and a low word. Sums of low words are exact as doubles,
  * and give the carry.
- * @param {any} state 8 pairs @param {any} w 80 pairs, the block in the first 16 @param {any} k
+ * @param {Words} state 8 pairs @param {Words} w 80 pairs, the block in the first 16 @param {Words} k
  */
 function block512(state, w, k) {
   for (let i = 32; i < 160; i += 2) {

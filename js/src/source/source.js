@@ -14,8 +14,8 @@ import { asPath, builtin, bytesOf, isAddress, tagOf } from '../base/platform.js'
  * @typedef {string | URL | Response | Blob | ReadableStream<Uint8Array> | ArrayBuffer | ArrayBufferView} Source
  *   a URL (in Node also a path), or an object with the bytes
  *
- * @typedef {typeof globalThis extends Record<'fetch', (url: any, init?: infer Init) => any> ? NonNullable<Init> :
- *   object} FetchOptions
+ * @typedef {typeof globalThis extends Record<'fetch', (url: never, init?: infer Init) => unknown> ?
+ *   NonNullable<Init> : object} FetchOptions
  *   RequestInit, if the types of the project have it
  *
  * @typedef {{ other?: { name: string, wanted: string, start: Uint8Array } }} FirstBytes what withFirstBytes() adds to
@@ -117,7 +117,7 @@ export async function fetchSource(url, init, signal) {
 }
 
 /**
- * @param {any} source a Source of any realm, so that instanceof does not work
+ * @param {unknown} source a Source of any realm, so that instanceof does not work
  * @param {{ signal?: AbortSignal, request?: FetchOptions }} options
  * @returns {Promise<Opened>}
  */
@@ -137,18 +137,20 @@ export async function open(source, { signal, request }) {
     source = await fetchSource(source, request, signal);
   }
   if (is('Response')) {
-    if (source.url) name = source.url;
-    checkResponse(source, name, 'a .rush file');
-    if (!source.body) throw new RushlightError('bad-file', `the response of ${name} is empty`, { source: name });
-    source = source.body;
+    if (/** @type {Response} */ (source).url) name = /** @type {Response} */ (source).url;
+    checkResponse(/** @type {Response} */ (source), name, 'a .rush file');
+    if (!(/** @type {Response} */ (source).body))
+      throw new RushlightError('bad-file', `the response of ${name} is empty`, { source: name });
+    source = /** @type {Response} */ (source).body;
   } else if (is('Blob') || is('File')) {
-    name = source.name ?? 'the blob';
-    source = source.stream();
+    name = /** @type {Partial<File>} */ (source).name ?? 'the blob';
+    source = /** @type {Blob} */ (source).stream();
   }
   if (is('ReadableStream')) {
     if (name === 'the bytes') name = 'the stream';
-    if (source.locked) throw badArgument(`${name} must not be locked to another reader`);
-    const chunks = chunksOf(source, signal);
+    if (/** @type {ReadableStream} */ (source).locked)
+      throw badArgument(`${name} must not be locked to another reader`);
+    const chunks = chunksOf(/** @type {ReadableStream<Uint8Array>} */ (source), signal);
     return { name, chunks: named(() => chunks, name, signal) };
   }
   return { name, chunks: pieces(modelBytes(source)) };
@@ -156,7 +158,7 @@ export async function open(source, { signal, request }) {
 
 /**
  * Returns the bytes of a buffer or a view of any realm.
- * @param {any} source
+ * @param {unknown} source
  * @param {string} what the name in messages
  * @param {string} others the other accepted kinds, for messages
  * @returns {Uint8Array}

@@ -13,7 +13,7 @@ export function asResponse(chunks, name, stop) {
         async pull(controller) {
           const { done, value } = await chunks.next();
           if (done) controller.close();
-          else controller.enqueue(/** @type {any} */ (value));
+          else controller.enqueue(/** @type {Uint8Array<ArrayBuffer>} */ (value));
         },
         cancel() {
           stop?.();

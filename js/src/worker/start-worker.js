@@ -5,6 +5,15 @@ import { builtin, packageFile } from '../base/platform.js';
 import { checkResponse, fetchSource } from '../source/source.js';
 
 /**
+ * @typedef {Pick<Worker, 'postMessage' | 'onmessage' | 'onmessageerror'> & { on?: (event: string, listener: (value:
+ *   never) => void) => unknown }} Port
+ *   a port to the other side: of a page, or of Node, which has `on`
+ *
+ * @typedef {Port & Pick<Worker, 'terminate' | 'onerror'> & { ref?: () => void, unref?: () => void }} AnyWorker
+ *   a worker of a page, or of Node
+ */
+
+/**
  * Returns the address of a worker's script without a bundler. `copied` tells whether this file is a copy in
  * node_modules/.vite, as the development servers of Vite 5 to 7 make it.
  * @param {'worker' | 'thread'} name of the script
@@ -24,13 +33,13 @@ export function scriptAddress(name) {
  * @param {'worker' | 'thread'} name of the script
  * @param {() => Worker} bundled makes it by the literal `new Worker(new URL(..., import.meta.url), { type: 'module'
  *   })`, which bundlers look for
- * @returns {any}
+ * @returns {AnyWorker}
  */
 export function startWorker(name, bundled) {
   const node = builtin('node:worker_threads'),
     type = 'module',
     { script, copied } = scriptAddress(name);
-  if (node) return new node.Worker(script, { execArgv: [] });
+  if (node) return /** @type {AnyWorker} */ (/** @type {unknown} */ (new node.Worker(script, { execArgv: [] })));
   const begin = () => (copied ? new Worker(script, { type }) : bundled());
   // The script of a worker must have the page's origin, but its imports need not.
   const imported = () =>
@@ -44,9 +53,11 @@ export function startWorker(name, bundled) {
 }
 
 /**
- * The policy for the scripts of this package on pages with Trusted Types.
- * @type {{ createScriptURL(url: string): any } | undefined}
+ * @typedef {object} Policy of Trusted Types
+ * @property {(url: string) => string} createScriptURL returns an object that Worker accepts as a string
  */
+
+/** The policy for the scripts of this package on pages with Trusted Types. @type {Policy | undefined} */
 let policy;
 
 /**
@@ -68,11 +79,12 @@ function trusted(make) {
  * @param {() => Worker} make
  */
 function withPolicy(make) {
-  const { Worker, trustedTypes } = /** @type {any} */ (globalThis);
-  try {
-    policy ??= /** @type {NonNullable<typeof policy>} */ (
-      trustedTypes.createPolicy('rushlight', { createScriptURL: String })
+  const { Worker, trustedTypes } =
+    /** @type {typeof globalThis & { trustedTypes: { createPolicy: (name: string, rules: Policy) => Policy } }} */ (
+      globalThis
     );
+  try {
+    policy ??= trustedTypes.createPolicy('rushlight', { createScriptURL: String });
   } catch (cause) {
     throw new RushlightError(
       'unsupported',
@@ -82,8 +94,8 @@ function withPolicy(make) {
     );
   }
   const trust = policy;
-  /** @type {any} */ (globalThis).Worker = class extends Worker {
-    /** @param {string | URL} url @param {WorkerOptions} options */
+  globalThis.Worker = class extends Worker {
+    /** @param {string | URL} url @param {WorkerOptions} [options] */
     constructor(url, options) {
       super(trust.createScriptURL(String(url)), options);
     }
@@ -97,11 +109,11 @@ function withPolicy(make) {
 
 /**
  * Listens to a worker of a page, or of Node.
- * @param {any} worker
- * @param {(message: any) => void} take
+ * @param {AnyWorker} worker
+ * @param {(message: unknown) => void} take
  * @param {(e: Error) => void} fail
  * @param {() => void} lose is called for a message that cannot be read
- * @returns {any} the worker
+ * @returns {AnyWorker} the worker
  */
 export function listen(worker, take, fail, lose) {
   if (worker.on) {
@@ -110,9 +122,9 @@ export function listen(worker, take, fail, lose) {
     worker.on('error', fail);
     worker.on('exit', () => fail(new Error('it has ended')));
   } else {
-    worker.onmessage = (/** @type {MessageEvent} */ e) => take(e.data);
+    worker.onmessage = (e) => take(e.data);
     worker.onmessageerror = lose;
-    worker.onerror = (/** @type {ErrorEvent} */ e) => {
+    worker.onerror = (e) => {
       e.preventDefault(); // the error is handled
       fail(e.message ? new Error(e.message) : new RushlightError('network', 'the script did not load'));
     };

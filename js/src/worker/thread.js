@@ -1,9 +1,14 @@
 // The script of a thread that computes for a model on another thread. threads.js starts it. It has no imports, so that
 // bundlers can copy it.
 
-/** @type {any} */
-const port =
-  /** @type {any} */ (globalThis).process?.getBuiltinModule?.('node:worker_threads')?.parentPort ?? globalThis;
+const port = /** @type {import('./start-worker.js').Port} */ (
+  /** @type {unknown} */ (
+    /** @type {Partial<typeof globalThis>} */ (globalThis).process?.getBuiltinModule?.('node:worker_threads')
+      ?.parentPort ?? globalThis
+  )
+);
+
+/** @typedef {Record<'_emscripten_stack_restore' | 'rush_pool_help', (n: number) => void>} Exports of the binary */
 
 /**
  * @param {{ module: WebAssembly.Module, memory: WebAssembly.Memory, pool: number, stack: number, lost: number } |
@@ -13,11 +18,14 @@ async function help(given) {
   if (given === 'here?') return port.postMessage('here');
   const { module, memory, pool, stack, lost } = given;
   const no = () => 0; // kernels never call it
-  /** @type {any} */
-  const { exports: c } = await WebAssembly.instantiate(module, {
-    env: { memory, emscripten_notify_memory_growth: no },
-    rush: { now: no, poll: no, pause: no, entropy: no, log: no },
-  });
+  const { exports: c } = /** @type {{ exports: Exports }} */ (
+    /** @type {unknown} */ (
+      await WebAssembly.instantiate(module, {
+        env: { memory, emscripten_notify_memory_growth: no },
+        rush: { now: no, poll: no, pause: no, entropy: no, log: no },
+      })
+    )
+  );
   c._emscripten_stack_restore(stack);
   port.postMessage('ready');
   try {
@@ -29,4 +37,4 @@ async function help(given) {
 }
 
 if (port.on) port.on('message', help);
-else port.onmessage = (/** @type {MessageEvent} */ e) => help(e.data);
+else port.onmessage = (e) => help(/** @type {Parameters<typeof help>[0]} */ (e.data));

@@ -26,9 +26,32 @@ import { listen, startWorker, scriptAddress, startFailure } from './start-worker
  *
  * @typedef {{ backend: import('../engine/runtime.js').Backend, description: import('../engine/engine.js').Description,
  *   text: string, graph: string }} Loaded
- * @typedef {{ code: string, message: string, op?: string, input?: string, expected?: unknown, actual?: unknown,
- *   source?: string, cause?: unknown, thrown?: number }} Failure
+ * @typedef {{ code: import('../base/errors.js').ErrorCode, message: string, op?: string, input?: string, expected?:
+ *   unknown, actual?: unknown, source?: string, cause?: unknown, thrown?: number }} Failure
  *   thrown: the id of the call of a function of `ops` whose error is the cause
+ *
+ * @typedef {object} ToWorker a message to the worker: a call, the abort of a call, the reply of a function of `ops`,
+ *   or the news that a message was lost
+ * @property {number} [id] of a call
+ * @property {string} [call] the name of the function
+ * @property {unknown[]} [args] the arguments of a call, or those of the function of `ops` afterwards
+ * @property {boolean} [stoppable] whether the call takes a signal
+ * @property {number} [abort] the id of the call to abort
+ * @property {number} [reply] the number of the call of a function of `ops`
+ * @property {unknown} [value] the result of this function
+ * @property {string} [thrown] the message of its error
+ * @property {boolean} [lost]
+ *
+ * @typedef {{ op: string, call: number, args: unknown[] }} OpCall a call of a function of `ops`, with its number
+ *
+ * @typedef {object} Reply of the worker: to a call, progress, or the news that a message was lost
+ * @property {number} [id] of the call
+ * @property {unknown} [value] its result
+ * @property {Failure} [error] its error
+ * @property {import('../api/load.js').Progress} [progress]
+ * @property {boolean} [lost]
+ *
+ * @typedef {Reply & Partial<OpCall>} FromWorker a message of the worker
  */
 
 /**
@@ -84,7 +107,7 @@ async function notStarted(cause, directive) {
 class WorkerClient {
   #worker;
   #last = 0;
-  /** @type {Map<number, { resolve: (value: any) => void, reject: (e: unknown) => void }>} */ #waiting = new Map();
+  /** @type {Map<number, { resolve: (value: never) => void, reject: (e: unknown) => void }>} */ #waiting = new Map();
   /** @type {Map<number, unknown>} the errors of functions of `ops`, until their run has ended */ #thrown = new Map();
   /** Shared memory, if there is any. A value other than 0 tells the call in the worker to end. */
   #flag = typeof SharedArrayBuffer === 'undefined' ? undefined : new Int32Array(new SharedArrayBuffer(4));
@@ -92,7 +115,7 @@ class WorkerClient {
   /** Aborted when the first message of the worker has arrived. */ #started = new AbortController();
   /** Fulfilled when `onProgress` has returned for all progress so far. @type {Promise<unknown>} */ #told =
     Promise.resolve();
-  /** @type {Loaded} */ loaded = /** @type {any} */ (undefined);
+  /** @type {Loaded} */ loaded = /** @type {Loaded} */ (/** @type {unknown} */ (undefined));
 
   /** @param {LoadOptions} options */
   constructor(options) {
@@ -100,9 +123,9 @@ class WorkerClient {
     this.onProgress = options.onProgress;
     const worker = start();
     /** @type {string | undefined} */ let directive;
-    /** @type {any} */ (globalThis.document ?? globalThis).addEventListener?.(
+    /** @type {Partial<Document>} */ (globalThis.document ?? globalThis).addEventListener?.(
       'securitypolicyviolation',
-      (/** @type {SecurityPolicyViolationEvent} */ e) => {
+      (e) => {
         directive ??= e.effectiveDirective;
       },
       { signal: this.#started.signal },
@@ -111,7 +134,7 @@ class WorkerClient {
       worker,
       (m) => {
         this.#started.abort();
-        this.#take(m);
+        this.#take(/** @type {FromWorker | null} */ (m));
       },
       async (e) => {
         const { aborted } = this.#started.signal;
@@ -188,18 +211,19 @@ class WorkerClient {
 
   /**
    * Sends a call and awaits its reply.
+   * @template T
    * @param {string} name
    * @param {unknown[]} [args]
    * @param {AbortSignal} [signal]
    * @param {ArrayBuffer[]} [transfer]
-   * @returns {Promise<any>}
+   * @returns {Promise<T>}
    */
   async ask(name, args = [], signal, transfer = []) {
     if (this.#end) throw new RushlightError('disposed', this.#end.message, { cause: this.#end });
     throwIfAborted(signal, name);
     const id = ++this.#last;
     if (this.#flag) Atomics.store(this.#flag, 0, 0);
-    /** @type {any} */ let timer;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */ let timer;
     const end = () => {
       this.#waiting
         .get(id)
@@ -261,12 +285,12 @@ class WorkerClient {
    */
   #unsent(cause, args) {
     const at = args.findIndex(Array.isArray),
-      method = this.loaded?.description.methods[/** @type {any} */ (args[at - 1])];
+      method = this.loaded?.description.methods[/** @type {number} */ (args[at - 1])];
     if (method)
       return cloneError(
         cause,
         method.inputs.map((p) => p.name),
-        /** @type {any} */ (args[at]),
+        /** @type {unknown[]} */ (args[at]),
       );
     return badArgument(`a value cannot be sent to the worker: ${messageOf(cause)}`, { cause });
   }
@@ -289,17 +313,17 @@ class WorkerClient {
       .catch((e) => this.#fail(callbackFailed('onProgress', e)));
   }
 
-  /** @param {any} m */
+  /** @param {FromWorker | null} m */
   #take(m) {
     if (m?.progress) return this.#tell(m.progress);
-    if (m?.op) return void this.#compute(m);
+    if (m?.op) return void this.#compute(/** @type {OpCall} */ (m));
     if (m?.lost) return this.#lose();
-    const waiting = this.#waiting.get(m?.id);
-    if (!m?.error) return waiting?.resolve(m.value);
-    const { code, message, ...details } = /** @type {Failure} */ (m.error);
+    const waiting = this.#waiting.get(/** @type {number} */ (m?.id));
+    if (!m?.error) return waiting?.resolve(/** @type {never} */ (/** @type {FromWorker} */ (m).value));
+    const { code, message, ...details } = m.error;
     if (details.thrown !== undefined) details.cause = this.#thrown.get(details.thrown);
     if (details.cause === undefined) delete details.cause;
-    waiting?.reject(new RushlightError(/** @type {any} */ (code), message, details));
+    waiting?.reject(new RushlightError(code, message, details));
   }
 
   /** Fails all calls after a message that cannot be read, because they get no reply. */
@@ -310,10 +334,7 @@ class WorkerClient {
       );
   }
 
-  /**
-   * Runs a function of `ops` on the user's thread.
-   * @param {{ op: string, call: number, args: unknown[] }} m
-   */
+  /** Runs a function of `ops` on the user's thread. @param {OpCall} m */
   async #compute({ op, call, args }) {
     try {
       const value = await this.ops.call(op, args);
@@ -348,31 +369,38 @@ class WorkerDiagnostics {
     this.#client = client;
   }
 
+  /** @returns {ReturnType<Diagnostics['verify']>} */
   verify() {
     return this.#client.ask('verify');
   }
-  /** @param {number} test */
+  /** @param {number} test @returns {ReturnType<Diagnostics['diff']>} */
   diff(test) {
     return this.#client.ask('diff', [test]);
   }
-  /** @param {number} index @param {readonly InputValue[]} args @param {number} runs @param {AbortSignal} [signal] */
+  /**
+   * @param {number} index @param {readonly InputValue[]} args @param {number} runs @param {AbortSignal} [signal]
+   * @returns {ReturnType<Diagnostics['profile']>}
+   */
   profile(index, args, runs, signal) {
     return this.#client.ask('profile', [index, args, runs], signal);
   }
-  /** @param {boolean} withArgs */
+  /** @param {boolean} withArgs @returns {ReturnType<Diagnostics['next']>} */
   next(withArgs) {
     return this.#client.ask('next', [withArgs]);
   }
+  /** @returns {ReturnType<Diagnostics['step']>} */
   step() {
     return this.#client.ask('step');
   }
-  /** @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types */
+  /** @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types @returns {Promise<void>} */
   put(how, values, types) {
     return this.#client.ask('put', [how, values, types]);
   }
+  /** @returns {ReturnType<Diagnostics['result']>} */
   result() {
     return this.#client.ask('result');
   }
+  /** @returns {Promise<void>} */
   end() {
     return this.#client.ask('end');
   }
@@ -382,7 +410,10 @@ class WorkerDiagnostics {
 function absolute(url) {
   if (builtin('node:fs') && asPath(url) !== undefined) return String(url);
   try {
-    return new URL(url, /** @type {any} */ (globalThis).document?.baseURI ?? globalThis.location?.href).href;
+    return new URL(
+      url,
+      /** @type {Partial<typeof globalThis>} */ (globalThis).document?.baseURI ?? globalThis.location?.href,
+    ).href;
   } catch (e) {
     throw unreachable(String(url), e);
   }
@@ -390,7 +421,7 @@ function absolute(url) {
 
 /**
  * Returns a value that can be sent for a source, and a name for messages if the value has none.
- * @param {any} source
+ * @param {unknown} source
  * @returns {Promise<{ sent: unknown, name?: string }>}
  */
 async function portable(source) {
@@ -398,30 +429,32 @@ async function portable(source) {
   const tag = tagOf(source) ?? '';
   if (/^(Blob|File)$/.test(tag)) return { sent: source };
   if (!/^(Response|ReadableStream)$/.test(tag)) return { sent: modelBytes(source) };
-  const name = source.url || 'the stream';
+  const name = /** @type {Partial<Response>} */ (source).url || 'the stream';
   try {
-    if (tag === 'ReadableStream') source = new Response(source);
-    checkResponse(source, name, 'a .rush file');
-    return { sent: await source.blob(), name };
+    if (tag === 'ReadableStream') source = new Response(/** @type {ReadableStream} */ (source));
+    checkResponse(/** @type {Response} */ (source), name, 'a .rush file');
+    return { sent: await /** @type {Response} */ (source).blob(), name };
   } catch (e) {
     throw e instanceof RushlightError ? e : unreachable(name, e);
   }
 }
 
-/** Returns a value that can be sent for a binary. @param {any} wasm @returns {Promise<unknown>} */
+/** Returns a value that can be sent for a binary. @param {unknown} wasm @returns {Promise<unknown>} */
 async function portableBinary(wasm) {
   if (isAddress(wasm)) return absolute(wasm);
   if (tagOf(wasm) !== 'Response') return wasm;
-  return wasm.arrayBuffer().catch((/** @type {unknown} */ cause) => {
+  return /** @type {Response} */ (wasm).arrayBuffer().catch((cause) => {
     throw badArgument(`load: wasm: ${messageOf(cause)}`, { cause });
   });
 }
 
-/** @param {any} wasm @returns {Promise<unknown>} */
+/** @param {unknown} wasm @returns {Promise<unknown>} */
 async function portableWasm(wasm) {
-  if (wasm?.constructor !== Object) return portableBinary(wasm);
+  if (/** @type {object | null} */ (wasm)?.constructor !== Object) return portableBinary(wasm);
   return Object.fromEntries(
-    await Promise.all(Object.entries(wasm).map(async ([name, one]) => [name, await portableBinary(one)])),
+    await Promise.all(
+      Object.entries(/** @type {object} */ (wasm)).map(async ([name, one]) => [name, await portableBinary(one)]),
+    ),
   );
 }
 

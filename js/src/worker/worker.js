@@ -12,24 +12,34 @@ import { builtin } from '../base/platform.js';
 import * as threads from './threads.js';
 import * as diagnostics from '../engine/diagnostics.js';
 
-/** @type {any} */
-const port = builtin('node:worker_threads')?.parentPort ?? globalThis;
+/**
+ * @typedef {import('../engine/load-local.js').LoadOptions} LoadOptions
+ * @typedef {import('../source/source.js').Source} Source
+ * @typedef {import('./worker-client.js').Failure} Failure
+ * @typedef {import('./worker-client.js').FromWorker} FromWorker
+ * @typedef {import('./worker-client.js').ToWorker} ToWorker
+ * @typedef {keyof import('../engine/host.js').Host | keyof import('../engine/host.js').Diagnostics} Call
+ */
+
+const port = /** @type {import('./start-worker.js').Port} */ (
+  /** @type {unknown} */ (builtin('node:worker_threads')?.parentPort ?? globalThis)
+);
 /** Calls of the host, and those of its diagnostics. */
 const HOST_CALLS = ['run', 'memory', 'reset', 'manualSeed', 'state', 'setState', 'begin', 'tail'];
 const DIAGNOSTIC_CALLS = ['verify', 'diff', 'profile', 'next', 'step', 'put', 'result', 'end'];
 
-/** @type {any} */ let host;
+/** @type {import('../engine/host.js').Host} */ let host;
 /** @type {Map<number, AbortController>} */
 const stops = new Map();
-/** @type {Map<number, (reply: any) => void>} */
+/** @type {Map<number, (reply: ToWorker) => void>} */
 const calls = new Map();
 let last = 0;
 
-/** Converts an error to plain data. @param {any} e @returns {import('./worker-client.js').Failure} */
+/** Converts an error to plain data. @param {unknown} e @returns {Failure} */
 function pack(e) {
   const { code, message, op, input, expected, actual, source, cause } =
-    e instanceof RushlightError ? e : /** @type {any} */ ({ code: 'internal', message: messageOf(e), cause: e });
-  const thrown = /** @type {any} */ (cause)?.thrown;
+    e instanceof RushlightError ? e : /** @type {Failure} */ ({ code: 'internal', message: messageOf(e), cause: e });
+  const thrown = /** @type {{ thrown?: number } | null} */ (cause)?.thrown;
   return {
     code,
     message,
@@ -58,13 +68,13 @@ const lose = () => {
   for (const take of [...calls.values()]) take({ thrown: 'its result was lost on the way to the worker' });
 };
 
-/** @param {any} message @param {unknown} given values whose buffers are transferred */
+/** @param {FromWorker} message @param {unknown} given values whose buffers are transferred */
 const send = (message, given) => port.postMessage(message, [...buffersIn(given)]);
 
 /** Returns a function that calls an operator on the page's side. @param {string} op */
 const ask =
   (op) =>
-  (/** @type {any[]} */ ...args) =>
+  (/** @type {({ data?: unknown } | null)[]} */ ...args) =>
     new Promise((resolve, reject) => {
       const call = ++last;
       calls.set(call, (reply) => {
@@ -72,7 +82,7 @@ const ask =
         if (reply.thrown !== undefined) return reject(Object.assign(new Error(reply.thrown), { thrown: call }));
         // The engine reads the written arguments afterwards.
         args.forEach((arg, i) => {
-          if (arg?.data) arg.data = reply.args?.[i]?.data;
+          if (arg?.data) arg.data = /** @type {typeof args} */ (reply.args)?.[i]?.data;
         });
         resolve(reply.value);
       });
@@ -80,8 +90,8 @@ const ask =
     });
 
 /**
- * @param {any} source
- * @param {any} options
+ * @param {Source} source
+ * @param {LoadOptions & { name?: string }} options
  * @param {[string, string][]} schemas
  * @param {boolean} progress
  * @param {Int32Array} [flag] set by the page while a call must end
@@ -105,7 +115,7 @@ async function load(source, options, schemas, progress, flag) {
   return { backend: host.backend, description: host.description, text: host.describeText(), graph: host.graphText() };
 }
 
-/** @param {any} call @param {any[]} args */
+/** @param {string} call @param {unknown[]} args */
 async function answer(call, args) {
   if (call === 'load') return load(.../** @type {Parameters<typeof load>} */ (args));
   const diagnostic = DIAGNOSTIC_CALLS.includes(call);
@@ -113,16 +123,18 @@ async function answer(call, args) {
   // C receives the first number unchecked, and a BigInt would trap and end the engine.
   if (call !== 'manualSeed' && typeof args[0] === 'bigint')
     throw badArgument('the index of a method or test must be a number, got a BigInt');
-  return (diagnostic ? await host.diagnostics() : host)[call](...args);
+  return /** @type {Record<Call, (...args: unknown[]) => unknown>} */ (
+    /** @type {unknown} */ (diagnostic ? await host.diagnostics() : host)
+  )[/** @type {Call} */ (call)](...args);
 }
 
-/** Handles a message of worker-client.js, and ignores others. @param {any} m */
+/** Handles a message of worker-client.js, and ignores others. @param {ToWorker | null} m */
 async function take(m) {
   if (m?.lost) return lose();
   if (m?.abort) return stops.get(m.abort)?.abort();
   if (m?.reply) return calls.get(m.reply)?.(m);
   if (typeof m?.id !== 'number') return;
-  const { id, call, args, stoppable } = m;
+  const { id, call, args, stoppable } = /** @type {Required<ToWorker>} */ (m);
   const stop = new AbortController();
   if (stoppable) stops.set(id, stop);
   try {
@@ -143,6 +155,6 @@ if (port.on) {
   port.on('message', take);
   port.on('messageerror', lost);
 } else {
-  port.onmessage = (/** @type {MessageEvent} */ e) => take(e.data);
+  port.onmessage = (e) => take(/** @type {ToWorker} */ (e.data));
   port.onmessageerror = lost;
 }
