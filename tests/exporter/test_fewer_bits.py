@@ -126,6 +126,29 @@ def test_nothing_to_quantize(tmp_path):
     assert report.quantized["layers"] == 0 and report.quantized["kept"] == 1 and list(report.ops) == ["rush::linear"]
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("bits", ["int8", "int8-weights", "int4", "int4-weights"])
+def test_halves_are_quantized_as_they_are(bits, dtype):
+    """A half-precision checkpoint gets the integers of its float32 copy. Activations stay halves."""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table, self.up, self.down = nn.Embedding(64, 96), nn.Linear(96, 128), nn.Linear(128, 96, bias=False)
+            self.w = nn.Parameter(torch.randn(96, 64) / 10)
+
+        def forward(self, i):
+            x = self.down(torch.tanh(self.up(self.table(i))))
+            return torch.addmm(self.w[0], x, self.w), x
+    net = Net().eval().to(dtype)
+    name = f"halves_{bits}_{str(dtype)[6:]}"
+    report = keep(name, net, (torch.arange(0, 64, 7),), quantize=bits, **(dict(rtol=0.05, atol=0.05) if bits.startswith("int8") else dict(rtol=0.5, atol=0.5)))
+    assert report.quantized["layers"] == (3 if bits == "int8" else 4) and report.quantized["cosine"] > (0.999 if bits.startswith("int8") else 0.97)
+    assert report.quantized["after"] < 0.6 * report.quantized["before"] and all(y.dtype == dtype for y in session(name)(torch.arange(5)))
+    single = rushlight.export(copy.deepcopy(net).float(), (torch.arange(0, 64, 7),), FOLDER / "of_single.rush", quantize=bits, verify=False, test_vectors=False)
+    assert single.quantized["after"] == report.quantized["after"] and single.quantized["before"] == 2 * report.quantized["before"]
+    (FOLDER / "of_single.rush").unlink()
+
+
 def test_weights_that_are_not_finite_stay(tmp_path):
     net = nn.Sequential(nn.Linear(64, 64), nn.Linear(64, 64)).eval()
     with torch.no_grad():

@@ -84,7 +84,7 @@ void warn_of_quantizing(const Bits &bits, Report *report) {
   if (report->quantized.name.empty() || report->quantized.layers > 0) return;
   report->warnings.push_back(
       "nothing was quantized: the model has no layer of at least " +
-      std::to_string(kLeastQuantized) + " constant float32 weights" +
+      std::to_string(kLeastQuantized) + " constant floating-point weights" +
       (bits.kind == Bits::INT8_STATIC
            ? ", and no convolution of constant float32 weights and finite activations"
            : ""));

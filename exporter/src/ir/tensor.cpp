@@ -398,8 +398,13 @@ Tensor Tensor::laid_out_as(const Tensor &other) const {
 
 bool Tensor::all_finite() const {
   if (!is_floating_point() && !is_complex()) return true;
-  const std::vector<double> values = doubles();
-  return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
+  bool finite = true;
+  const rush_dtype of = dtype();
+  each_element(*this, [&](const char *at) {
+    each_number(of, at,
+                [&](auto value) { finite = finite && std::isfinite(static_cast<double>(value)); });
+  });
+  return finite;
 }
 
 bool Tensor::equal(const Tensor &other) const {

@@ -1,4 +1,6 @@
-// linear, addmm, matmul and mm with a constant float32 matrix become rush::linear.
+// linear, addmm, matmul and mm with a constant matrix become rush::linear.
+#include <set>
+
 #include "passes/match.h"
 #include "passes/passes.h"
 
@@ -15,8 +17,20 @@ struct Linear {
   const Const *bias = nullptr;
 };
 
-bool is_bias(const Const *c, int64_t out) {
-  return c && c->is_tensor() && c->tensor.is_strided() && c->tensor.dtype() == RUSH_FLOAT32 &&
+// A constant matrix of one of these dtypes.
+using Dtypes = std::set<rush_dtype>;
+const Dtypes kSingle = {RUSH_FLOAT32}, kHalves = {RUSH_FLOAT16, RUSH_BFLOAT16};
+
+const Const *matrix(const Node &node, size_t input, const Dtypes &dtypes) {
+  const Const *c = node.constant(input);
+  return c && c->is_tensor() && c->tensor.is_strided() && c->tensor.dim() == 2 &&
+                 dtypes.count(c->tensor.dtype())
+             ? c
+             : nullptr;
+}
+
+bool is_bias(const Const *c, const Tensor &weight, int64_t out) {
+  return c && c->is_tensor() && c->tensor.is_strided() && c->tensor.dtype() == weight.dtype() &&
          c->tensor.dim() == 1 && c->tensor.size(0) == out;
 }
 
@@ -26,9 +40,9 @@ bool is_one(const Node &node, size_t i) {
   return c && c->is_number() && c->number() == 1;
 }
 
-bool match(const Node &node, Linear *linear) {
+bool match(const Node &node, const Dtypes &dtypes, Linear *linear) {
   if (node.op == "aten::linear") {
-    const Const *weight = float_constant(node, 1, 2);
+    const Const *weight = matrix(node, 1, dtypes);
     if (!weight) return false;
     *linear = {node.input(0), weight->tensor, weight->s};
     if (node.inputs.size() < 3) return true;
@@ -36,17 +50,17 @@ bool match(const Node &node, Linear *linear) {
     if (!bias) return false;
     if (bias->is_none()) return true;
     linear->bias = bias;
-    return is_bias(bias, weight->tensor.size(0));
+    return is_bias(bias, weight->tensor, weight->tensor.size(0));
   }
   if (node.op == "aten::addmm") {
-    const Const *weight = float_constant(node, 2, 2);
+    const Const *weight = matrix(node, 2, dtypes);
     if (!weight || !is_one(node, 3) || !is_one(node, 4)) return false;
     *linear = {node.input(1), weight->tensor.t(), weight->s};
     linear->bias = node.constant(0);
-    return is_bias(linear->bias, weight->tensor.size(1));
+    return is_bias(linear->bias, weight->tensor, weight->tensor.size(1));
   }
   if (node.op == "aten::matmul" || node.op == "aten::mm") {
-    const Const *weight = float_constant(node, 1, 2);
+    const Const *weight = matrix(node, 1, dtypes);
     if (!weight) return false;
     *linear = {node.input(0), weight->tensor.t(), weight->s};
     return true;
@@ -77,7 +91,8 @@ bool take_in_bias(Node *fused) {
   const size_t mine = fused->output()->uses[0].index;
   if (mine > 1 || (mine == 1 && add->op == "aten::add_.Tensor")) return false;
   const Const *bias = add->constant(1 - mine);
-  if (!is_bias(bias, fused->constant(WEIGHT)->tensor.size(0))) return false;
+  const Tensor &weight = fused->constant(WEIGHT)->tensor;
+  if (!is_bias(bias, weight, weight.size(0))) return false;
   fused->set_input(BIAS, add->input(1 - mine));
   add->give_way_to(fused);
   return true;
@@ -89,7 +104,7 @@ bool fuse_linear(Graph &graph) {
   bool changed = false;
   for (Node *node : all_nodes(graph)) {
     Linear linear;
-    if (!match(*node, &linear)) continue;
+    if (!match(*node, kSingle, &linear)) continue;
     rewrite(graph, node, linear);
     changed = true;
   }
@@ -99,6 +114,17 @@ bool fuse_linear(Graph &graph) {
   for (Node *node : fused) {
     changed |= take_in_bias(node);
     changed |= take_in_clamp(node, MIN);
+  }
+  return changed;
+}
+
+bool fuse_linear_of_halves(Graph &graph, const std::function<bool(const Tensor &)> &is_wanted) {
+  bool changed = false;
+  for (Node *node : all_nodes(graph)) {
+    Linear linear;
+    if (!match(*node, kHalves, &linear) || !is_wanted(linear.weight)) continue;
+    rewrite(graph, node, linear);
+    changed = true;
   }
   return changed;
 }

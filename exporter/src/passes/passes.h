@@ -2,6 +2,8 @@
 // after it changes nothing. A pass leaves alone what it does not match.
 #pragma once
 
+#include <functional>
+
 #include "ir/program.h"
 
 namespace rush {
@@ -38,6 +40,10 @@ bool fuse_conv(Graph &graph);
 // Does the same for linear, addmm, matmul and mm with a constant matrix, and a following bias and
 // clamp.
 bool fuse_linear(Graph &graph);
+
+// Does the same for wanted weights [out, in] of float16 and bfloat16, without a bias or a clamp
+// that follows. Quantizing reads rush::linear. Other such layers keep PyTorch's rounding.
+bool fuse_linear_of_halves(Graph &graph, const std::function<bool(const Tensor &)> &is_wanted);
 
 // Fuses squeeze-and-excitation: rush::conv of an input times the scale of its channels becomes
 // rush::scaled_conv. It runs after quantizing, which matches the two separately.

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "ir/graph.h"
+#include "passes/passes.h"
 
 namespace rush {
 
@@ -18,9 +19,17 @@ constexpr int64_t kLongest = 1 << 16;
 
 constexpr int64_t kGroup = 32;  // the default for four bits
 
+bool is_half(rush_dtype dtype) {
+  return dtype == RUSH_FLOAT16 || dtype == RUSH_BFLOAT16;
+}
+
+bool is_weight(const Tensor &t) {
+  return t.is_strided() && (t.dtype() == RUSH_FLOAT32 || is_half(t.dtype())) &&
+         t.numel() >= kLeastQuantized && t.dim() >= 2 && t.all_finite();
+}
+
 bool is_weight(const Const *c) {
-  return c && c->is_tensor() && c->tensor.is_strided() && c->tensor.dtype() == RUSH_FLOAT32 &&
-         c->tensor.numel() >= kLeastQuantized && c->tensor.dim() >= 2 && c->tensor.all_finite();
+  return c && c->is_tensor() && is_weight(c->tensor);
 }
 
 // Counts the bytes of a weight and of the tensors that replace it.
@@ -36,20 +45,30 @@ float step_of(float x, float by, float zero, float low, float high) {
   return std::clamp(std::nearbyint(x / by) + zero, low, high);
 }
 
-// Quantizes a weight [out, in] to integers and a scale for each row.
+// Calls f(i, numbers) for each row. One row at a time is in memory as floats.
+template <class F>
+void each_row(const Tensor &weight, F f) {
+  for (int64_t i = 0; i < weight.size(0); i++)
+    f(static_cast<size_t>(i), weight.select(0, i).floats());
+}
+
+template <class T>
+T *data_of(const Tensor &made) {
+  return static_cast<T *>(made.storage()->data);
+}
+
+// Quantizes a weight [out, in, ...] to integers and a scale for each row.
 void int8_of(const Tensor &weight, Tensor *integers, Tensor *scales) {
-  const size_t rows = static_cast<size_t>(weight.size(0));
-  Numbers values = weight.floats(), most(rows, 0);
-  const size_t columns = values.size() / rows;
-  for (size_t i = 0; i < values.size(); i++)
-    most[i / columns] = std::max(most[i / columns], std::fabs(values[i]));
-  for (float &scale : most) scale /= 127;
-  for (size_t i = 0; i < values.size(); i++) {
-    const float scale = most[i / columns];
-    values[i] = step_of(values[i], scale > 0 ? scale : 1, 0, -127, 127);
-  }
-  *scales = Tensor::of(RUSH_FLOAT32, {weight.size(0)}, most);
-  *integers = Tensor::of(RUSH_INT8, weight.sizes(), values);
+  *scales = Tensor::zeros(RUSH_FLOAT32, {weight.size(0)});
+  *integers = Tensor::zeros(RUSH_INT8, weight.sizes());
+  int8_t *to = data_of<int8_t>(*integers);
+  each_row(weight, [&](size_t i, const Numbers &row) {
+    float most = 0;
+    for (const float x : row) most = std::max(most, std::fabs(x));
+    const float scale = most / 127, divisor = scale > 0 ? scale : 1;
+    data_of<float>(*scales)[i] = scale;
+    for (const float x : row) *to++ = static_cast<int8_t>(step_of(x, divisor, 0, -127, 127));
+  });
 }
 
 // A weight [out, in] as integers of four bits, two in a byte, with float16 scales for each group, and
@@ -76,41 +95,35 @@ Group without_zero_point(const float *from, const float *to) {
   return {from_half_bits(half_bits(*most / -8)), 8};
 }
 
+Group group_of(const Bits &bits, Numbers numbers) {
+  numbers.resize(static_cast<size_t>(bits.group), 0);
+  const float *begin = numbers.data(), *end = begin + numbers.size();
+  return bits.zero_points ? with_zero_point(begin, end) : without_zero_point(begin, end);
+}
+
 // Puts two integers into each byte. A row with an odd number ends with 0.
-Tensor packed(const std::vector<uint8_t> &integers, int64_t rows, int64_t columns) {
-  const int64_t bytes = (columns + 1) / 2;
-  std::vector<uint8_t> out(static_cast<size_t>(rows * bytes), 0);
-  for (int64_t i = 0; i < rows * columns; i++) {
-    const int64_t row = i / columns, column = i % columns;
-    out[static_cast<size_t>(row * bytes + column / 2)] |=
-        static_cast<uint8_t>(integers[static_cast<size_t>(i)] << (column % 2 ? 4 : 0));
-  }
-  return Tensor::copy_of(RUSH_UINT8, {rows, bytes}, out.data());
+void put_int4(uint8_t *row, size_t column, float integer) {
+  row[column / 2] = static_cast<uint8_t>(row[column / 2] |
+                                         (static_cast<unsigned>(integer) << (column % 2 ? 4 : 0)));
 }
 
 Int4 int4_of(const Tensor &weight, const Bits &bits) {
   const int64_t n = weight.size(0), k = weight.size(1), groups = (k + bits.group - 1) / bits.group;
-  const Numbers values = weight.floats();
-  std::vector<uint8_t> integers(values.size());
-  Numbers scales, zeros, group;
-  for (int64_t at = 0; at < n * groups; at++) {
-    const int64_t row = at / groups, from = at % groups * bits.group;
-    const int64_t count = std::min(bits.group, k - from);
-    const float *first = values.data() + row * k + from;
-    group.assign(first, first + count);
-    group.resize(static_cast<size_t>(bits.group), 0);
-    const float *begin = group.data(), *end = begin + group.size();
-    const Group of =
-        bits.zero_points ? with_zero_point(begin, end) : without_zero_point(begin, end);
-    const float divisor = of.scale != 0 ? of.scale : HUGE_VALF;
-    for (int64_t i = 0; i < count; i++)
-      integers[static_cast<size_t>(row * k + from + i)] =
-          static_cast<uint8_t>(step_of(first[i], divisor, of.zero, 0, 15));
-    scales.push_back(of.scale);
-    zeros.push_back(of.zero);
-  }
+  const int64_t bytes = (k + 1) / 2;
   Int4 out;
-  out.integers = packed(integers, n, k);
+  out.integers = Tensor::zeros(RUSH_UINT8, {n, bytes});
+  Numbers scales, zeros;
+  each_row(weight, [&](size_t i, const Numbers &row) {
+    uint8_t *to = data_of<uint8_t>(out.integers) + i * static_cast<size_t>(bytes);
+    for (size_t from = 0; from < row.size(); from += static_cast<size_t>(bits.group)) {
+      const size_t end = std::min(from + static_cast<size_t>(bits.group), row.size());
+      const Group of = group_of(bits, Numbers(row.data() + from, row.data() + end));
+      const float divisor = of.scale != 0 ? of.scale : HUGE_VALF;
+      for (size_t j = from; j < end; j++) put_int4(to, j, step_of(row[j], divisor, of.zero, 0, 15));
+      scales.push_back(of.scale);
+      zeros.push_back(of.zero);
+    }
+  });
   out.scales = Tensor::of(RUSH_FLOAT16, {n, groups}, scales);
   if (bits.zero_points) out.zero_points = Tensor::of(RUSH_UINT8, {n, groups}, zeros);
   return out;
@@ -118,8 +131,11 @@ Int4 int4_of(const Tensor &weight, const Bits &bits) {
 
 // Whether all values are finite as float16.
 bool fits_float16(const Tensor &weight) {
-  const Numbers values = weight.floats();
-  return std::all_of(values.begin(), values.end(), [](float x) { return std::fabs(x) <= 65504; });
+  bool fits = true;
+  each_row(weight, [&](size_t, const Numbers &row) {
+    for (const float x : row) fits = fits && std::fabs(x) <= 65504;
+  });
+  return fits;
 }
 
 // A column of scales, one for each row.
@@ -147,9 +163,18 @@ bool linear_of_bytes(Node *node, const Const &weight, Quantized *out) {
   return true;
 }
 
+// Kernels add a float32 bias before the result is rounded.
+void widen_bias(Node *node) {
+  const Const *bias = node->constant(BIAS);
+  if (!bias || !bias->is_tensor() || !is_half(bias->tensor.dtype())) return;
+  const Const wide = const_tensor(bias->tensor.to(RUSH_FLOAT32), bias->s);
+  node->set_input(BIAS, node->block->graph->constant(wide));
+}
+
 bool linear(Node *node, const Bits &bits, Quantized *out) {
   const Const *weight = node->constant(WEIGHT);
   if (!is_weight(weight)) return false;
+  widen_bias(node);
   if (bits.kind == Bits::INT8 || bits.kind == Bits::INT8_STATIC)
     return linear_of_bytes(node, *weight, out);
   Graph &graph = *node->block->graph;
@@ -181,7 +206,8 @@ bool linear(Node *node, const Bits &bits, Quantized *out) {
 // Stores the weight as float16 for an operator that converts constants and computes in float32.
 bool halve(Node *node, Quantized *out) {
   const Const *weight = node->constant(WEIGHT);
-  if (!is_weight(weight) || !fits_float16(weight->tensor)) return false;
+  if (!is_weight(weight) || weight->tensor.dtype() != RUSH_FLOAT32 || !fits_float16(weight->tensor))
+    return false;
   const Tensor half = weight->tensor.to(RUSH_FLOAT16);
   count(weight->tensor, {half}, out);
   node->set_input(WEIGHT, node->block->graph->constant(const_tensor(half, weight->s)));
@@ -200,26 +226,26 @@ bool embedding(Node *node, const Bits &bits, Quantized *out) {
     return insert_call(node, "aten::index.Tensor_hacked_twin",
                        {graph.constant(const_tensor(table, name)), indices});
   };
-  const auto as_float = [&](Value *v) {
-    return insert_call(node, "aten::to.dtype",
-                       {v, graph.constant(const_int(int64_t{RUSH_FLOAT32}))});
+  const auto as = [&](rush_dtype dtype, Value *v) {
+    return insert_call(node, "aten::to.dtype", {v, graph.constant(const_int(int64_t{dtype}))});
   };
   Value *made;
   if (bits.kind == Bits::FLOAT16) {
-    if (!fits_float16(w)) return false;
+    if (w.dtype() != RUSH_FLOAT32 || !fits_float16(w)) return false;
     const Tensor half = w.to(RUSH_FLOAT16);
     count(w, {half}, out);
     std::vector<Value *> inputs(node->inputs.begin(), node->inputs.end());
     inputs[0] = graph.constant(const_tensor(half, weight->s));
-    made = as_float(
-        insert_call(node, "aten::embedding", inputs)); /* of a table that a layer packs, too */
+    made = as(RUSH_FLOAT32, insert_call(node, "aten::embedding",
+                                        inputs)); /* of a table that a layer packs, too */
   } else {
     Tensor integers, scales;
     int8_of(w, &integers, &scales);
     count(w, {integers, scales}, out);
-    Value *numbers = as_float(rows_of(integers, weight->s));
+    Value *numbers = as(RUSH_FLOAT32, rows_of(integers, weight->s));
     Value *factors = rows_of(as_column(scales), weight->s.empty() ? "" : weight->s + ".scales");
     made = insert_call(node, "aten::mul.Tensor", {numbers, factors});
+    if (is_half(w.dtype())) made = as(w.dtype(), made);
   }
   node->give_way_to(made->def);
   return true;
@@ -261,6 +287,12 @@ void quantize_weights(Program &program, const Bits &bits, Quantized *out) {
   out->name = bits.name;
   if (bits.kind == Bits::ALL) return;
   const bool half = bits.kind == Bits::FLOAT16;
+  const bool of_bytes = bits.kind == Bits::INT8 || bits.kind == Bits::INT8_STATIC;
+  for (Method &m : program.methods)
+    if (!half)
+      fuse_linear_of_halves(*m.graph, [&](const Tensor &weight) {
+        return is_weight(weight) && !(of_bytes && weight.size(1) > kLongest);
+      });
   // With INT8 a table of an embedding alone stays, as it costs no time. One that is also a layer's
   // weight would be in the file twice.
   std::set<const void *> weights;

@@ -72,6 +72,17 @@ rush_status rush_linear_begin(rush_call *c, rush_tensor *x, int64_t n, rush_line
   return RUSH_OK;
 }
 
+rush_status rush_linear_in_floats(rush_call *c, rush_linear_fn *compute) {
+  rush_tensor *x = arg_tensor(c, 0), *wide, *rounded;
+  if (!rush_is_half(x->dtype)) return compute(c, x);
+  RUSH_TRY(tmp_to(c, x, RUSH_FLOAT32, &wide));
+  RUSH_TRY(compute(c, wide));
+  RUSH_TRY(rush_tensor_to(c->heap, rush_as_tensor(c->results), x->dtype, &rounded));
+  rush_drop(c->heap, c->results);
+  ret_tensor(c, 0, rounded);
+  return RUSH_OK;
+}
+
 rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, float min,
                             float max) {
   rush_linear_rows r;

@@ -30,6 +30,11 @@ typedef struct rush_linear_rows {
 /* Sets result 0 of `c` to an uninitialized float32 [..., n], for an operator to fill. */
 rush_status rush_linear_begin(rush_call *c, rush_tensor *x, int64_t n, rush_linear_rows *rows);
 
+/* Calls `compute` with argument 0. If that is half-precision, `compute` gets a float32 copy, and
+ * its result is rounded to the argument's dtype, as in PyTorch's linear. */
+typedef rush_status rush_linear_fn(rush_call *c, rush_tensor *x);
+rush_status rush_linear_in_floats(rush_call *c, rush_linear_fn *compute);
+
 /* Sets result 0 of `c` to x[..., k] times its packed weight, with sizes [..., n], clamped. */
 rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, float min,
                             float max);

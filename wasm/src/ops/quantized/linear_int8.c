@@ -3,7 +3,7 @@
 #include "blocks/packed_matmul.h"
 #include "call/define.h"
 
-enum { INPUT, WEIGHT, SCALES, BIAS, MIN, MAX, LONGEST = 1 << 16 };
+enum { WEIGHT = 1, SCALES, BIAS, MIN, MAX, LONGEST = 1 << 16 };
 
 RUSH_PREPARE(linear_int8) {
   const rush_tensor *w = rush_constant_of(p, WEIGHT, RUSH_INT8, 2);
@@ -45,10 +45,7 @@ static rush_status pack(rush_call *c, const void **packed) {
                              packed);
 }
 
-/* input [..., k], weight [n, k] of int8, scales [n], bias [n] or None, min, max. Returns float32
- * [..., n]. */
-RUSH_OP(linear_int8) {
-  rush_tensor *x = arg_tensor(c, INPUT);
+static rush_status compute(rush_call *c, rush_tensor *x) {
   const rush_tensor *w = arg_tensor(c, WEIGHT);
   RUSH_TRY(check(c, x, w, arg_tensor(c, SCALES), arg_tensor(c, BIAS)));
   const int64_t n = w->sizes[0], k = w->sizes[1];
@@ -63,4 +60,10 @@ RUSH_OP(linear_int8) {
   rush_int8_gemm(c->ctx, &rows, (size_t)n, packed, r.y, (size_t)n, (float)arg_float(c, MIN),
                  (float)arg_float(c, MAX));
   return RUSH_OK;
+}
+
+/* input [..., k], weight [n, k] of int8, scales [n], bias [n] or None, min, max. Returns [..., n]
+ * of the input's dtype: float32, or a half-precision one. */
+RUSH_OP(linear_int8) {
+  return rush_linear_in_floats(c, compute);
 }

@@ -88,8 +88,8 @@ RUSH_PREPARE(linear_weights) {
   return pack(p->ctx, &v, bias, packed->data);
 }
 
-static rush_status check(rush_call *c, operands *v) {
-  const rush_tensor *x = arg_tensor(c, INPUT), *bias = arg_tensor(c, BIAS);
+static rush_status check(rush_call *c, const rush_tensor *x, operands *v) {
+  const rush_tensor *bias = arg_tensor(c, BIAS);
   const int64_t bits = arg_int(c, BITS), k = arg_int(c, COLUMNS), group = arg_int(c, GROUP);
   const int64_t input_bits = arg_int(c, INPUT_BITS);
   *v = (operands){.weight = arg_tensor(c, WEIGHT),
@@ -128,19 +128,15 @@ static rush_status pack_call(rush_call *c, operands v, const void **out) {
   return pack(c->ctx, &v, bias == NULL ? NULL : rush_data(bias), packed);
 }
 
-/* input [..., columns], weight [n, columns] of int8 or [n, bytes] of uint8 with two values per
- * byte, scales [n, groups] of float32 or float16, zero_points [n, groups] of uint8 or None, bias
- * [n] or None, bits (8 or 4), columns, group (columns that share a scale), min, max, input_bits
- * (16, or 8 if bits is 4). Returns float32 [..., n]. */
-RUSH_OP(linear_weights) {
+static rush_status compute(rush_call *c, rush_tensor *x) {
   operands v;
   rush_linear_rows r;
   size_t bytes;
   void *rows;
-  RUSH_TRY(check(c, &v));
+  RUSH_TRY(check(c, x, &v));
   const void *packed = rush_packed_data(c->packed);
   if (packed == NULL) RUSH_TRY(pack_call(c, v, &packed));
-  RUSH_TRY(rush_linear_begin(c, arg_tensor(c, INPUT), v.weight->sizes[0], &r));
+  RUSH_TRY(rush_linear_begin(c, x, v.weight->sizes[0], &r));
   if (r.y == NULL) return RUSH_OK;
   if (!rush_int4_rows(&v.b, r.m, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
   RUSH_TRY(tmp_bytes(c, bytes, &rows));
@@ -148,4 +144,13 @@ RUSH_OP(linear_weights) {
   rush_int4_gemm(c->ctx, &v.b, r.m, rows, packed, r.y, v.b.n, (float)arg_float(c, MIN),
                  (float)arg_float(c, MAX));
   return RUSH_OK;
+}
+
+/* input [..., columns], weight [n, columns] of int8 or [n, bytes] of uint8 with two values per
+ * byte, scales [n, groups] of float32 or float16, zero_points [n, groups] of uint8 or None, bias
+ * [n] or None, bits (8 or 4), columns, group (columns that share a scale), min, max, input_bits
+ * (16, or 8 if bits is 4). Returns [..., n] of the input's dtype: float32, or a half-precision
+ * one. */
+RUSH_OP(linear_weights) {
+  return rush_linear_in_floats(c, compute);
 }
