@@ -119,7 +119,7 @@ make_torch_pip() {
     "$1/bin/python" -m pip install --no-compile --only-binary=:all: --require-hashes -r "$TOP/tests/torch-pip-requirements.txt"
 }
 
-# Tries the npm package in the bundlers of tests/package/bundlers, 900 MB.
+# Tries the npm package in the tools of tests/package/bundlers, 1.7 GB, and builds examples/ with them.
 test_bundlers() {
   RUSH_BUNDLERS=$RUSH_CACHE/bundlers-$(key_of <"$TOP/tests/package/bundlers/package-lock.json")
   export RUSH_BUNDLERS

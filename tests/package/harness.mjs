@@ -50,6 +50,13 @@ export function workshop(within = tmpdir()) {
       cpSync(join(installed, 'node_modules'), join(dir, 'node_modules'), { recursive: true });
       return dir;
     },
+    /** An example: a copy of its folder with the package. @param {string} name @param {string} [copy] */
+    example(name, copy = `example-${name}`) {
+      const dir = join(root, copy);
+      cpSync(`${top}examples/${name}`, dir, { recursive: true });
+      cpSync(join(installed, 'node_modules'), join(dir, 'node_modules'), { recursive: true });
+      return dir;
+    },
     remove: () => rmSync(root, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
@@ -102,7 +109,10 @@ const TYPES = {
 };
 
 /** What makes a page cross-origin isolated, so that its models may use threads. */
-const ISOLATION = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
+export const ISOLATION = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+};
 
 /**
  * Serves a folder, to pages of any origin.
@@ -222,4 +232,23 @@ export async function checkFolder(chrome, dir, model) {
     const { url, close } = await serve(dir, headers);
     await checkPage(chrome, url, model, threads).finally(close);
   }
+}
+
+/** What the pages of examples/ say first. */
+export const FIRST_ANSWER = '-1.0 0.0 1.0';
+
+/**
+ * Waits for the answer of an example's page, and for the answers to two other inputs.
+ * @param {import('playwright-core').Page} page
+ */
+export async function checkAnswers(page) {
+  const says = (/** @type {string} */ wanted) =>
+    page.waitForFunction((wanted) => document.querySelector('output')?.textContent === wanted, wanted);
+  await says(FIRST_ANSWER).catch(async (e) => {
+    throw new Error(`${e.message}: ${await page.textContent('body')}`);
+  });
+  await page.fill('input', '4 3 2 1');
+  await says('2.5 0.5 8.0');
+  await page.fill('input', '1 2');
+  await page.waitForFunction(() => /must have|cannot|shape/.test(document.querySelector('output')?.textContent ?? ''));
 }

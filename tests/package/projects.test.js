@@ -2,6 +2,7 @@
 // others: bundlers/.
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
@@ -10,7 +11,18 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import webpack from 'webpack';
 
-import { answers, begin, browser, checkFolder, checkPage, openPage, run, serve, workshop } from './harness.mjs';
+import {
+  ISOLATION,
+  answers,
+  begin,
+  browser,
+  checkFolder,
+  checkPage,
+  openPage,
+  run,
+  serve,
+  workshop,
+} from './harness.mjs';
 
 const modules = fileURLToPath(new URL('../node_modules/', import.meta.url));
 
@@ -244,6 +256,49 @@ test('a page that imports from another origin, a worker too', async () => {
     page = join(dir, 'index.html');
   writeFileSync(page, readFileSync(page, 'utf8').replace('./node_modules', `${elsewhere.url}/elsewhere/node_modules`));
   await checkFolder(chrome, dir, `${here.url}/digits.rush`);
+});
+
+test("the guide's page from a CDN, under the policy that it names, with threads in a worker", async () => {
+  shop.project('cdn');
+  const [, html = ''] =
+    /^```html\n([^]*?)^```/m.exec(readFileSync(new URL('../../web/guide/cdn.md', import.meta.url), 'utf8')) ?? [];
+  const page = html.replaceAll('https://cdn.example/rushlight@0.1.0', `${elsewhere.url}/cdn/node_modules/rushlight`);
+  const [, script = ''] = /<script type="module">([^]*)<\/script>/.exec(page) ?? [];
+  const hash = createHash('sha256').update(script).digest('base64');
+  mkdirSync(join(shop.root, 'cdn-page'));
+  writeFileSync(join(shop.root, 'cdn-page/index.html'), page);
+  const policy = (/** @type {string} */ workers) =>
+    `default-src 'none'; script-src 'sha256-${hash}' 'wasm-unsafe-eval' ${elsewhere.url}; ` +
+    `connect-src ${elsewhere.url}; img-src data:; worker-src ${workers}`;
+  const open = async (/** @type {string} */ workers) => {
+    const { url, close } = await serve(join(shop.root, 'cdn-page'), {
+      ...ISOLATION,
+      'Content-Security-Policy': policy(workers),
+    });
+    const tab = await chrome.newPage();
+    /** @type {string[]} */ const started = [];
+    tab.on('worker', (worker) => started.push(worker.url()));
+    const said = Promise.race([
+      tab.waitForEvent('pageerror').then((e) => e.message),
+      tab
+        .waitForFunction(() => document.querySelector('output')?.textContent !== '…')
+        .then(() => tab.textContent('output')),
+    ]);
+    await tab.goto(`${url}/`);
+    const result = await said;
+    await tab.close();
+    close();
+    return { result, started };
+  };
+  const { result, started } = await open(`blob: ${elsewhere.url}`);
+  assert.equal(result, '-1 0 1');
+  assert(started.length > 0 && started.every((address) => address.startsWith('blob:')), started.join());
+  const allow = new RegExp(`must allow worker-src blob: ${elsewhere.url}\\. `);
+  assert.match(String((await open('blob:')).result), allow);
+  assert.match(
+    String((await open("'none'")).result),
+    new RegExp(`Content-Security-Policy forbids it \\(worker-src\\)\\. Allow worker-src blob: ${elsewhere.url};`),
+  );
 });
 
 test('a service worker with an operator of its own', async () => {

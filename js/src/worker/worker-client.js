@@ -81,24 +81,31 @@ const HELP =
  * @param {string} [directive] the violated directive of the page's policy
  */
 async function notStarted(cause, directive) {
+  const { script } = scriptAddress('worker');
+  const foreign = globalThis.location !== undefined && script.origin !== globalThis.location.origin;
+  // The imports of a blob are scripts of the worker, too.
+  const allow = foreign ? `worker-src blob: ${script.origin}` : "worker-src 'self'";
   if (directive) {
     return new RushlightError(
       'unsupported',
-      `the worker did not start: the page's Content-Security-Policy forbids it (${directive}). Allow ` +
-        `worker-src 'self', and blob: where this package comes from another origin; or load without \`worker\``,
+      `the worker did not start: the page's Content-Security-Policy forbids it (${directive}). Allow ${allow}; ` +
+        'or load without `worker`',
       { cause },
     );
   }
-  const found = /** @type {Error} */ (addHint(await startFailure('worker', cause))),
-    { message } = found;
+  const found = addHint(await startFailure('worker', cause)),
+    hint =
+      foreign && found === cause
+        ? `; its server must allow CORS, and a Content-Security-Policy of the page must allow ${allow}`
+        : '';
   const code =
     found instanceof RushlightError
       ? found.code
       : cause.message.startsWith('Cannot find module')
         ? 'unreadable'
         : 'internal';
-  return new RushlightError(code, `the worker did not start: ${message}. ${HELP}`, {
-    source: scriptAddress('worker').script.href,
+  return new RushlightError(code, `the worker did not start: ${messageOf(found)}${hint}. ${HELP}`, {
+    source: script.href,
     cause,
   });
 }

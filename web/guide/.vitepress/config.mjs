@@ -7,6 +7,7 @@ const pages = {
     ['Export a model', '/export'],
     ['Run a model', '/run'],
     ['A complete page', '/page'],
+    ['From a CDN', '/cdn'],
     ['TypeScript', '/typescript'],
   ],
   'In a page': [
@@ -16,6 +17,8 @@ const pages = {
     ['Threads', '/threads'],
     ['Download once', '/cache'],
     ['Bundlers', '/bundlers'],
+    ['Frameworks', '/frameworks'],
+    ['Offline', '/offline'],
     ['Memory', '/memory'],
     ['A smaller wasm', '/slim'],
     ['Errors', '/errors'],
@@ -28,6 +31,8 @@ const pages = {
     ['Check the answers', '/right'],
     ['Values', '/values'],
     ['Look inside', '/inspect'],
+    ['Test your application', '/testing'],
+    ['Other runtimes', '/runtimes'],
   ],
   Migration: [
     ['onnxruntime-web', '/from-onnxruntime-web'],

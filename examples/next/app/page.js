@@ -1,0 +1,5 @@
+import { Gate } from './Gate.js';
+
+export default function Page() {
+  return <Gate />;
+}

@@ -1,0 +1,91 @@
+// The examples of the repository that need no tools. The others are in bundlers/examples.test.js.
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import test, { after, before } from 'node:test';
+
+import { chromium } from 'playwright-core';
+
+import { begin, browser, checkAnswers, run, serve, workshop } from './harness.mjs';
+
+const currentNode = process.env.RUSH_NODE_CURRENT ?? process.execPath;
+
+/** @type {ReturnType<typeof workshop>} */ let shop;
+before(() => {
+  shop = workshop();
+});
+after(() => shop?.remove());
+
+test('offline: the page works without its server', async () => {
+  const dir = shop.example('offline'),
+    chrome = await browser();
+  run(dir, [process.execPath, 'build.mjs']);
+  const { url, close } = await serve(join(dir, 'dist'));
+  const context = await chrome.newContext(),
+    page = await context.newPage();
+  await page.goto(`${url}/`);
+  await page.evaluate(() => navigator.serviceWorker.ready);
+  close();
+  for (let i = 0; i < 2; i++) {
+    await page.reload();
+    await checkAnswers(page);
+  }
+  await chrome.close();
+});
+
+test('node-server', async () => {
+  for (const node of [process.execPath, currentNode]) {
+    const { url, close } = await begin(
+      shop.example('node-server', `server-${node === currentNode}`),
+      [node, 'server.js'],
+      {
+        PORT: '0',
+      },
+    );
+    const ask = (/** @type {string} */ body) => fetch(url, { method: 'POST', body });
+    try {
+      const answers = Array.from({ length: 20 }, async () => (await ask('[[1, 2, 3, 4], [4, 3, 2, 1]]')).json());
+      for (const answer of await Promise.all(answers))
+        assert.deepEqual(answer, [
+          [1, 0, 0],
+          [2.5, 0.5, 8],
+        ]);
+      for (const body of ['[[1]]', '{', '5']) assert.equal((await ask(body)).status, 400, body);
+    } finally {
+      await close();
+    }
+  }
+});
+
+test('extension', async () => {
+  const dir = shop.example('extension'),
+    folder = join(dir, 'dist');
+  run(dir, [process.execPath, 'build.mjs']);
+  const context = await chromium.launchPersistentContext(join(dir, 'profile'), {
+    executablePath: /** @type {string} */ (process.env.RUSH_CHROMIUM),
+    args: [
+      '--no-sandbox',
+      '--headless=new',
+      `--disable-extensions-except=${folder}`,
+      `--load-extension=${folder}`,
+      '--disable-features=DisableLoadExtensionCommandLineSwitch',
+    ],
+    ignoreDefaultArgs: ['--disable-extensions', '--headless'],
+  });
+  try {
+    const page = await context.newPage();
+    await page.goto('chrome://extensions');
+    const id = await page.evaluate(
+      () =>
+        new Promise((resolve) =>
+          /** @type {any} */ (globalThis).chrome.developerPrivate.getExtensionsInfo({}, (/** @type {any} */ all) =>
+            resolve(all[0]?.id),
+          ),
+        ),
+    );
+    await page.goto(`chrome-extension://${id}/popup.html`);
+    await checkAnswers(page);
+  } finally {
+    await context.close();
+  }
+});
