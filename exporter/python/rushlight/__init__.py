@@ -35,11 +35,12 @@ if importlib.util.find_spec("torch"):
     from .decomposition import register_decomposition
     from .diff import Diff, diff
     from .export import export
+    from .export_text import export_text
     from .lower import Lowered, load_library, lower
     from .report import Report
 
 # The order is that of the reference page: the most important names come first.
-__all__ = ["export", "load", "Session", "Report", "describe", "diff", "Diff", "lower", "Lowered", "load_library",
+__all__ = ["export", "export_text", "load", "Session", "Report", "describe", "diff", "Diff", "lower", "Lowered", "load_library",
            "register_decomposition", "RushlightError"]
 
 

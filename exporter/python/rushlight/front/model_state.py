@@ -36,6 +36,7 @@ class _Saved:
     tensor: torch.Tensor
     data: torch.Tensor
     value: torch.Tensor
+    scripted: bool  # its module's code, which a trace keeps
 
     def has_other_data(self):
         now, before = self.tensor, self.data
@@ -55,7 +56,8 @@ def _saved_tensors(model):
             for name, t in owner.items():
                 # A tensor subclass that wraps others may not be copyable.
                 if t is not None and not is_traceable_wrapper_subclass(t):
-                    yield _Saved(owner, name, f"{path}.{name}".lstrip("."), t, t.data, t.detach().clone())
+                    yield _Saved(owner, name, f"{path}.{name}".lstrip("."), t, t.data, t.detach().clone(),
+                                 isinstance(m, torch.jit.ScriptModule))
 
 
 @contextlib.contextmanager
@@ -63,7 +65,7 @@ def restored_state(model):
     """Restores parameters, buffers and forward hooks after a run, which may write them.
 
     Gives a list and a dict that are filled when the run ends without an error: paths of tensors that the model replaced by others,
-    and {path: data} of tensors whose data it replaced. A trace does not show either.
+    and {path: data} of tensors whose data it replaced. A trace does not show either, except in scripted modules.
     """
     modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []
     hooks = [(owner, dict(owner)) for m in modules for name, owner in vars(m).items() if name in ("_forward_hooks", "_forward_pre_hooks")]
@@ -71,7 +73,7 @@ def restored_state(model):
     replaced, new_data = [], {}
     try:
         yield replaced, new_data
-        for s in saved:
+        for s in (s for s in saved if not s.scripted):
             if s.name not in s.owner or s.owner[s.name] is not s.tensor:
                 replaced.append(s.path)
             elif s.has_other_data():

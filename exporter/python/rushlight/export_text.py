@@ -1,0 +1,134 @@
+"""The function export_text()."""
+
+import os
+
+import torch
+
+from .base.errors import unsupported
+from .export import export
+from .text import encoder
+from .text.assets import text_assets
+
+_EXAMPLE = "The quick brown fox jumps over the lazy dog."
+_TASKS = {"ForSequenceClassification": "classify", "ForTokenClassification": "tokens"}
+
+
+def export_text(model, tokenizer, path, *, length=1024, pooling=None, normalize=None, assets=None, **options):
+    """Exports a transformers model of text with its tokenizer, so that `loadText` of rushlight/text needs this file alone.
+
+    The class of the model decides what the file does:
+
+    - a CausalLM generates text. Its keys and values are state of the file, with room for `length` tokens. Prompts and single tokens
+      go through the same method, which takes tokens [1, n] and the position of the first one, and returns the logits after the last
+    - a model for sequence or token classification returns the logits of its labels. It also takes pairs of texts
+    - another encoder returns embeddings of texts
+
+    The file has these assets: tokenizer.json, tokenizer_config.json, chat_template.jinja and generation_config.json, as transformers
+    writes them, and text.json.
+
+    Args:
+        model: a transformers model in float32, or the path of a folder with config.json and its weights, such as one of
+            sentence-transformers
+        tokenizer: its fast tokenizer. None takes the one in the folder
+        path (str or PathLike): path of the file to write
+        length (int): most tokens of a conversation, prompt and answers
+        pooling (str): "mean", "cls", "max" or "last": how embeddings of tokens become one of the text. The default is that of the
+            folder, else "mean"
+        normalize (bool): whether embeddings have the length 1. The default is that of the folder, else True
+        assets (dict): further assets, as in export()
+        options: `quantize`, `verify`, `rtol` and other arguments of export()
+
+    Returns:
+        Report
+
+    Raises:
+        RushlightError: the model keeps another state than keys and values, takes pictures or sound, or cannot be exported
+            ('unsupported'), or its answers differ ('mismatch')
+        ValueError: an argument is wrong
+    """
+    settings = {}
+    if isinstance(model, (str, os.PathLike)):
+        settings = encoder.sentence_settings(model) or {}
+        model, tokenizer = _loaded(model, tokenizer, bool(settings))
+    _check(model, length, pooling)
+    model = model.eval()
+    name = type(model).__name__
+    if name.endswith(("ForCausalLM", "LMHeadModel")) or hasattr(model.config, "vision_config") or not hasattr(model, "forward"):
+        return _export_decoder(model, tokenizer, path, length, assets, options)
+    task = next((task for end, task in _TASKS.items() if name.endswith(end)), None)
+    if task is None and "For" in name:
+        raise unsupported(f"export_text() takes models for causal language modeling, sequence and token classification, and encoders, "
+                          f"got {name}")
+    settings = {"pooling": pooling or settings.get("pooling", "mean"),
+                "normalize": settings.get("normalize", True) if normalize is None else normalize}
+    return _export_encoder(model, tokenizer, path, task or "embed", settings, assets, options)
+
+
+def _loaded(folder, tokenizer, embeds):
+    import transformers
+
+    config = transformers.AutoConfig.from_pretrained(folder)
+    name = (config.architectures or [""])[0]
+    known = getattr(transformers, "AutoModel" if embeds else name, transformers.AutoModel)
+    model = known.from_pretrained(folder, torch_dtype=torch.float32)
+    return model, transformers.AutoTokenizer.from_pretrained(folder) if tokenizer is None else tokenizer
+
+
+def _check(model, length, pooling):
+    if not hasattr(model, "config"):
+        raise ValueError(f"model must be a model of transformers, or the path of its folder, got {type(model).__name__}")
+    if isinstance(length, bool) or not isinstance(length, int) or length < 1:
+        raise ValueError(f"length must be a whole number of at least 1, got {length!r}")
+    if pooling not in (None, *encoder.POOLINGS):
+        raise ValueError(f"pooling must be one of {', '.join(encoder.POOLINGS)}, got {pooling!r}")
+    dtype = next(model.parameters()).dtype
+    if dtype != torch.float32:
+        raise ValueError(f"the model must have float32 weights, got {dtype}: use model.float(), and quantize= for a smaller file")
+
+
+def _stop_tokens(model):
+    ends = model.generation_config.eos_token_id if model.generation_config is not None else model.config.eos_token_id
+    return [] if ends is None else sorted(ends) if isinstance(ends, (list, tuple)) else [ends]
+
+
+def _export_decoder(model, tokenizer, path, length, assets, options):
+    from .text import decoder  # compiles programs
+    from .text.attention import attention_of
+
+    decoder.check(model)
+    words = model.config.get_text_config().vocab_size
+    step = decoder.Decoder(model, length).eval()
+    decoder.compare(model, decoder.Decoder(model, length).eval(), words, length)
+    facts = {"task": "generate", "length": length, "words": words, "stop": _stop_tokens(model)}
+    found = text_assets(tokenizer, facts, model.generation_config)
+    ids = torch.tensor([tokenizer(_EXAMPLE)["input_ids"][:min(12, length)]])
+    if ids.size(1) < 2:
+        ids = torch.tensor([[1, 2, 3][:length]])
+    with attention_of(model):
+        return export(step, (ids, torch.tensor(0)), path, input_names=["tokens", "position"], output_names=["logits"],
+                      dynamic_shapes={"tokens": {1: _up_to(length)}}, assets={**found, **(assets or {})}, **options)
+
+
+def _export_encoder(model, tokenizer, path, task, settings, assets, options):
+    module = encoder.Encoder(model, task, **settings).eval()
+    facts = {"task": task, **(settings if task == "embed" else {}), "length": _longest(model, tokenizer), "types": module.types}
+    if task != "embed":
+        facts["labels"] = [model.config.id2label[i] for i in range(model.config.num_labels)]
+        facts["several"] = model.config.problem_type == "multi_label_classification"
+    both = tokenizer([_EXAMPLE, "Hello."], return_tensors="pt", padding=True)
+    inputs = [both["input_ids"], both["attention_mask"]]
+    names = ["tokens", "mask", "types"][:2 + module.types]
+    if module.types:
+        inputs.append(both.get("token_type_ids", torch.zeros_like(inputs[0])))
+    return export(module, tuple(inputs), path, input_names=names, output_names=["embedding" if task == "embed" else "logits"],
+                  dynamic_shapes={name: {0: "batch", 1: _up_to(facts["length"])} for name in names},
+                  assets={**text_assets(tokenizer, facts), **(assets or {})}, **options)
+
+
+def _up_to(most):
+    return torch.export.Dim("n", min=1, max=most)
+
+
+def _longest(model, tokenizer):
+    known = [getattr(model.config, "max_position_embeddings", None), tokenizer.model_max_length]
+    return int(min(n for n in (*known, 1 << 20) if n and n > 0))

@@ -1,0 +1,1 @@
+"""Modules around models of transformers, and the assets of their files, for export_text()."""

@@ -1,0 +1,66 @@
+"""Decoders that write text: what transformers calls CausalLM."""
+
+import inspect
+
+import torch
+from torch import nn
+
+from ..base.errors import unsupported
+from .attention import attention_of, causal_mask
+from .cache import Rows, state_cache
+
+KNOWN_LAYERS = {"full_attention", "sliding_attention"}
+
+
+class Decoder(nn.Module):
+    """A step of a decoder: takes tokens [1, n] and the position of the first one, and returns the logits [1, words] after the last
+    one. Keys and values of earlier tokens are state."""
+
+    def __init__(self, model, length):
+        super().__init__()
+        self.model = model
+        layers = model.config.get_text_config().num_hidden_layers
+        self.cache = nn.ModuleList(torch.jit.script(Rows(length)) for _ in range(layers))
+        self.parameters_of_forward = inspect.signature(model.forward).parameters
+
+    def forward(self, tokens, position):
+        positions = position + torch.arange(tokens.size(1))
+        arguments = {
+            "attention_mask": causal_mask(position, tokens), "position_ids": positions[None], "cache_position": positions,
+            "past_key_values": state_cache(self.cache, position), "use_cache": True, "logits_to_keep": 1, "return_dict": True,
+        }
+        known = {name: value for name, value in arguments.items() if name in self.parameters_of_forward}
+        return self.model(tokens, **known).logits[:, -1].float()
+
+
+def check(model):
+    """Refuses models that keep something else than keys and values."""
+    name, config = type(model).__name__, model.config.get_text_config()
+    parameters = inspect.signature(model.forward).parameters
+    if getattr(model.config, "is_encoder_decoder", False):
+        raise unsupported(f"{name} has an encoder and a decoder: export_text() takes decoders alone, such as those of AutoModelForCausalLM")
+    if getattr(model.config, "vision_config", None) is not None or getattr(model.config, "audio_config", None) is not None:
+        raise unsupported(f"{name} takes pictures or sound, too: export_text() takes models of text alone")
+    others = set(getattr(config, "layer_types", None) or ()) - KNOWN_LAYERS
+    if "past_key_values" not in parameters or others or getattr(config, "attention_chunk_size", None):
+        kinds = f" of the kinds {', '.join(sorted(others))}" if others else ""
+        raise unsupported(f"{name} has layers{kinds} that keep other state than keys and values of all tokens, which export_text() does "
+                          "not store")
+    if not getattr(model, "_supports_attention_backend", False):
+        raise unsupported(f"{name} of this version of transformers does not take an attention function (_supports_attention_backend)")
+
+
+@torch.no_grad()
+def compare(model, decoder, words, length):
+    """Refuses a model whose logits differ from its own when its tokens come in pieces."""
+    tokens = torch.randint(words, (1, min(24, length)), generator=torch.Generator().manual_seed(0))
+    with attention_of(model):
+        at, got = 0, []
+        for piece in tokens.split([min(5, length), *[1] * (tokens.size(1) - min(5, length))], 1):
+            got.append(decoder(piece, torch.tensor(at))[0])
+            at += piece.size(1)
+    want = model(tokens).logits[0, -len(got):].float()
+    distance = float((torch.stack(got) - want).abs().max() / want.abs().max())
+    if not distance < 1e-3:
+        raise unsupported(f"{type(model).__name__} gives other logits when its tokens come in pieces: they differ by {distance:.2g} of the "
+                          "greatest. Its cache has another form than export_text() knows")

@@ -1,0 +1,173 @@
+"""export_text(): models of transformers, with their tokenizer, in one file."""
+
+import json
+
+import pytest
+import rushlight
+import text_models
+import torch
+import transformers
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
+@pytest.fixture
+def out(tmp_path):
+    return str(tmp_path / "m.rush")
+
+
+@torch.no_grad()
+def logits_in_pieces(session, ids, prompt):
+    """Returns the logits after the prompt, and after each token behind it."""
+    got = [session(ids[:, :prompt], torch.tensor(0))]
+    return torch.cat(got + [session(ids[:, i:i + 1], torch.tensor(i)) for i in range(prompt, ids.size(1))])
+
+
+@pytest.mark.parametrize("name", text_models.DECODERS)
+def test_a_decoder_gives_transformers_logits_at_a_prompt_and_at_each_step(name, out):
+    model = text_models.decoder(name)
+    report = rushlight.export_text(model, text_models.tokenizer(), out, length=48)
+    ids = torch.randint(256, (1, 30))  # far beyond a window of 8
+    with torch.no_grad():
+        want = model(ids).logits[0, 8:]
+    session = rushlight.load(out)
+    torch.testing.assert_close(logits_in_pieces(session, ids, 9), want, rtol=1e-4, atol=1e-6)
+    # An earlier position goes back, and the rows behind it do not matter.
+    torch.testing.assert_close(session(ids[:, 12:15], torch.tensor(12)), want[6:7], rtol=1e-4, atol=1e-6)
+    assert "tokens [1, 1]" in report.tried and not [w for w in report.warnings if "replaces" in w]
+    assert model.config._attn_implementation != "rushlight"
+
+
+def test_the_same_greedy_tokens(out):
+    model, tokenizer = text_models.decoder("Llama"), text_models.tokenizer()
+    rushlight.export_text(model, tokenizer, out, length=64)
+    session = rushlight.load(out)
+    ids = tokenizer.apply_chat_template([{"role": "user", "content": "Hi"}], add_generation_prompt=True, return_tensors="pt")
+    want = model.generate(ids, max_new_tokens=12, do_sample=False, eos_token_id=None)[0, ids.size(1):].tolist()
+    got, position = [], 0
+    while len(got) < 12:
+        logits = session(ids, torch.tensor(position))
+        position += ids.size(1)
+        got.append(int(logits.argmax()))
+        ids = torch.tensor([got[-1:]])
+    assert got == want
+
+
+def test_the_file_has_what_a_page_needs_and_no_zeros(out):
+    model, tokenizer = text_models.decoder("Llama"), text_models.tokenizer()
+    report = rushlight.export_text(model, tokenizer, out, length=4096, assets={"LICENSE": "none"})
+    session = rushlight.load(out)
+    assert session.assets() == ["LICENSE", "chat_template.jinja", "generation_config.json", "text.json", "tokenizer.json",
+                                "tokenizer_config.json"]
+    facts = json.loads(session.asset("text.json"))
+    assert facts == {"version": 1, "task": "generate", "length": 4096, "words": 258, "stop": [256],
+                     "tokens": {"eos_token": "<|end|>", "pad_token": "<|pad|>"}}
+    assert session.asset("chat_template.jinja").decode() == text_models.TEMPLATE
+    assert json.loads(session.asset("tokenizer.json")) == json.loads(tokenizer.backend_tokenizer.to_str())
+    parameters = sum(p.numel() * 4 for p in model.parameters())
+    assert report.weights_bytes < 1.1 * parameters  # the cache alone would have 4 times as many bytes
+
+
+def test_a_full_cache_is_an_error_that_says_its_length(out):
+    rushlight.export_text(text_models.decoder("Llama"), text_models.tokenizer(), out, length=16)
+    session = rushlight.load(out)
+    with pytest.raises(rushlight.RushlightError, match="must have room for 17 tokens, but its length is 16") as error:
+        session(torch.zeros(1, 2, dtype=torch.int64), torch.tensor(15))
+    assert error.value.code == "model-raised"
+
+
+def test_fewer_bits(out):
+    report = rushlight.export_text(text_models.decoder("Qwen3"), text_models.tokenizer(), out, length=32, quantize="int8-weights")
+    assert report.quantized["cosine"] > 0.99
+
+
+CONFIGS = {
+    "Mamba": ({"vocab_size": 258, "hidden_size": 48, "num_hidden_layers": 2}, "that keep other state than keys and values"),
+    "Lfm2": ({**text_models.SIZES, "layer_types": ["conv", "full_attention"]}, "of the kinds conv that keep other state"),
+    "Bloom": ({"vocab_size": 258, "hidden_size": 48, "n_layer": 2, "n_head": 6}, "does not take an attention function"),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_other_decoders_are_refused_by_name(name, out):
+    sizes, message = CONFIGS[name]
+    model = transformers.AutoModelForCausalLM.from_config(getattr(transformers, f"{name}Config")(**sizes))
+    with pytest.raises(rushlight.RushlightError, match=f"{name}ForCausalLM .*{message}") as error:
+        rushlight.export_text(model, text_models.tokenizer(), out)
+    assert error.value.code == "unsupported"
+
+
+def test_other_models_are_refused_by_name(out):
+    t5 = transformers.T5ForConditionalGeneration(transformers.T5Config(vocab_size=258, d_model=16, d_ff=16, num_layers=1, num_heads=2))
+    with pytest.raises(rushlight.RushlightError, match="got T5ForConditionalGeneration"):
+        rushlight.export_text(t5, text_models.tokenizer(), out)
+
+
+@pytest.mark.parametrize("change, message", [
+    (lambda m: {"model": torch.nn.Linear(2, 2)}, "model must be a model of transformers, or the path of its folder, got Linear"),
+    (lambda m: {"model": m.to(torch.bfloat16)}, "must have float32 weights, got torch.bfloat16: use model.float"),
+    (lambda m: {"length": 0}, "length must be a whole number of at least 1, got 0"),
+    (lambda m: {"pooling": "median"}, "pooling must be one of mean, cls, max, last, got 'median'"),
+])
+def test_wrong_arguments(change, message, out):
+    model = text_models.decoder("Llama")
+    with pytest.raises(ValueError, match=message):
+        rushlight.export_text(**{"model": model, "tokenizer": text_models.tokenizer(), "path": out, **change(model)})
+
+
+# ---- Encoders
+
+TEXTS = ["A cat.", "Dogs and owls, all of them.", "é"]
+
+
+def encoded(tokenizer):
+    batch = tokenizer(TEXTS, padding=True, return_tensors="pt")
+    return batch["input_ids"], batch["attention_mask"]
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "max", "last"])
+def test_embeddings(pooling, out):
+    model, tokenizer = text_models.bert("Model"), text_models.tokenizer()
+    rushlight.export_text(model, tokenizer, out, pooling=pooling, normalize=pooling != "cls")
+    session = rushlight.load(out)
+    assert json.loads(session.asset("text.json"))["pooling"] == pooling
+    ids, mask = encoded(tokenizer)
+    got = session(ids, mask, torch.zeros_like(ids))
+    for row, text in enumerate(TEXTS):  # each text alone, without padding
+        with torch.no_grad():
+            hidden = model(**tokenizer(text, return_tensors="pt", return_token_type_ids=False)).last_hidden_state[0]
+        want = {"mean": hidden.mean(0), "cls": hidden[0], "max": hidden.amax(0), "last": hidden[-1]}[pooling]
+        want = want if pooling == "cls" else want / want.norm()
+        torch.testing.assert_close(got[row], want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_folder_of_sentence_transformers(out, tmp_path):
+    folder = tmp_path / "sentences"
+    model = text_models.bert("Model")
+    model.save_pretrained(folder)
+    text_models.tokenizer().save_pretrained(folder)
+    kinds = {"": "Transformer", "1_Pooling": "Pooling"}
+    (folder / "modules.json").write_text(json.dumps([{"path": path, "type": f"sentence_transformers.models.{kind}"}
+                                                     for path, kind in kinds.items()]))
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling/config.json").write_text(json.dumps({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}))
+    rushlight.export_text(folder, None, out)
+    facts = json.loads(rushlight.load(out).asset("text.json"))
+    assert (facts["task"], facts["pooling"], facts["normalize"]) == ("embed", "cls", False)
+
+
+@pytest.mark.parametrize("kind, task", [("ForSequenceClassification", "classify"), ("ForTokenClassification", "tokens")])
+def test_classification(kind, task, out):
+    model = text_models.bert(kind, id2label={0: "no", 1: "yes", 2: "other"}, label2id={"no": 0, "yes": 1, "other": 2})
+    tokenizer = text_models.tokenizer()
+    rushlight.export_text(model, tokenizer, out)
+    session = rushlight.load(out)
+    facts = json.loads(session.asset("text.json"))
+    assert (facts["task"], facts["labels"], facts["several"]) == (task, ["no", "yes", "other"], False)
+    ids, mask = encoded(tokenizer)
+    with torch.no_grad():
+        want = model(ids, mask).logits
+    torch.testing.assert_close(session(ids, mask, torch.zeros_like(ids)), want, rtol=1e-4, atol=1e-5)
