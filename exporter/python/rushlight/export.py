@@ -69,10 +69,13 @@ def export(
         allow_missing (bool): write the file even if the runtime lacks operators, which the caller of the file must supply
         assets (dict): files for the application that the file holds as well: {name: contents}. The contents are bytes, a str with
             the text, or a pathlib.Path of a file. `Session.asset` and `model.asset` of JavaScript return them
-        quantize (str): reduces the bits of constant weights with at least 1024 elements. The report says how far the answers are
-            from PyTorch's, and test vectors expect the file's own answers.
+        quantize (str or dict): reduces the bits of constant weights with at least 1024 elements. The report says how far the answers
+            are from PyTorch's, and test vectors expect the file's own answers. A dict gives layers different bits, as in
+            {"lm_head": "int8", "*.down_proj": None, "*": "int4"}: the first pattern that matches the path of the module decides, *
+            stands for any characters, and None keeps all bits.
 
-            - "int8": weights of linear layers, one scale for each output; activations are quantized at run time, row by row
+            - "int8": weights of linear layers, one scale for each output; activations are quantized at run time, row by row. Rows of
+              embeddings have one scale each
             - "int8-static": as "int8", and convolutions, sums, pools and what is between them, with ranges from `calibration`
             - "int4": weights of linear layers in groups of 32 with one scale each; activations get 8 bits at run time.
               "int4:64" and "int4:128" set the size of a group; ":zero-points" adds a zero point for each

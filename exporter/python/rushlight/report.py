@@ -39,7 +39,8 @@ class Report:
             "kept" the number of layers that could be quantized and are not, and "before" and "after" are the sizes of the quantized
             weights in bytes. "max", "l2" (as above) and "cosine" (of the angle) compare the answer with PyTorch's; they are None with
             `verify=False`. "rows" is None, or {"pytorch", "rushlight", "matched"} if values decide the number of rows, as after nms.
-            Then rows that belong together are compared, boxes by their overlap
+            Then rows that belong together are compared, boxes by their overlap. "by_layer" lists the quantized layers: "path" of the
+            module, "bits", "before", "after", and "error", the norm of the weight's error in units of the weight's norm
         real_inputs (bool): whether some of the compared inputs came from `test_inputs` or `tests`
         random (str): an operator that draws random numbers, so that answers differ from call to call; "" if there is none
     """

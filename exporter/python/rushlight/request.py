@@ -54,7 +54,7 @@ def request_of(model, example_inputs, path, arguments):
         "dynamic": _constraints(captured, input_names, arguments["dynamic_shapes"], example_inputs),
         "tracer_warned": bool(captured.warnings),
         "assets": assets_of(arguments["assets"]),
-        "quantize": arguments["quantize"] or "",
+        "quantize": _bits(arguments["quantize"]),
         "calibration": _calibration(model, arguments["calibration"], arguments["quantize"]),
         "lines": captured.lines,
         "decompositions": decompositions(),
@@ -72,8 +72,20 @@ def _check(path, arguments):
     for name in "methods", "input_names", "output_names":
         if isinstance(arguments[name], str):
             raise ValueError(f"{name} must be a list of names, got the string {arguments[name]!r}: give [{arguments[name]!r}]")
-    if not isinstance(arguments["quantize"] or "", str):
-        raise ValueError(f'quantize must be a string such as "int8", got {arguments["quantize"]!r}')
+
+
+def _bits(quantize):
+    """Returns the text of the option: a name, or "PATTERN=BITS,..." of a dict."""
+    if quantize is None or isinstance(quantize, str):
+        return quantize or ""
+    if not isinstance(quantize, dict) or not quantize:
+        raise ValueError(f'quantize must be a string such as "int8", or a dict such as {{"head": "int8", "*": "int4"}}, got {quantize!r}')
+    for pattern, bits in quantize.items():
+        if not isinstance(pattern, str) or not pattern or set(pattern) & {",", "="}:
+            raise ValueError(f"quantize must have module paths as keys, with * and ? as wildcards, got {pattern!r}")
+        if not isinstance(bits or "", str):
+            raise ValueError(f'quantize must give the bits of "{pattern}" as a string or None, got {bits!r}')
+    return ",".join(f"{pattern}={bits or ''}" for pattern, bits in quantize.items())
 
 
 def _refuse_numpy(what, values):

@@ -27,7 +27,8 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
                                     int8-static: also convolutions, calibrated with the inputs;
                                     int4[:64|:128][:zero-points]: 4 bits for weights of linear layers;
                                     int8-weights, int4-weights[:64|:128][:zero-points]: only weights;
-                                    float16: halves in the file
+                                    float16: halves in the file;
+                                    PATTERN=BITS,...: by module path, such as lm_head=int8,*=int4
     --no-verify                   do not run the file and compare it with PyTorch
     --no-test-vectors             store no test vectors
     --no-source                   store no source lines and none of PyTorch's texts

@@ -141,6 +141,13 @@ std::string json_rows(const Quantized &q) {
          ", \"matched\": " + std::to_string(q.matched_rows) + "}";
 }
 
+std::string json_layer(const Quantized::Layer &layer) {
+  return "{\"path\": " + json_text(layer.path) + ", \"bits\": " + json_text(layer.bits) +
+         ", \"before\": " + std::to_string(layer.before) +
+         ", \"after\": " + std::to_string(layer.after) +
+         ", \"error\": " + json_number(layer.error) + "}";
+}
+
 std::string json_quantized(const Report &r) {
   const Quantized &q = r.quantized;
   if (q.name.empty()) return "null";
@@ -149,7 +156,8 @@ std::string json_quantized(const Report &r) {
          ", \"kept\": " + std::to_string(q.kept) + ", \"before\": " + std::to_string(q.before) +
          ", \"after\": " + std::to_string(q.after) + ", \"max\": " + figure(q.max) +
          ", \"l2\": " + figure(q.l2) + ", \"cosine\": " + figure(q.cosine) +
-         ", \"rows\": " + json_rows(q) + "}";
+         ", \"rows\": " + json_rows(q) + ", \"by_layer\": [" + joined(q.by_layer, json_layer) +
+         "]}";
 }
 
 // ---- The table of fields

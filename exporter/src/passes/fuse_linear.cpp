@@ -118,11 +118,13 @@ bool fuse_linear(Graph &graph) {
   return changed;
 }
 
-bool fuse_linear_of_halves(Graph &graph, const std::function<bool(const Tensor &)> &is_wanted) {
+bool fuse_linear_of_halves(Graph &graph, const IsWanted &is_wanted) {
   bool changed = false;
   for (Node *node : all_nodes(graph)) {
     Linear linear;
-    if (!match(*node, kHalves, &linear) || !is_wanted(linear.weight)) continue;
+    if (!match(*node, kHalves, &linear) ||
+        !is_wanted(*node, const_tensor(linear.weight, linear.weight_name)))
+      continue;
     rewrite(graph, node, linear);
     changed = true;
   }

@@ -43,7 +43,8 @@ bool fuse_linear(Graph &graph);
 
 // Does the same for wanted weights [out, in] of float16 and bfloat16, without a bias or a clamp
 // that follows. Quantizing reads rush::linear. Other such layers keep PyTorch's rounding.
-bool fuse_linear_of_halves(Graph &graph, const std::function<bool(const Tensor &)> &is_wanted);
+using IsWanted = std::function<bool(const Node &, const Const &weight)>;
+bool fuse_linear_of_halves(Graph &graph, const IsWanted &is_wanted);
 
 // Fuses squeeze-and-excitation: rush::conv of an input times the scale of its channels becomes
 // rush::scaled_conv. It runs after quantizing, which matches the two separately.

@@ -6,28 +6,17 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "quantize/bits.h"
 #include "quantize/quantized.h"
 #include "run/native.h"
 
 namespace rush {
 
-// The form of stored weights, and of the numbers that multiply them.
-struct Bits {
-  enum Kind { ALL, INT8, INT8_STATIC, INT8_WEIGHTS, INT4, INT4_WEIGHTS, FLOAT16 };
-  std::string name;  // as users write it
-  Kind kind = ALL;
-  int64_t group = 0;         // of INT4 and INT4_WEIGHTS: how many weights share a scale,
-  bool zero_points = false;  // and a zero point, too
-};
-
-// Parses the option of users: "" (all bits), "int8", "int8-static", "int8-weights", "int4",
-// "int4-weights:64:zero-points", "float16". Throws std::invalid_argument with all possible values.
-Bits bits_from_name(const std::string &name);
-
 // Quantizes finite constant weights of at least this many elements, and adds its work to *out. It
 // quantizes weights of linear layers (rush::linear). It also quantizes embeddings, except with
 // INT8_STATIC; with INT8, only embeddings that share their weight with a linear layer. With
-// FLOAT16, it also converts weights of convolutions (rush::conv).
+// FLOAT16, it also converts weights of convolutions (rush::conv). Throws std::invalid_argument if a
+// pattern of BY_LAYER matches no layer.
 constexpr int64_t kLeastQuantized = 1024;
 void quantize_weights(Program &program, const Bits &bits, Quantized *out);
 

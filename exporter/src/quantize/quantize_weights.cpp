@@ -17,8 +17,6 @@ enum { INPUT, WEIGHT, BIAS, MIN, MAX };  // arguments of rush::linear
 // Sums of this many products of two bytes fit in 32 bits. It is linear_int8's limit.
 constexpr int64_t kLongest = 1 << 16;
 
-constexpr int64_t kGroup = 32;  // the default for four bits
-
 bool is_half(rush_dtype dtype) {
   return dtype == RUSH_FLOAT16 || dtype == RUSH_BFLOAT16;
 }
@@ -32,13 +30,46 @@ bool is_weight(const Const *c) {
   return c && c->is_tensor() && is_weight(c->tensor);
 }
 
-// Counts the bytes of a weight and of the tensors that replace it.
-void count(const Tensor &weight, const std::vector<Tensor> &parts, Quantized *out) {
-  out->before += weight.nbytes();
-  for (const Tensor &part : parts) out->after += part.nbytes();
+// The error of a weight, in units of its norm.
+struct Error {
+  double difference = 0, norm = 0;
+  void add(double wanted, double got) {
+    difference += (wanted - got) * (wanted - got);
+    norm += wanted * wanted;
+  }
+  double relative() const { return norm > 0 ? std::sqrt(difference / norm) : 0; }
+};
+
+// The path of a layer's module. A weight has the path of the module that owns it, and a node the path
+// or the name of the module that runs it. The two differ for a tied weight.
+std::string path_of(const Node &node, const Const &weight) {
+  const std::string owner = weight.s.substr(0, std::min(weight.s.rfind('.'), weight.s.size()));
+  const std::string &module = node.source.module;
+  const bool ends = owner.size() >= module.size() &&
+                    owner.compare(owner.size() - module.size(), module.size(), module) == 0;
+  return ends ? owner : module;
+}
+
+// Records a layer: the bytes of its weight and of the tensors that replace it, and its error.
+void record(const Node &node, const Const &weight, const Bits &bits,
+            const std::vector<Tensor> &parts, const Error &error, Quantized *out) {
+  Quantized::Layer layer;
+  layer.path = path_of(node, weight);
+  layer.bits = bits.name;
+  layer.before = weight.tensor.nbytes();
+  for (const Tensor &part : parts)
+    if (part.defined()) layer.after += part.nbytes();
+  layer.error = error.relative();
+  out->before += layer.before;
+  out->after += layer.after;
+  out->by_layer.push_back(std::move(layer));
 }
 
 using Numbers = std::vector<float>;
+
+bool is_of_bytes(const Bits &bits) {
+  return bits.kind == Bits::INT8 || bits.kind == Bits::INT8_STATIC;
+}
 
 // x / by, rounded to a whole number of [low, high]. Of two equally near ones it is the even one.
 float step_of(float x, float by, float zero, float low, float high) {
@@ -58,7 +89,8 @@ T *data_of(const Tensor &made) {
 }
 
 // Quantizes a weight [out, in, ...] to integers and a scale for each row.
-void int8_of(const Tensor &weight, Tensor *integers, Tensor *scales) {
+Error int8_of(const Tensor &weight, Tensor *integers, Tensor *scales) {
+  Error error;
   *scales = Tensor::zeros(RUSH_FLOAT32, {weight.size(0)});
   *integers = Tensor::zeros(RUSH_INT8, weight.sizes());
   int8_t *to = data_of<int8_t>(*integers);
@@ -67,14 +99,19 @@ void int8_of(const Tensor &weight, Tensor *integers, Tensor *scales) {
     for (const float x : row) most = std::max(most, std::fabs(x));
     const float scale = most / 127, divisor = scale > 0 ? scale : 1;
     data_of<float>(*scales)[i] = scale;
-    for (const float x : row) *to++ = static_cast<int8_t>(step_of(x, divisor, 0, -127, 127));
+    for (const float x : row) {
+      *to = static_cast<int8_t>(step_of(x, divisor, 0, -127, 127));
+      error.add(x, *to++ * scale);
+    }
   });
+  return error;
 }
 
 // A weight [out, in] as integers of four bits, two in a byte, with float16 scales for each group, and
 // optional zero points. Without them 0 is 8, and the largest value of a group is -8 steps away.
 struct Int4 {
   Tensor integers, scales, zero_points;
+  Error error;
 };
 
 // The scale of a group of numbers, as float16 has it, and its zero point.
@@ -119,7 +156,11 @@ Int4 int4_of(const Tensor &weight, const Bits &bits) {
       const size_t end = std::min(from + static_cast<size_t>(bits.group), row.size());
       const Group of = group_of(bits, Numbers(row.data() + from, row.data() + end));
       const float divisor = of.scale != 0 ? of.scale : HUGE_VALF;
-      for (size_t j = from; j < end; j++) put_int4(to, j, step_of(row[j], divisor, of.zero, 0, 15));
+      for (size_t j = from; j < end; j++) {
+        const float integer = step_of(row[j], divisor, of.zero, 0, 15);
+        put_int4(to, j, integer);
+        out.error.add(row[j], (integer - of.zero) * of.scale);
+      }
       scales.push_back(of.scale);
       zeros.push_back(of.zero);
     }
@@ -149,11 +190,11 @@ Value *part_of(const Const &weight, Graph &graph, const Tensor &part, const char
 }
 
 // rush::linear_int8: products of bytes.
-bool linear_of_bytes(Node *node, const Const &weight, Quantized *out) {
+bool linear_of_bytes(Node *node, const Const &weight, const Bits &bits, Quantized *out) {
   if (weight.tensor.size(1) > kLongest) return false;
   Tensor integers, scales;
-  int8_of(weight.tensor, &integers, &scales);
-  count(weight.tensor, {integers, scales}, out);
+  const Error error = int8_of(weight.tensor, &integers, &scales);
+  record(*node, weight, bits, {integers, scales}, error, out);
   Graph &graph = *node->block->graph;
   const Value *made = insert_call(node, "rush::linear_int8",
                                   {node->input(INPUT), part_of(weight, graph, integers, ""),
@@ -175,8 +216,7 @@ bool linear(Node *node, const Bits &bits, Quantized *out) {
   const Const *weight = node->constant(WEIGHT);
   if (!is_weight(weight)) return false;
   widen_bias(node);
-  if (bits.kind == Bits::INT8 || bits.kind == Bits::INT8_STATIC)
-    return linear_of_bytes(node, *weight, out);
+  if (is_of_bytes(bits)) return linear_of_bytes(node, *weight, bits, out);
   Graph &graph = *node->block->graph;
   const Tensor &w = weight->tensor;
   Int4 parts;
@@ -184,11 +224,10 @@ bool linear(Node *node, const Bits &bits, Quantized *out) {
   if (four) {
     parts = int4_of(w, bits);
   } else {
-    int8_of(w, &parts.integers, &parts.scales);
+    parts.error = int8_of(w, &parts.integers, &parts.scales);
     parts.scales = as_column(parts.scales);
   }
-  count(w, {parts.integers, parts.scales}, out);
-  if (parts.zero_points.defined()) out->after += parts.zero_points.nbytes();
+  record(*node, *weight, bits, {parts.integers, parts.scales, parts.zero_points}, parts.error, out);
   Value *zero_points = parts.zero_points.defined()
                            ? part_of(*weight, graph, parts.zero_points, ".zero_points")
                            : graph.constant(const_none());
@@ -203,13 +242,24 @@ bool linear(Node *node, const Bits &bits, Quantized *out) {
   return true;
 }
 
+// A copy as float16, and its error.
+Error half_of(const Tensor &weight, Tensor *half) {
+  Error error;
+  *half = weight.to(RUSH_FLOAT16);
+  each_row(weight, [&](size_t, const Numbers &row) {
+    for (const float x : row) error.add(x, from_half_bits(half_bits(x)));
+  });
+  return error;
+}
+
 // Stores the weight as float16 for an operator that converts constants and computes in float32.
-bool halve(Node *node, Quantized *out) {
+bool halve(Node *node, const Bits &bits, Quantized *out) {
   const Const *weight = node->constant(WEIGHT);
   if (!is_weight(weight) || weight->tensor.dtype() != RUSH_FLOAT32 || !fits_float16(weight->tensor))
     return false;
-  const Tensor half = weight->tensor.to(RUSH_FLOAT16);
-  count(weight->tensor, {half}, out);
+  Tensor half;
+  const Error error = half_of(weight->tensor, &half);
+  record(*node, *weight, bits, {half}, error, out);
   node->set_input(WEIGHT, node->block->graph->constant(const_tensor(half, weight->s)));
   return true;
 }
@@ -232,16 +282,17 @@ bool embedding(Node *node, const Bits &bits, Quantized *out) {
   Value *made;
   if (bits.kind == Bits::FLOAT16) {
     if (w.dtype() != RUSH_FLOAT32 || !fits_float16(w)) return false;
-    const Tensor half = w.to(RUSH_FLOAT16);
-    count(w, {half}, out);
+    Tensor half;
+    const Error error = half_of(w, &half);
+    record(*node, *weight, bits, {half}, error, out);
     std::vector<Value *> inputs(node->inputs.begin(), node->inputs.end());
     inputs[0] = graph.constant(const_tensor(half, weight->s));
     made = as(RUSH_FLOAT32, insert_call(node, "aten::embedding",
                                         inputs)); /* of a table that a layer packs, too */
   } else {
     Tensor integers, scales;
-    int8_of(w, &integers, &scales);
-    count(w, {integers, scales}, out);
+    const Error error = int8_of(w, &integers, &scales);
+    record(*node, *weight, bits, {integers, scales}, error, out);
     Value *numbers = as(RUSH_FLOAT32, rows_of(integers, weight->s));
     Value *factors = rows_of(as_column(scales), weight->s.empty() ? "" : weight->s + ".scales");
     made = insert_call(node, "aten::mul.Tensor", {numbers, factors});
@@ -251,66 +302,87 @@ bool embedding(Node *node, const Bits &bits, Quantized *out) {
   return true;
 }
 
+// Finds the bits of each layer, and checks that each pattern has one.
+class Rules {
+ public:
+  explicit Rules(const Bits &bits) : bits_(bits), used_(bits.patterns.size(), false) {}
+
+  const Bits &bits_of(const Node &node, const Const &weight) {
+    static const Bits all;
+    if (bits_.kind != Bits::BY_LAYER) return bits_;
+    const std::string path = path_of(node, weight);
+    known_.insert(path);
+    const size_t i = pattern_of(bits_, path);
+    if (i == used_.size()) return all;
+    used_[i] = true;
+    return bits_.of[i];
+  }
+
+  void check() const {
+    for (size_t i = 0; i < used_.size(); i++)
+      if (!used_[i])
+        throw std::invalid_argument("quantize: the pattern '" + bits_.patterns[i] +
+                                    "' must match a layer that no pattern before it matches. The "
+                                    "layers are " +
+                                    known());
+  }
+
+ private:
+  std::string known() const {
+    constexpr size_t kLongestList = 400;  // characters
+    std::string out;
+    for (const std::string &path : known_) {
+      if (path.empty()) continue;
+      if (out.size() > kLongestList) return out + ", ...";
+      out += (out.empty() ? "" : ", ") + path;
+    }
+    return out.empty() ? "none" : out;
+  }
+
+  const Bits &bits_;
+  std::vector<bool> used_;
+  std::set<std::string> known_;
+};
+
+// The weight of a layer; nullptr for another node.
+const Const *weight_of(const Node &node) {
+  if (node.op == "rush::linear" || node.op == "rush::conv") return node.constant(WEIGHT);
+  return node.op == "aten::embedding" ? node.constant(0) : nullptr;
+}
+
+// Whether these bits quantize layers of this kind.
+bool concerns(const Bits &bits, const Node &node) {
+  if (node.op == "rush::conv") return bits.kind == Bits::FLOAT16;
+  if (node.op == "aten::embedding" && bits.kind == Bits::INT8_STATIC) return false;
+  return bits.kind != Bits::ALL;
+}
+
+bool apply(Node *node, const Bits &bits, Quantized *out) {
+  if (node->op == "aten::embedding") return embedding(node, bits, out);
+  return bits.kind == Bits::FLOAT16 ? halve(node, bits, out) : linear(node, bits, out);
+}
+
 }  // namespace
-
-Bits bits_from_name(const std::string &name) {
-  if (name.empty()) return {};
-  if (name == "int8") return {name, Bits::INT8};
-  if (name == "int8-static") return {name, Bits::INT8_STATIC};
-  if (name == "int8-weights") return {name, Bits::INT8_WEIGHTS};
-  if (name == "float16") return {name, Bits::FLOAT16};
-  for (const Bits::Kind kind : {Bits::INT4, Bits::INT4_WEIGHTS})
-    for (const int64_t group : {int64_t{0}, int64_t{32}, int64_t{64}, int64_t{128}})
-      for (const bool zero_points : {false, true})
-        if (name == std::string(kind == Bits::INT4 ? "int4" : "int4-weights") +
-                        (group ? ":" + std::to_string(group) : "") +
-                        (zero_points ? ":zero-points" : ""))
-          return {name, kind, group ? group : kGroup, zero_points};
-  throw std::invalid_argument(
-      "quantize must be 'int8', 'int8-static', 'int8-weights', 'int4', 'int4-weights' (in groups "
-      "of "
-      "32; also 'int4:64' or 'int4:128', each also with ':zero-points') or 'float16', got '" +
-      name + "'");
-}
-
-// The memory of weights of linear layers that become integers.
-std::set<const void *> linear_weights(const Program &program) {
-  std::set<const void *> out;
-  for (const Method &m : program.methods)
-    for (const Node *node : all_nodes(*m.graph))
-      if (const Const *c = node->op == "rush::linear" ? node->constant(WEIGHT) : nullptr)
-        if (is_weight(c) && c->tensor.size(1) <= kLongest) out.insert(c->tensor.bytes());
-  return out;
-}
 
 void quantize_weights(Program &program, const Bits &bits, Quantized *out) {
   out->name = bits.name;
   if (bits.kind == Bits::ALL) return;
-  const bool half = bits.kind == Bits::FLOAT16;
-  const bool of_bytes = bits.kind == Bits::INT8 || bits.kind == Bits::INT8_STATIC;
-  for (Method &m : program.methods)
-    if (!half)
-      fuse_linear_of_halves(*m.graph, [&](const Tensor &weight) {
-        return is_weight(weight) && !(of_bytes && weight.size(1) > kLongest);
-      });
-  // With INT8 a table of an embedding alone stays, as it costs no time. One that is also a layer's
-  // weight would be in the file twice.
-  std::set<const void *> weights;
-  if (bits.kind == Bits::INT8) weights = linear_weights(program);
-  const auto is_tied = [&](const Node *node) {
-    const Const *c = node->constant(0);
-    return is_weight(c) && weights.count(c->tensor.bytes()) > 0;
+  Rules rules(bits);
+  const auto becomes_integers = [&](const Node &node, const Const &weight) {
+    const Bits &of = rules.bits_of(node, weight);
+    return is_weight(&weight) && of.kind != Bits::ALL && of.kind != Bits::FLOAT16 &&
+           !(is_of_bytes(of) && weight.tensor.size(1) > kLongest);
   };
-  for (Method &m : program.methods)
+  for (Method &m : program.methods) {
+    fuse_linear_of_halves(*m.graph, becomes_integers);
     for (Node *node : all_nodes(*m.graph)) {
-      if (node->op == "rush::linear")
-        ((half ? halve(node, out) : linear(node, bits, out)) ? out->layers : out->kept)++;
-      else if (node->op == "rush::conv" && half)
-        (halve(node, out) ? out->layers : out->kept)++;
-      else if (node->op == "aten::embedding" && bits.kind != Bits::INT8_STATIC &&
-               (bits.kind != Bits::INT8 || is_tied(node)))
-        (embedding(node, bits, out) ? out->layers : out->kept)++;
+      const Const *weight = weight_of(*node);
+      if (!weight || !weight->is_tensor()) continue;
+      const Bits &of = rules.bits_of(*node, *weight);
+      if (concerns(of, *node)) (apply(node, of, out) ? out->layers : out->kept)++;
     }
+  }
+  rules.check();
 }
 
 }  // namespace rush

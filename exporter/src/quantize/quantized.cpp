@@ -89,6 +89,24 @@ bool expect_answer(const Const &own, Test *test) {
   return true;
 }
 
+namespace {
+
+// The layers whose weights lose most, if they have different bits or errors.
+std::string worst_text(const Quantized &q) {
+  constexpr size_t kShown = 3;
+  std::vector<Quantized::Layer> layers = q.by_layer;
+  if (layers.size() <= kShown) return "";
+  std::stable_sort(layers.begin(), layers.end(),
+                   [](const auto &a, const auto &b) { return a.error > b.error; });
+  std::string out = "  weights   off by";
+  for (size_t i = 0; i < kShown; i++)
+    out += (i ? ", " : " ") + text_of("%.3g", layers[i].error) + " in " + layers[i].path + " (" +
+           layers[i].bits + ")";
+  return out + "\n";
+}
+
+}  // namespace
+
 std::string to_string(const Quantized &q) {
   char line[320];
   std::snprintf(line, sizeof line,
@@ -96,7 +114,7 @@ std::string to_string(const Quantized &q) {
                 q.name.c_str(), counted(q.layers, "layer").c_str(), q.kept,
                 q.kept == 1 ? "stays" : "stay", static_cast<unsigned long long>(q.after),
                 static_cast<unsigned long long>(q.before));
-  return line;
+  return line + worst_text(q);
 }
 
 }  // namespace rush

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "ir/program.h"
 
@@ -15,7 +16,13 @@ struct Quantized {
   std::string name;             // as users write it; "" if nothing was wanted
   size_t layers = 0, kept = 0;  // layers that have fewer bits now, and that could have and have not
   uint64_t before = 0, after = 0;  // bytes of the former's weights
-  bool measured = false;           // these are known:
+  struct Layer {
+    std::string path, bits;  // its module, and its bits as users write them
+    uint64_t before = 0, after = 0;
+    double error = 0;  // of the weight: the norm of the difference in units of the weight's norm
+  };
+  std::vector<Layer> by_layer;
+  bool measured = false;  // these are known:
   double max = 0, l2 = 0, cosine = 1;
   bool has_rows =
       false;  // values decide how many rows an answer has: so many in PyTorch's answers,
