@@ -8,12 +8,14 @@ import { RushlightError, badArgument } from '../src/base/errors.js';
 import { Graph } from '../src/api/graph.js';
 import { readHead } from '../src/engine/load-local.js';
 import { load } from '../src/api/load.js';
+import { asPath } from '../src/base/platform.js';
 import { writeNpy } from '../src/media/npy.js';
 import { hasRelaxed } from '../src/engine/runtime.js';
 import { writeSafetensors } from '../src/media/safetensors.js';
 import { filled, readInputs, wanted } from './inputs.js';
 import { layersOf } from './layers.js';
-import { shown } from './text.js';
+import { readTestInputs } from './test-inputs.js';
+import { indented, shown, styled } from './text.js';
 import { counted, size } from './units.js';
 import { weightsOf } from './weights.js';
 
@@ -27,8 +29,11 @@ import { weightsOf } from './weights.js';
  *   boolean, port?: string, graph?: boolean, code?: boolean }} Flags
  */
 
-/** @param {string} text */
-const print = (text) => void process.stdout.write(shown(text) + (text.endsWith('\n') ? '' : '\n'));
+/** @param {string} text @param {'red' | 'green'} [style] */
+const print = (text, style) => {
+  const line = shown(text);
+  process.stdout.write((style ? styled(style, line) : line) + (text.endsWith('\n') ? '' : '\n'));
+};
 
 /**
  * Writes a result as JSON, with arrays for typed arrays, objects for Maps, and strings for other values.
@@ -115,13 +120,9 @@ async function write(where, named) {
 
 /** @param {string} file @param {Flags} flags */
 export async function run(file, flags) {
-  const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...(await optionsOf(flags)) });
+  const model = await loadShown(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...(await optionsOf(flags)) });
   try {
-    const ports = portsOf(model, flags),
-      inputs = await readInputs(ports, graphOf(model, flags), flags.input);
-    const missing = ports.find((port) => !(port.name in inputs) && !port.optional);
-    if (missing && Object.keys(inputs).every((name) => ports.some((port) => port.name === name)))
-      throw wanted(missing, 'run');
+    const inputs = await everyInput('run', model, flags, file);
     const results = await model.run(inputs, methodOf(flags));
     const named = Object.entries(results).flatMap(([name, value]) => leaves(name, value));
     if (flags.output) await write(flags.output, named);
@@ -147,9 +148,12 @@ export async function inspect(file, flags) {
 
 /** Prints the operators of a run in order, with shapes and times. @param {string} file @param {Flags} flags */
 async function inspectRun(file, flags) {
-  const model = await load(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...(await optionsOf(flags)) });
+  const model = await loadShown(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...(await optionsOf(flags)) });
   try {
-    const layers = await layersOf(model, await everyInput('inspect', model, flags), { ...methodOf(flags), runs: RUNS });
+    const layers = await layersOf(model, await everyInput('inspect', model, flags, file), {
+      ...methodOf(flags),
+      runs: RUNS,
+    });
     const inputs = Object.fromEntries(portsOf(model, flags).map((port) => [port.name, port]));
     print(flags.json ? toJson({ backend: model.backend.name, inputs, layers }) : runText(layers));
     return 0;
@@ -236,7 +240,7 @@ export async function verify(file, flags) {
   const given = await optionsOf(flags);
   let ok = true;
   for (const backend of backendsOf(flags.backend)) {
-    const model = await load(file, { backend, ...cacheOf(flags), ...given });
+    const model = await loadShown(file, { backend, ...cacheOf(flags), ...given });
     const report = await model.verify();
     reports[model.backend.name] = report;
     ok &&= report.passed;
@@ -248,6 +252,7 @@ export async function verify(file, flags) {
           `over ${counted(t.compared, 'number')}${measured(t)}`;
         print(
           `${model.backend.name}: test ${t.index}: ${t.passed ? `as expected, ${found}` : `differs: ${t.message}`}`,
+          t.passed ? 'green' : 'red',
         );
       }
     }
@@ -271,7 +276,7 @@ function measured({ float64 }) {
 
 /** @param {string} file @param {Flags} flags */
 export async function diff(file, flags) {
-  const model = await load(file, {
+  const model = await loadShown(file, {
     backend: /** @type {BackendName} */ (flags.backend),
     ...cacheOf(flags),
     ...(await optionsOf(flags)),
@@ -302,9 +307,9 @@ export async function bench(file, flags) {
   /** @type {Record<string, InputValue> | undefined} */ let inputs;
   for (const backend of backendsOf(flags.backend)) {
     const start = performance.now();
-    const model = await load(file, { backend, ...cacheOf(flags), ...given });
+    const model = await loadShown(file, { backend, ...cacheOf(flags), ...given });
     const loadMs = performance.now() - start;
-    inputs ??= await everyInput('bench', model, flags);
+    inputs ??= await everyInput('bench', model, flags, file);
     const times = [];
     try {
       for (let i = 0; i <= runs; i++) {
@@ -440,18 +445,59 @@ function limitOf(name, text) {
 }
 
 /**
- * Returns the given inputs, or random numbers if there are none.
+ * Returns the given inputs. The others come from the first test vector of the file. Without one, they are random
+ * numbers, but `run` refuses them.
  * @param {string} command
  * @param {Model} model
  * @param {Flags} flags
+ * @param {string} file
  */
-async function everyInput(command, model, flags) {
+async function everyInput(command, model, flags, file) {
   const ports = portsOf(model, flags),
     graph = graphOf(model, flags),
     inputs = await readInputs(ports, graph, flags.input);
-  for (const port of ports)
-    if (!(port.name in inputs) && !port.optional) inputs[port.name] = filled(port, graph, command);
+  const missing = ports.filter((port) => !(port.name in inputs) && !port.optional);
+  const known = Object.keys(inputs).every((name) => ports.some((port) => port.name === name));
+  if (!known || !missing.length) return inputs; // the run refuses unknown names
+  const vector = await testInputs(model, flags, file);
+  for (const port of missing) {
+    const value = vector?.[ports.indexOf(port)];
+    if (value === undefined && command === 'run') throw wanted(port, command);
+    inputs[port.name] = value === undefined ? filled(port, graph, command) : value;
+  }
+  if (vector)
+    process.stderr.write(
+      `${indented(`${missing.map(({ name }) => name).join(', ')}: from the first test vector of the file`)}\n`,
+    );
   return inputs;
+}
+
+/**
+ * Reads the inputs of the first test vector of a local file.
+ * @param {Model} model @param {Flags} flags @param {string} file
+ */
+async function testInputs(model, { method }, file) {
+  const path = asPath(file),
+    names = Object.keys(model.methods);
+  if (path === undefined) return undefined;
+  return readTestInputs(path, names.indexOf(method ?? (names.includes('forward') ? 'forward' : (names[0] ?? ''))));
+}
+
+/**
+ * Loads a model, and shows the progress of a download on a terminal.
+ * @param {string} file @param {import('../src/api/load.js').LoadOptions} options
+ */
+async function loadShown(file, options) {
+  if (asPath(file) !== undefined || !process.stderr.isTTY) return load(file, options);
+  try {
+    return await load(file, {
+      ...options,
+      onProgress: ({ loaded, total }) =>
+        progress(`${styled('dim', file, process.stderr)} ${size(loaded)}${total ? ` of ${size(total)}` : ''}`),
+    });
+  } finally {
+    progress('');
+  }
 }
 
 /**

@@ -10,3 +10,17 @@ export const shown = (text) => text.replace(CONTROL, (c) => `\\u${c.charCodeAt(0
  * @param {string} text
  */
 export const indented = (text) => shown(text).replaceAll('\n', '\n  ');
+
+const STYLES = { dim: [2, 22], red: [31, 39], green: [32, 39] };
+
+/**
+ * Colors a text for a terminal. NO_COLOR forbids colors, and FORCE_COLOR allows them everywhere.
+ * @param {keyof typeof STYLES} style
+ * @param {string} text
+ * @param {{ isTTY?: boolean }} [stream] where it is written
+ */
+export function styled(style, text, stream = process.stdout) {
+  const { NO_COLOR = '', FORCE_COLOR = '' } = process.env;
+  const [on, off] = STYLES[style];
+  return !NO_COLOR && (FORCE_COLOR || stream.isTTY) ? `\x1b[${on}m${text}\x1b[${off}m` : text;
+}

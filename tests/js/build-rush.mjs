@@ -28,7 +28,7 @@ const TYPE = {
   Scalar: 13,
   Device: 14,
 };
-const CONST = { none: 0, tensor: 1, int: 2, float: 3, bool: 4, str: 6, list: 7, tuple: 8, dict: 9 };
+const CONST = { none: 0, tensor: 1, int: 2, float: 3, bool: 4, str: 6, list: 7, tuple: 8, dict: 9, random: 11 };
 const OPCODE = { op: 0, if: 1, else: 2, endIf: 3, loop: 4, endLoop: 5, return: 6 };
 const WIDTHS = {
   1: 1,
@@ -186,7 +186,7 @@ export class RushFile {
   }
 
   /** A weight. `storageBytes` makes its storage larger than its data (zeros follow). */
-  tensor(data, shape, { dtype, name, storageBytes = data.byteLength } = {}) {
+  tensor(data, shape, { dtype, name, storageBytes = data.byteLength, strides = rowMajor(shape), offset = 0 } = {}) {
     dtype ??= Object.keys(DTYPES).find((d) => data instanceof DTYPES[d].Array);
     this.weights.pad(64);
     this.section[5].u64(this.weights.length, storageBytes);
@@ -196,9 +196,24 @@ export class RushFile {
       .u8(DTYPES[dtype].id, shape.length)
       .u16(0)
       .u32(this.count(5) - 1, name === undefined ? NONE : this.string(name), 0)
-      .u64(0)
-      .u64(...eight(shape), ...eight(rowMajor(shape)));
+      .u64(offset)
+      .u64(...eight(shape), ...eight(strides));
     return this.#constant('tensor', this.count(6) - 1, 0);
+  }
+
+  /** A tensor of random numbers, which the file describes by a seed. */
+  random(dtype, shape, seed, low, high) {
+    const eight = (list) => [...list, ...new Array(8 - list.length).fill(0)];
+    this.section[6]
+      .u8(DTYPES[dtype].id, shape.length)
+      .u16(0)
+      .u32(NONE, NONE, 0)
+      .u64(0, ...eight(shape), ...eight(rowMajor(shape)));
+    this.section[7]
+      .u32(CONST.random, this.count(6) - 1)
+      .u64(seed)
+      .f32(low, high);
+    return (CONSTANT + this.count(7) - 1) >>> 0;
   }
 
   #port({ name, type = 'Tensor', dtype, shape, initial, constraints = [] }) {

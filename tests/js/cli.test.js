@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 import { readNpy, writeNpy } from '../../js/src/media/npy.js';
 import { readSafetensors, writeSafetensors } from '../../js/src/media/safetensors.js';
+import { DTYPES } from '../../js/src/base/types.js';
 import { hasRelaxed } from '../../js/src/engine/runtime.js';
 import { RushFile, flipFile } from './build-rush.mjs';
 import { ending } from './nodes.mjs';
@@ -578,7 +579,7 @@ test('failures are one sentence and an exit code', () => {
     [
       ['fly'],
       2,
-      /^rushlight: there is no command "fly"; npx rushlight has run, inspect, verify, diff, bench, types, serve and slim/,
+      /^rushlight: there is no command "fly"; npx rushlight has run, inspect, verify, diff, bench, types, serve, slim and cache/,
     ],
     [
       ['export', 'm.pt'],
@@ -595,6 +596,138 @@ test('failures are one sentence and an exit code', () => {
     assert.match(err, message, args.join(' '));
     assert.equal(status, code, args.join(' '));
   }
+});
+
+test('each command has its own help, with its options and examples', () => {
+  const { out } = cli('--help');
+  const commands = [...out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name = '']) => name);
+  assert.deepEqual(commands, ['run', 'inspect', 'verify', 'diff', 'bench', 'types', 'serve', 'slim', 'cache']);
+  for (const command of commands) {
+    const help = cli(command, '--help');
+    assert.equal(help.status, 0);
+    assert.match(help.out, new RegExp(`^usage: npx rushlight ${command} `));
+    assert.match(help.out, new RegExp(`^  npx rushlight ${command} `, 'm'));
+    assert.equal(cli('help', command).out, help.out);
+  }
+  assert.match(cli('run', '--help').out, /^ {2}--output DIR/m);
+  assert.doesNotMatch(cli('types', '--help').out, /--threads/);
+  assert.doesNotMatch(cli('run', '--help').out, /--port/);
+});
+
+test('run, inspect --run and bench begin with the first test vector of the file', () => {
+  const note = 'x: from the first test vector of the file\n';
+  assert.deepEqual(cli('run', 'good.rush'), { status: 0, out: 'y: float32 [1, 2]  2 1\n', err: note });
+  assert.deepEqual(cli('run', 'good.rush', '-i', 'x=x.npy').err, '');
+  assert.equal(cli('inspect', 'good.rush', '--run').err, note);
+  assert.equal(cli('bench', 'good.rush', '--runs', '1', '--backend', 'simd').err, note);
+  // A gap in the storage, every kind of value, and numbers that the file describes by a seed.
+  const f = new RushFile();
+  const types = ['Tensor', 'int', 'float', 'bool', 'str', 'int[]', 'Dict(str, Tensor)', 'Tensor'];
+  f.method(
+    'forward',
+    {
+      inputs: types.map((type, i) => ({ name: `i${i}`, type })),
+      outputs: types.map((type, i) => ({ name: `o${i}`, type })),
+      result: `(${types.join(', ')})`,
+    },
+    (m, ...inputs) => m.op('prim::TupleConstruct', inputs, `(${types.join(', ')})`),
+  );
+  const given = [
+    f.tensor(Int16Array.of(1, 2, 3, 4, 5, 6), [2, 2], { strides: [1, 3], offset: 1 }),
+    f.int(-7),
+    f.float(0.25),
+    f.bool(true),
+    f.str('wörd'),
+    f.ints([1, 2]),
+    f.container('dict', 'Dict(str, Tensor)', [f.str('a'), f.tensor(BigInt64Array.of(9n), [])]),
+    f.random('float32', [3], 5, -1, 2),
+  ];
+  f.test(0, given, types, f.container('tuple', `(${types.join(', ')})`, given));
+  put('kinds.rush', f.bytes());
+  assert.equal(cli('verify', 'kinds.rush', '--backend', 'simd').status, 0);
+  const { out } = cli('run', 'kinds.rush', '--json');
+  const { o7, ...others } = JSON.parse(out);
+  assert.deepEqual(others, {
+    o0: { dtype: 'int16', shape: [2, 2], data: [2, 5, 3, 6] },
+    o1: -7,
+    o2: 0.25,
+    o3: true,
+    o4: 'wörd',
+    o5: [1, 2],
+    o6: { a: { dtype: 'int64', shape: [], data: [9] } },
+  });
+  // The numbers are those of the runtime, which makes them of the same seed.
+  assert.equal(o7.data.length, 3);
+  for (const [dtype, low, high] of /** @type {const} */ ([
+    ['float32', -1, 2],
+    ['float64', 0, 1],
+    ['int64', -5, 1000],
+    ['uint8', 0, 200],
+    ['bool', 0, 1],
+  ])) {
+    const make = (/** @type {(f: RushFile) => number} */ output) => {
+      const g = new RushFile();
+      g.method('forward', { inputs: [{ name: 'x' }] }, (_, x) => x);
+      return g.test(0, [g.random(dtype, [2, 5], 77, low, high)], ['Tensor'], output(g), { rtol: 0, atol: 0 }).bytes();
+    };
+    put(
+      'seed.rush',
+      make((g) => g.int(0)),
+    );
+    const { y } = JSON.parse(cli('run', 'seed.rush', '--json').out);
+    assert(new Set(y.data).size > 1);
+    const { Array: Type } = DTYPES[dtype];
+    const data = dtype === 'int64' ? BigInt64Array.from(y.data, BigInt) : Type.from(y.data);
+    put(
+      'seed.rush',
+      make((g) => g.tensor(data, [2, 5], { dtype })),
+    );
+    assert.deepEqual(cli('verify', 'seed.rush', '--backend', 'simd').status, 0, dtype);
+  }
+});
+
+test('cache lists and removes what --cache stored', async () => {
+  const server = createServer((_, response) => response.setHeader('etag', '"1"').end(flipFile().bytes()));
+  await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address()),
+    url = `http://127.0.0.1:${port}/m.rush`;
+  const env = { ...process.env, RUSHLIGHT_CACHE: join(dir, 'cached') };
+  const tool = (/** @type {string[]} */ ...args) =>
+    new Promise((done) => {
+      const child = spawn(process.execPath, [...ending, bin, ...args], { cwd: dir, env });
+      let said = '';
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text));
+      child.on('close', (code) => done([code, said]));
+    });
+  assert.deepEqual(await tool('cache'), [0, '0 models, 0.0 kB\n']);
+  assert.equal((await tool('run', url, '--cache', '-i', 'x=x.npy')).at(0), 0);
+  const [, listed] = await tool('cache', 'list');
+  assert.match(listed, new RegExp(`^${url} {2}\\d+\\.\\d kB\\n1 model, \\d+\\.\\d kB\\n$`));
+  assert.equal(JSON.parse((await tool('cache', 'list', '--json'))[1])[0].url, url);
+  assert.match((await tool('cache', 'remove', `${url}x`))[1], /the cache has no model/);
+  assert.match((await tool('cache', 'remove'))[1], /cache remove needs the URL/);
+  assert.match((await tool('cache', 'fly'))[1], /must be followed by list, remove URL or clear, got "fly"/);
+  assert.deepEqual(await tool('cache', 'remove', url), [0, '']);
+  assert.deepEqual(await tool('cache', 'clear'), [0, '0 models, 0.0 kB\n']);
+  server.closeAllConnections();
+  server.close();
+});
+
+test('colors are for terminals', () => {
+  const colored = (/** @type {Record<string, string>} */ env, /** @type {string[]} */ ...args) =>
+    spawnSync(process.execPath, [...ending, bin, ...args], {
+      cwd: dir,
+      encoding: 'utf8',
+      env: { ...process.env, ...env },
+    });
+  const verify = ['verify', 'bad.rush', '--backend', 'simd'];
+  assert.match(
+    colored({ FORCE_COLOR: '1' }, ...verify).stdout,
+    /^\x1b\[32msimd: test 0: as expected.*\x1b\[39m\n\x1b\[31m/,
+  );
+  assert.match(colored({ FORCE_COLOR: '1' }, 'run', 'no.rush').stderr, /^\x1b\[31mrushlight:\x1b\[39m cannot read/);
+  for (const env of [{}, { FORCE_COLOR: '1', NO_COLOR: '1' }])
+    assert.doesNotMatch(colored(/** @type {Record<string, string>} */ (env), ...verify).stdout, /\x1b/);
 });
 
 test('--help names every command', () => {
