@@ -6,6 +6,9 @@
 
 A file that passed is only analyzed again if the file, one of its headers, its command, or the checks change.
 $RUSH_CACHE/analysis has an empty file for each that passed. A finding is suppressed by `NOLINT(check)` with the reason on the same line.
+
+GCC's -fanalyzer is not used. GCC 12 reports 277 dereferences of NULL in wasm/src outside of the kernels, and nothing else. None is
+real: it does not know that the schema of an operator rules out None, for which arg_tensor() returns NULL (call/call.h).
 """
 
 import argparse
