@@ -14,6 +14,7 @@ export default {
     'api/cache',
     'api/pool',
     'api/fx',
+    'api/assets',
     'api/bundler',
     'media/npy',
     'media/safetensors',

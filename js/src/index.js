@@ -77,7 +77,7 @@ export { tensor } from './api/tensor.js';
  */
 
 /**
- * @template {{ of(): unknown }} Constructor
+ * @template {Record<'of', () => unknown>} Constructor of the array
  * @typedef {import('./base/types.js').Owned<Constructor>} Owned
  */
 
@@ -114,6 +114,12 @@ export { tensor } from './api/tensor.js';
 /**
  * @template {import('./base/types.js').DType} [D=import('./base/types.js').DType]
  * @typedef {import('./base/types.js').TensorLike<D>} TensorLike
+ */
+
+/**
+ * @template {import('./base/types.js').DType} D
+ * @template A
+ * @typedef {import('./api/tensor.js').MadeTensor<D, A>} MadeTensor
  */
 
 /**

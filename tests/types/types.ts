@@ -1,7 +1,7 @@
 // The types are an interface, so they are tested: each @ts-expect-error must be one.
 
 import { load, plan, RushlightError, tensor } from 'rushlight';
-import type { Backend, Description, ErrorCode, LoadOptions, Model, Port, ProfileRow, Tensor, TensorLike, VerifyReport } from 'rushlight';
+import type { Backend, Description, ErrorCode, LoadOptions, Model, Port, ProfileRow, StepValue, Tensor, TensorLike, Value, ValueMeta, VerifyReport } from 'rushlight';
 import { cached, clear, list, remove, size } from 'rushlight/cache';
 import type { CachedModel } from 'rushlight/cache';
 import { Interpreter, Profiler, ShapeProp, printTabular } from 'rushlight/fx';
@@ -104,7 +104,12 @@ async function use(signal: AbortSignal) {
   // @ts-expect-error what the model says about itself is read only by name
   model.description;
   await model.reset();
-  await model.setState(await model.state());
+  const state: Record<string, Value> = await model.state();
+  await model.setState(state);
+  const held = state['cache'];
+  // @ts-expect-error the items of a list may be of any type
+  if (Array.isArray(held)) held[0].shape;
+  if (held && typeof held === 'object' && 'enum' in held) void held.enum.length;
   // @ts-expect-error a state is an object
   await model.setState(5);
   const target: string | undefined = model.graph.nodes[0]?.target;
@@ -118,6 +123,12 @@ async function use(signal: AbortSignal) {
   }
   await new Mine(model, { method: 'forward' }).run({ x: ok });
   await new ShapeProp(model).run({});
+  const { tensor: meta, ms }: { tensor?: ValueMeta; ms?: number } = model.graph.nodes[0]?.meta ?? {};
+  // @ts-expect-error a list of tensors has no shape
+  meta?.shape;
+  const { args } = await (await model.steps({})).next({ args: true });
+  const first: StepValue | undefined = args?.[0];
+  void [ms, first];
   const summary: string = new Profiler(model).summary();
   printTabular(model.graph, ['name', 'tensor']);
   // @ts-expect-error a table is of a graph

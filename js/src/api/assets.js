@@ -1,4 +1,7 @@
-// Assets: files for the application that lie in a .rush file. The program does not read them.
+/**
+ * Assets: files for the application that lie in a .rush file. The program does not read them.
+ * @module assets
+ */
 
 import { RushlightError, unknownNameError } from '../base/errors.js';
 import { Sha2 } from '../source/sha2.js';
@@ -53,6 +56,7 @@ async function sha256(bytes) {
 
 /**
  * Opens an asset, and compares its digest.
+ * @internal
  * @param {Pick<import('../engine/host.js').Host, 'description' | 'tail'>} host @param {string} name
  */
 export async function openAsset(host, name) {

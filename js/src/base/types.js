@@ -24,7 +24,7 @@ export const exact = (i) => (Number.isSafeInteger(Number(i)) ? Number(i) : i);
 export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
 
 /**
- * @template {{ of(): unknown }} Constructor
+ * @template {Record<'of', () => unknown>} Constructor of the array
  * @typedef {ReturnType<Constructor['of']>} Owned
  *   an array over an `ArrayBuffer`. TypeScript before 5.7 does not distinguish it from an array over shared memory
  */
