@@ -1,4 +1,4 @@
-# `cmake --install BUILD --prefix DIR`: the runtime as a CMake package, with the tool and the TorchScript class.
+# `cmake --install BUILD --prefix DIR`: the runtime as a CMake package, with the TorchScript class.
 # RushlightConfig.cmake.in documents find_package(Rushlight). A wasm build is a package of its own.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -10,7 +10,6 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD_PARTY_NO
   DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/rushlight)
 if(TARGET rushlight_torch)
   install(TARGETS rushlight_torch LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(TARGETS rushlight_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/RushlightConfig.cmake.in

@@ -1,8 +1,8 @@
 """pip install --no-build-isolation ./exporter/python, with this checkout around it and CMake on the path: puts the compiled files
 in the package, which rushlight/_build.py has CMake build, or takes from its build folder RUSH_NATIVE.
 
-RUSH_TORCH=OFF pip wheel --no-build-isolation ./exporter/python makes the wheel that runs files without PyTorch. It has only
-librushlight_native, and serves every version of Python.
+RUSH_TORCH=OFF pip wheel --no-build-isolation ./exporter/python makes the wheel that serves every version of Python and of PyTorch. It
+lacks librushlight_torch, which binds to one PyTorch.
 """
 
 import atexit
@@ -11,7 +11,6 @@ import json
 import os
 import pathlib
 import shutil
-import sysconfig
 import tempfile
 
 from setuptools import Distribution, setup
@@ -56,12 +55,11 @@ class Build(build_ext):
             for name in ("LICENSE", "THIRD_PARTY_NOTICES"):
                 shutil.copy(HERE.parents[1] / name, into / name)
         if WITH_TORCH:
-            shutil.copy(build.extension_path(), into / f"_C{sysconfig.get_config_var('EXT_SUFFIX')}")
             shutil.copy(build.class_library(), into / build.CLASS_LIBRARY)
 
 
 class Wheel(bdist_wheel):
-    """Without torch, one wheel serves all versions of Python: its library binds to none."""
+    """Without librushlight_torch, one wheel serves all versions of Python: its library binds to none."""
 
     def get_tag(self):
         tag = super().get_tag()

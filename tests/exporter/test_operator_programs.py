@@ -1,11 +1,11 @@
-"""Operators that are programs of others (exporter/src/front/operators): each compiles, and takes what its operator takes."""
+"""Operators that are programs of others (front/torchscript/operators): each compiles, and takes what its operator takes."""
 
 import re
 
 import pytest
 import torch
 import torch.ao.quantization.fx._decomposed  # noqa: F401 - registers quantized_decomposed
-from rushlight import _C
+from rushlight.front.torchscript import operator_programs
 
 OPERATORS = {}
 for schema in torch._C._jit_get_all_schemas():
@@ -14,7 +14,7 @@ for schema in torch._C._jit_get_all_schemas():
         OPERATORS.setdefault(name if space == "aten" else f"{space}_{name}", {})[schema.overload_name] = schema
 
 
-#: The arguments that a program takes in place of packed weights (front/packed_weights.cpp).
+#: The arguments that a program takes in place of packed weights (front/torchscript/packed_weights.py).
 PARTS = {"LinearPackedParamsBase": 5, "Conv2dPackedParamsBase": 11, "Conv3dPackedParamsBase": 11, "List[__torch__.torch.classes.rnn.CellParamsBase]": 6}
 
 
@@ -27,9 +27,9 @@ def arguments(schema):
     return sum(PARTS.get(kind.removeprefix("__torch__.torch.classes.quantized."), 1) for kind in kinds)
 
 
-@pytest.mark.parametrize("name", _C.operator_program_names())
+@pytest.mark.parametrize("name", operator_programs.names())
 def test_a_program_takes_what_its_operator_takes(name):
-    text = _C.operator_program_schema(name)  # compiles it
+    text = operator_programs.schema(name)  # compiles it
     name = re.sub("_?_of_complex$", "", name)  # of the operator with a complex weight
     operator, mark, overload = ("", "", name) if name in OPERATORS else name.rpartition("__")
     overloads = OPERATORS.get(operator if mark else name)

@@ -295,3 +295,33 @@ def test_dynamically_quantized_convolution(engine_of):
     torch.backends.quantized.engine = engine_of
     net = torch.ao.nn.quantized.dynamic.Conv2d(3, 4, 3)
     keep(f"quantized_conv_dynamic_{engine_of}", torch.jit.script(net), (torch.randn(2, 3, 7, 5),), eager=net)
+
+
+class Table(nn.Module):
+    """The rows of a packed table. The first column has zeros, so that its values are what is added to each row."""
+
+    def __init__(self, bits, dtype):
+        super().__init__()
+        self.bits = bits
+        scales, zeros = torch.exp(torch.randn(64) * 4), torch.randint(1, 2**bits, (64,)).float()
+        rows = (torch.randint(0, 2**bits, (64, 12)) - zeros[:, None]) * scales[:, None]
+        rows[:, 0] = -zeros * scales
+        self.packed = torch.ops.quantized.embedding_bag_prepack(torch.quantize_per_channel(rows, scales, zeros, 0, dtype))
+
+    def forward(self, i):
+        if self.bits == 8:
+            return torch.ops.quantized.embedding_byte(self.packed, i)
+        return torch.ops.quantized.embedding_4bit(self.packed, i)
+
+
+@pytest.mark.parametrize("bits, dtype", [(8, torch.quint8), (4, torch.quint4x2)])
+@pytest.mark.parametrize("name", ["onednn", "qnnpack"])
+def test_packed_tables_keep_every_bit(bits, dtype, name, out):
+    torch.backends.quantized.engine = name
+    torch.manual_seed(bits)
+    net = Table(bits, dtype)
+    i = torch.arange(64)
+    rushlight.export(torch.jit.script(net), (i,), out, rtol=0, atol=0)
+    got = rushlight.load(out)(i)
+    assert torch.equal(got, net(i))
+    assert len(set(got[:, 0].tolist())) > 60

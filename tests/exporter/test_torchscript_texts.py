@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from typing import Tuple
 
 import pytest
 import rushlight
@@ -67,3 +68,15 @@ def test_inspect_shows_graph_code_and_tree_of_each_submodule(tmp_path):
 def test_inspect_says_where_a_file_holds_no_texts(tmp_path):
     rushlight.export(torch.jit.script(Net()), (torch.randn(2, 4),), tmp_path / "net.rush", source=False)
     assert "exported without source lines" in inspect(tmp_path / "net.rush", "--code")
+
+
+def halved(self, input: Tuple[torch.Tensor]) -> Tuple[torch.Tensor]:
+    return (input[0] / 2,)
+
+
+def test_the_texts_have_the_hooks_of_the_model(tmp_path):
+    net = Net()
+    net.register_forward_pre_hook(halved)
+    rushlight.export(torch.jit.script(net), (torch.randn(2, 4),), tmp_path / "net.rush")
+    assert "torch.div(" in inspect(tmp_path / "net.rush", "--code")
+    assert "aten::div(" in inspect(tmp_path / "net.rush", "--graph")

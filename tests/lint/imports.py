@@ -45,11 +45,9 @@ def c_imports(name, text):
         if not include:
             continue
         quote, path = include.groups()
-        if path.startswith("torch/csrc/jit/"):
-            yield number, "jit/"
-        elif path.startswith(("xnnpack/", "xnnpack.h")):
+        if path.startswith(("xnnpack/", "xnnpack.h")):
             yield number, "xnnpack/"
-        elif quote == '"' and not path.startswith(("rushlight/", "torch/", "ATen/", "c10/")):
+        elif quote == '"' and not path.startswith("rushlight/"):
             yield number, path.rpartition(".")[0]
 
 
@@ -67,8 +65,7 @@ def python_imports(name, text):
             base = package[:len(package) + 1 - node.level] if node.level else []
             module = base + (node.module or "").split(".")[0 if node.level else 1:]
             module = [part for part in module if part]
-            # All folders use the compiled module, and it uses none. Its stand-in only imports the build.
-            yield from ((node.lineno, "/".join([*module, alias.name]) if alias.name != "_C" else "_C/") for alias in node.names)
+            yield from ((node.lineno, "/".join([*module, alias.name])) for alias in node.names)
             if module:
                 yield node.lineno, "/".join(module)
 
@@ -170,7 +167,7 @@ def check_itself():
 
 
 # Circles that are allowed until their files are split. Each is named by its first file.
-OPEN = ("exporter/src/front/torchscript", "exporter/src/constraints")
+OPEN = ("exporter/src/constraints",)
 
 
 def main():

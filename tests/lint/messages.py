@@ -16,7 +16,7 @@ JS_CALLS = r"new \w*Error|badArgument|\w+Error|fail\w*|reject\w*|refuse\w*|unrea
 TREES = [
     ("wasm/src", ".c", C_CALLS), ("wasm/src", ".h", C_CALLS), ("wasm/bridge", ".c", C_CALLS), ("exporter/src", ".cpp", CPP_CALLS),
     ("exporter/src", ".h", CPP_CALLS), ("exporter/torch", ".cpp", CPP_CALLS), ("exporter/python", ".py", PYTHON_CALLS),
-    ("exporter/src", ".py", PYTHON_CALLS), ("js/src", ".js", JS_CALLS), ("js/bin", ".js", JS_CALLS),
+    ("js/src", ".js", JS_CALLS), ("js/bin", ".js", JS_CALLS),
 ]
 # The rules of CONTRIBUTING that a pattern can check, with the advice for each.
 RULES = [

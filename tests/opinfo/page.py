@@ -40,7 +40,7 @@ def kernels():
 
 def programs():
     """Returns {name: file} for the operators that the exporter decomposes."""
-    folder = TOP / "exporter/src/front/operators"
+    folder = TOP / "exporter/python/rushlight/front/torchscript/operators"
     return {name: file.name for file in sorted(folder.glob("*.py")) for name in re.findall(r"^def (\w+)\(", file.read_text(), re.M)}
 
 

@@ -66,5 +66,5 @@ def test_what_is_installed(programs):
     moved = programs / "moved"
     files = {str(f.relative_to(moved)) for f in moved.rglob("*") if f.is_file()}
     assert {"include/rushlight/rushlight.h", "include/rushlight/format.h", "lib/librushlight.a",
-            "lib/librushlight_torch.so", "bin/rushlight", "lib/cmake/Rushlight/RushlightConfig.cmake",
+            "lib/librushlight_torch.so", "lib/cmake/Rushlight/RushlightConfig.cmake",
             "share/licenses/rushlight/THIRD_PARTY_NOTICES"} <= files

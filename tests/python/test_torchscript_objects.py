@@ -314,7 +314,7 @@ def test_an_object_that_holds_nothing_is_refused_as_a_result(tmp_path):
     def gives(x):
         return [Empty()]
 
-    with pytest.raises(rushlight.RushlightError, match="of type .*Empty.* is used as a value"):
+    with pytest.raises(rushlight.RushlightError, match="must not be used as a value, got %\\d+ of type .*Empty"):
         rushlight.export(torch.jit.script(gives), None, tmp_path / "m.rush")
 
 
@@ -345,7 +345,7 @@ def test_objects_sorted_by_their_own_comparison_are_refused(how, tmp_path):
 
     program = torch.jit.script({"sort": sort, "sorted": in_a_copy, "tuples": tuples}[how])
     program(5)
-    with pytest.raises(rushlight.RushlightError, match="test_torchscript_objects.*sorts objects of type .*Ranked by their __lt__"):
+    with pytest.raises(rushlight.RushlightError, match="test_torchscript_objects.*cannot sort objects of type .*Ranked by __lt__"):
         rushlight.export(program, (5,), tmp_path / "m.rush")
 
 

@@ -262,7 +262,7 @@ def is_tuple(x: Any) -> bool:
 
 
 def test_whether_anything_is_a_tuple_is_refused(tmp_path):
-    with pytest.raises(rushlight.RushlightError, match="asks whether a value of any type is a tuple: .*Union"):
+    with pytest.raises(rushlight.RushlightError, match="cannot test whether a value of type Any is a tuple: .*Union"):
         rushlight.export(torch.jit.script(is_tuple), (1,), str(tmp_path / "m.rush"))
 
 
@@ -343,6 +343,28 @@ def forks(x, n: int):
 @feature("torch.jit.fork, wait, Future, run in place")
 def test_fork_and_wait_run_in_place():
     script("forks", forks, *[(torch.rand(3), n) for n in (0, 1, 4)])
+
+
+class Pending(NamedTuple):
+    future: torch.jit.Future[Tensor]
+    others: List[torch.jit.Future[Tensor]]
+    n: int
+
+
+def started(x) -> Pending:
+    return Pending(torch.jit.fork(inner, x, 3.0), [torch.jit.fork(inner, x, float(i)) for i in range(2)], 4)
+
+
+def waits(x):
+    pending = started(x)
+    total = pending.future.wait() * pending.n
+    for other in pending.others:
+        total = total + torch.jit.wait(other)
+    return total
+
+
+def test_a_named_tuple_may_hold_futures():
+    script("pending_futures", waits, (torch.rand(3),))
 
 
 def without_gradients(x):
@@ -476,7 +498,7 @@ def test_a_call_of_python_is_refused_by_name(tmp_path):
             self.plot(x)
             return x
 
-    with pytest.raises(rushlight.RushlightError, match=r"test_torchscript_programs.py:\d+: calls the Python function 'plot'"):
+    with pytest.raises(rushlight.RushlightError, match=r"test_torchscript_programs.py:\d+: cannot export a call of the Python function 'plot'"):
         rushlight.export(torch.jit.script(Calls()), None, tmp_path / "m.rush")
 
 
@@ -614,7 +636,7 @@ def test_a_device_is_no_input(tmp_path):
     def ones_like(x: Tensor, where: torch.device):
         return torch.ones(3, device=where) + x
 
-    with pytest.raises(rushlight.RushlightError, match="the input 'where' is a torch.device, and a file runs on the CPU alone"):
+    with pytest.raises(rushlight.RushlightError, match="the input 'where' must not be a torch.device, because a file runs on the CPU alone"):
         rushlight.export(ones_like, (torch.rand(3), torch.device("cpu")), tmp_path / "m.rush")
 
     @torch.jit.script

@@ -74,7 +74,7 @@ print(session)
 
 def test_what_needs_pytorch_says_so(tmp_path):
     done = bare_python(["import rushlight; rushlight.export"], tmp_path)
-    assert "AttributeError: rushlight.export needs PyTorch, which is not installed here: pip install torch" in done.stderr
+    assert "ImportError: rushlight.export needs PyTorch, which is not installed here: pip install torch" in done.stderr
 
 
 @pytest.mark.feature("Native", "the tool without PyTorch")

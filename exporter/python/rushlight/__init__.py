@@ -13,11 +13,11 @@ and names the operator and its Python lines.
 Without PyTorch the package runs files (load, Session, describe), and its tensors are NumPy arrays.
 """
 
-import importlib.util
 import os
 import pkgutil
+from typing import TYPE_CHECKING
 
-__path__ = pkgutil.extend_path(__path__, __name__)  # the built _C may stand in another folder
+__path__ = pkgutil.extend_path(__path__, __name__)  # the built library may stand in another folder
 
 from . import _build  # noqa: E402
 from .base import native as _native  # noqa: E402
@@ -25,19 +25,15 @@ from .base.errors import RushlightError  # noqa: E402
 from .base.printable import printable as _printable  # noqa: E402
 from .session import Session, load  # noqa: E402
 
-_native.use(_build.native_library)
-
-if importlib.util.find_spec("torch"):
-    import torch  # noqa: F401  (before _C, which links against it)
-
-    _build.require_this_torch(__path__)
-
+if TYPE_CHECKING:
     from .decomposition import register_decomposition
     from .diff import Diff, diff
     from .export import export
     from .export_text import export_text
     from .lower import Lowered, load_library, lower
     from .report import Report
+
+_native.use(_build.native_library)
 
 # The order is that of the reference page: the most important names come first.
 __all__ = ["export", "export_text", "load", "Session", "Report", "describe", "diff", "Diff", "lower", "Lowered", "load_library",
@@ -65,5 +61,29 @@ def __getattr__(name):
     if name == "__version__":  # asked of the runtime, which may have to be compiled first
         return _native.call("version")
     if name in __all__:
-        raise AttributeError(f"rushlight.{name} needs PyTorch, which is not installed here: pip install torch")
+        _import_what_needs_torch(name)
+        return globals()[name]
     raise AttributeError(f"module 'rushlight' has no attribute {name!r}")
+
+
+def _import_what_needs_torch(name):
+    """Adds the functions that need PyTorch to this module. A module and its function have one name, so that all come together."""
+    try:
+        import torch  # noqa: F401
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError(f"rushlight.{name} needs PyTorch, which is not installed here: pip install torch", name="torch") from None
+
+    from .decomposition import register_decomposition
+    from .diff import Diff, diff
+    from .export import export
+    from .lower import Lowered, load_library, lower
+    from .report import Report
+
+    of_torch = register_decomposition, Diff, diff, export, Lowered, load_library, lower, Report
+    globals().update({found.__name__: found for found in of_torch})
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

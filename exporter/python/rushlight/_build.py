@@ -1,15 +1,14 @@
 """Finds the compiled parts of the package. If there are none, CMake builds them on first use.
 
-There are three: librushlight_native (the runtime, which depends on no torch), the module _C (the exporter) and librushlight_torch
-(torch.classes.rushlight). CMake and pip put them into the
-folder of the package. In a checkout without a build, this file makes one in the cache. XNNPACK is found as in every build
-(cmake/xnnpack/README.md). The environment variables RUSH_XNNPACK_DIR and RUSH_XNNPACK_SOURCE set the options of the same names.
+There are two: librushlight_native (exporter and runtime, which depend on no torch) and librushlight_torch (torch.classes.rushlight).
+CMake and pip put them into the folder of the package. In a checkout without a build, this file makes one in the cache. XNNPACK is found
+as in every build (cmake/xnnpack/README.md). The environment variables RUSH_XNNPACK_DIR and RUSH_XNNPACK_SOURCE set the options of the
+same names.
 """
 
 import contextlib
 import fcntl
 import hashlib
-import importlib.machinery
 import os
 import pathlib
 import re
@@ -27,31 +26,10 @@ def class_library():
     return str(_found([CLASS_LIBRARY]) or _built("rushlight_torch", [f"lib/{CLASS_LIBRARY}"]))
 
 
-def extension_path():
-    """Returns the path of the module _C, which is compiled if necessary."""
-    names = [f"_C{suffix}" for suffix in importlib.machinery.EXTENSION_SUFFIXES]
-    return str(_found(names) or _built("rushlight_python", [f"python/rushlight/{name}" for name in names]))
-
-
 def native_library():
     """Returns the path of librushlight_native, which is compiled if necessary."""
     found = next((folder / NATIVE_LIBRARY for folder in _folders() if (folder / NATIVE_LIBRARY).exists()), None)
     return str(found or _built("rushlight_native", [f"python/rushlight/{NATIVE_LIBRARY}"], torch=False))
-
-
-def require_this_torch(package_path):
-    """Refuses a module _C in these folders that was compiled for another torch. It would crash while it is loaded.
-
-    Raises:
-        ImportError: the message names both versions, and the remedy
-    """
-    spec = importlib.machinery.PathFinder.find_spec("rushlight._C", package_path)
-    if not spec or not spec.origin or spec.origin.endswith(".py") or _built_for(spec.origin) == _here():
-        return
-    raise ImportError(
-        f"{spec.origin} was compiled for {_built_for(spec.origin)}, and {sys.executable} has {_here()}: loading it would crash. "
-        "Compile it for this torch: pip install --no-build-isolation --force-reinstall --no-deps ./exporter/python, in the checkout. "
-        "If PYTHONPATH leads to that file, as in ./dev shell, leave that shell or unset PYTHONPATH", name="rushlight._C", path=spec.origin)
 
 
 def _built_for(path):
@@ -101,8 +79,8 @@ def _top():
     """Returns the checkout."""
     found = _HERE.parents[2]
     if not (found / "exporter" / "CMakeLists.txt").exists():
-        raise RuntimeError("the exporter is not compiled in this installation, and its sources are not here; files can be run. "
-                           "To export, install from a checkout: pip install --no-build-isolation ./exporter/python")
+        raise RuntimeError("torch.classes.rushlight is not compiled in this installation, and its sources are not here: install from a "
+                           "checkout, pip install --no-build-isolation ./exporter/python")
     return found
 
 

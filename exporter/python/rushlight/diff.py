@@ -4,9 +4,11 @@ import os
 
 import torch
 
-from . import _C
+from .base import core
 from .front import inputs, patches
+from .front.answers import tracing
 from .front.capture import capture
+from .front.torchscript import export as torchscript
 
 
 class Diff:
@@ -62,11 +64,14 @@ def diff(path, model=None, example_inputs=(), *, method="forward", train=False, 
         ValueError: the inputs do not match the method
     """
     if model is None:
-        return Diff(_C.diff_file(os.fspath(path)))
+        return Diff(core.diff_file(os.fspath(path)))
     model = inputs.unwrapped(model)
     args, names = inputs.positional(model, example_inputs)
     captured = capture(model, args, train, names=names)
     if captured.program is not None:
-        return Diff(_C.diff_graph(os.fspath(path), args, lambda _, exact: captured.tracer(args, exact), rtol, atol))
+        return Diff(core.diff_graph(os.fspath(path), "forward", args, None,
+                                    tracing(lambda name, _, exact: captured.tracer(name, args, exact)), rtol, atol))
+    subject = torchscript.subject_of(captured.target, train, args)
+    args = subject.checked(method, args)
     with torch.no_grad(), patches.applied(None, ("fast path",)):
-        return Diff(_C.diff_model(os.fspath(path), captured.target, method, args, train, rtol, atol))
+        return Diff(core.diff_graph(os.fspath(path), method, args, subject.types(method), tracing(subject.trace), rtol, atol))

@@ -4,9 +4,11 @@ import warnings
 
 import torch
 
-from . import _C
+from .base import core
 from .base.errors import RushlightError
 from .baked import explained
+from .front.answers import answers_of
+from .front.torchscript import export as torchscript
 from .report import report_of
 from .request import request_of
 
@@ -106,7 +108,7 @@ def export(
     request, model = request_of(arguments.pop("model"), arguments.pop("example_inputs"), arguments.pop("path"), arguments)
     captured = request.captured
     try:
-        fields = _exported(request, trace)
+        fields = _exported(request)
     except RushlightError as error:
         raise explained(error, captured)
     for text in fields["warnings"]:
@@ -114,12 +116,12 @@ def export(
     return report_of(fields, captured, [*captured.notes, *_mode_notes(model, train)])
 
 
-def _exported(request, trace):
+def _exported(request):
+    if request.captured.program is None:
+        return torchscript.export(request)
     captured = request.captured
-    if captured.program is None:
-        return _C.export_model(captured.target, request.settings, request.examples, captured.reference)
-    return _C.export_graph(captured.target, request.settings, request.examples, captured.reference, captured.graph,
-                           captured.tracer if trace else None)
+    return core.export_graph(captured.target, request.settings, request.examples,
+                             answers_of(captured.reference, captured.graph, captured.tracer))
 
 
 def _mode_notes(model, train):

@@ -12,13 +12,14 @@ from .exported_program.reference import example_of
 from .front import dynamic_shapes, inputs
 from .front.capture import capture
 from .front.captured import Captured
+from .front.torchscript.program import describe_function
 
 _DEFAULT = -1.0  # a tolerance that the dtype decides
 
 
 @dataclasses.dataclass
 class Request:
-    """A captured model, with settings and examples as _C takes them."""
+    """A captured model, with settings and examples as core.export_graph takes them."""
 
     captured: Captured
     settings: dict
@@ -57,7 +58,8 @@ def request_of(model, example_inputs, path, arguments):
         "quantize": _bits(arguments["quantize"]),
         "calibration": _calibration(model, arguments["calibration"], arguments["quantize"]),
         "lines": captured.lines,
-        "decompositions": decompositions(),
+        "decompositions": {op: describe_function(function) for op, function in decompositions().items()},
+        "graph_is_reference": captured.reference is None,
     }
     examples = _examples(model, example_inputs, arguments, first)
     return Request(captured, settings, examples), model

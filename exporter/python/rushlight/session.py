@@ -1,7 +1,6 @@
 """Runs a .rush file natively."""
 
 import collections.abc
-import ctypes
 import importlib.util
 import io
 import json
@@ -13,7 +12,8 @@ import weakref
 from .assets import read_asset
 from .base import native
 from .base.printable import printable
-from .base.values import Answer, Request, as_tuples
+from .base.results import Answer
+from .base.values import Request, as_tuples
 
 
 class Replay(tuple):
@@ -77,7 +77,9 @@ class Session:
         self._version = self._source_version()
         self._options = {"threads": threads, "max_bytes": max_bytes, "max_steps": max_steps}
         self._with_defaults = None
-        self._open(native.call("session.open", source=_source(source), **self._options))
+        request = Request()
+        source = request.memory(source) if isinstance(source, bytes) else os.fspath(source)
+        self._open(native.call("session.open", source=source, **self._options))
         signature = self._call("signature")
         self._methods = {method["name"]: method for method in signature["methods"]}
         self._tests, self._stateful = signature["tests"], signature["stateful"]
@@ -335,13 +337,6 @@ class Session:
             out.append(Replay(*self._call("verify", test=i)))
         self.reset()
         return out
-
-
-def _source(source):
-    """The path, or the memory of the bytes."""
-    if not isinstance(source, bytes):
-        return os.fspath(source)
-    return [ctypes.cast(source, ctypes.c_void_p).value or 0, len(source)]
 
 
 def _wants_numpy(request):

@@ -1,5 +1,6 @@
 """The command `rushlight`, also `python -m rushlight`."""
 
+import importlib.util
 import signal
 import sys
 
@@ -8,19 +9,15 @@ from .base import native
 
 def main():
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python would handle Ctrl-C only after the tool has ended
-    arguments = ["rushlight", *sys.argv[1:]]
-    if _needs_torch(arguments):
-        from . import _C
-
-        try:
-            tool = _C.tool
-        except RuntimeError as e:  # The exporter is not compiled here, and cannot be.
-            sys.exit(f"rushlight: {e}")
-        sys.exit(tool(arguments))
-    sys.exit(native.call("tool", arguments=arguments))
+    answers = {}  # to which a model adds its own when it is loaded
+    answers.update({"tool.program": lambda request, values: _of_torch().program(request, values, answers),
+                    "tool.inputs": lambda request, values: _of_torch().inputs(request, values, answers)})
+    with native.answering(answers):
+        status = native.call("tool", arguments=["rushlight", *sys.argv[1:]], has_torch=importlib.util.find_spec("torch") is not None)
+    sys.exit(status)
 
 
-def _needs_torch(arguments):
-    """Whether PyTorch runs for this command line. Without PyTorch, the tool refuses it in words."""
-    needs = arguments[1:2] == ["export"] or any(argument.startswith("--torch") for argument in arguments)
-    return needs and "torch" in sys.modules
+def _of_torch():
+    from .front import tool_models
+
+    return tool_models

@@ -5,6 +5,7 @@
 
 #include "api/functions.h"
 #include "api/python.h"
+#include "api/questions.h"
 #include "api/values.h"
 #include "base/json.h"
 #include "base/runtime_error.h"
@@ -19,7 +20,8 @@ namespace {
 const Functions &functions() {
   static const Functions all = [] {
     Functions out = session_functions();
-    for (const Functions &more : {file_functions(), schema_functions()})
+    for (const Functions &more : {file_functions(), schema_functions(), graph_functions(),
+                                  export_functions(), tool_functions()})
       out.insert(more.begin(), more.end());
     return out;
   }();
@@ -83,6 +85,11 @@ std::string answer_to(const char *function, const char *request) {
 }  // namespace
 
 }  // namespace rush
+
+void rushlight_start(rushlight_python python, void (*ask)(const char *what, const char *request)) {
+  rush::use_python(python, ask);
+  rush::use_schemas_of_python();
+}
 
 const char *rushlight_call(const char *function, const char *request) {
   thread_local std::string answer;

@@ -1,11 +1,8 @@
 // Functions on files.
-#include <cstdio>
-
+#include "base/files.h"
 #include "api/functions.h"
 #include "api/python.h"
-#include "base/files.h"
 #include "base/json.h"
-#include "cli/tool.h"
 #include "inspect/weights.h"
 #include "run/native.h"
 
@@ -23,18 +20,6 @@ std::string save_weights(const Json &request) {
   const Unlocked unlocked;
   write_safetensors(request["path"].text(), request["to"].text());
   return "null";
-}
-
-// Returns the exit status.
-std::string tool(const Json &request) {
-  std::vector<std::string> arguments = request["arguments"].texts();
-  std::vector<char *> argv;
-  for (std::string &text : arguments) argv.push_back(text.data());
-  argv.push_back(nullptr);
-  const Unlocked unlocked;
-  const int code = run_tool(static_cast<int>(arguments.size()), argv.data());
-  std::fflush(stdout);
-  return std::to_string(code);
 }
 
 std::string version(const Json &) {
@@ -56,13 +41,9 @@ std::string torchs_own(const Json &request) {
 }  // namespace
 
 Functions file_functions() {
-  return {{"tool", tool},
-          {"describe", describe},
-          {"write_safetensors", save_weights},
-          {"version", version},
-          {"has_op", has_op},
-          {"stored_path", stored},
-          {"is_torchs_own", torchs_own}};
+  return {{"describe", describe},  {"write_safetensors", save_weights},
+          {"version", version},    {"has_op", has_op},
+          {"stored_path", stored}, {"is_torchs_own", torchs_own}};
 }
 
 }  // namespace rush

@@ -14,5 +14,8 @@ using Functions = std::map<std::string, Function>;
 Functions session_functions();
 Functions file_functions();
 Functions schema_functions();
+Functions graph_functions();
+Functions export_functions();
+Functions tool_functions();
 
 }  // namespace rush

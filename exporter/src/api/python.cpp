@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <utility>
 
 #include "ir/answers.h"
 
@@ -11,7 +12,28 @@ namespace {
 
 rushlight_python python;
 void (*ask)(const char *what, const char *request);
-thread_local std::string given_answer;
+
+// A question that Python answers now.
+struct Question {
+  const std::function<void(const Json &answer)> &take;
+  std::exception_ptr failure;
+};
+thread_local Question *asked;
+
+[[noreturn]] void raise(const Json &error) {
+  const PythonException original = {error["exception"].integer()};
+  if (error["message"].is_none()) throw original;
+  throw PyTorchError(error["message"].text(), std::make_exception_ptr(original));
+}
+
+void take(const Json &answer, Question *question) {
+  try {
+    if (const Json *error = answer.find("error")) raise(*error);
+    question->take(answer["ok"]);
+  } catch (...) {
+    question->failure = std::current_exception();
+  }
+}
 
 // Holds Python's lock while it lives.
 class Locked {
@@ -33,6 +55,11 @@ bool has_signal() {
 
 }  // namespace
 
+void use_python(rushlight_python functions, void (*given)(const char *, const char *)) {
+  python = functions;
+  ask = given;
+}
+
 Unlocked::Unlocked() : state_(python.save_thread ? python.save_thread() : nullptr) {}
 
 Unlocked::~Unlocked() {
@@ -49,24 +76,26 @@ bool is_interrupted(void *) {
 
 // A signal that came before the call would be raised in front of the first line of Python's function,
 // where nothing catches it.
-Json ask_python(const std::string &what, const std::string &request) {
+void ask_python(const std::string &what, const std::string &request,
+                const std::function<void(const Json &answer)> &take) {
   if (has_signal()) throw Interrupted();
-  given_answer.clear();
+  Question question = {take, nullptr};
+  Question *const outer = std::exchange(asked, &question);
   ask(what.c_str(), request.c_str());
-  const Json answer = parse_json(given_answer);
-  const Json *error = answer.find("error");
-  if (!error) return answer["ok"];
-  throw PyTorchError((*error)["message"].text(),
-                     std::make_exception_ptr(PythonException{(*error)["exception"].integer()}));
+  asked = outer;
+  if (question.failure) std::rethrow_exception(question.failure);
+}
+
+Json ask_python(const std::string &what, const std::string &request) {
+  Json out;
+  ask_python(what, request, [&](const Json &answer) { out = answer; });
+  return out;
 }
 
 }  // namespace rush
 
-void rushlight_start(rushlight_python given, void (*ask)(const char *, const char *)) {
-  rush::python = given;
-  rush::ask = ask;
-}
-
 void rushlight_answer(const char *text) {
-  rush::given_answer = text;
+  rush::Question *const question = std::exchange(rush::asked, nullptr);
+  rush::take(rush::parse_json(text), question);
+  rush::asked = question;
 }

@@ -1,6 +1,7 @@
 // Python's side of a call: its lock, signals, and questions.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "api/api.h"
@@ -15,6 +16,9 @@ struct Interrupted {};
 struct PythonException {
   int64_t number;
 };
+
+// Sets the functions of rushlight_start.
+void use_python(rushlight_python functions, void (*ask)(const char *what, const char *request));
 
 // Releases Python's lock while it lives.
 class Unlocked {
@@ -31,7 +35,12 @@ class Unlocked {
 // The runtime calls it often and without Python's lock. It takes the lock twenty times a second.
 bool is_interrupted(void *);
 
-// Asks Python. Throws Interrupted, and PyTorchError whose original is a PythonException.
+// Asks Python, and lets `take` read the answer. The memory of its tensors lives as long as `take`
+// runs. Throws Interrupted, what `take` throws, and PyTorchError whose original is a
+// PythonException. An exception that is no error, such as KeyboardInterrupt, is thrown as
+// PythonException.
+void ask_python(const std::string &what, const std::string &request,
+                const std::function<void(const Json &answer)> &take);
 Json ask_python(const std::string &what, const std::string &request);
 
 }  // namespace rush

@@ -1,10 +1,10 @@
 // Sessions by number.
 #include <unistd.h>
 
-#include <mutex>
 #include <stdexcept>
 
 #include "api/functions.h"
+#include "api/numbered.h"
 #include "api/python.h"
 #include "api/values.h"
 #include "base/joined.h"
@@ -16,30 +16,8 @@ namespace rush {
 
 namespace {
 
-class Sessions {
- public:
-  int64_t add(std::shared_ptr<NativeSession> session) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    all_.emplace(next_, std::move(session));
-    return next_++;
-  }
-  std::shared_ptr<NativeSession> get(int64_t number) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return all_.at(number);
-  }
-  void remove(int64_t number) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    all_.erase(number);
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<int64_t, std::shared_ptr<NativeSession>> all_;
-  int64_t next_ = 1;
-};
-
-Sessions &sessions() {
-  static Sessions all;
+Numbered<NativeSession> &sessions() {
+  static Numbered<NativeSession> all;
   return all;
 }
 
@@ -74,10 +52,8 @@ std::string open(const Json &request) {
     if (source.kind == Json::TEXT) {
       session = NativeSession::open(source.text(), limits);
     } else {
-      const std::vector<int64_t> memory = source.integers();
-      const std::string bytes(reinterpret_cast<const char *>(memory.at(0)),
-                              static_cast<size_t>(memory.at(1)));
-      session = std::make_unique<NativeSession>(bytes, limits);
+      session = std::make_unique<NativeSession>(bytes_at(source.list().at(0), source.list().at(1)),
+                                                limits);
     }
   }
   return added(std::move(session));

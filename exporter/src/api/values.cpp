@@ -20,7 +20,16 @@ std::vector<Const> consts_of(const Json &values) {
 
 TypeRef type_in(const Json &value) {
   const Json *type = value.find("type");
-  return type ? parse_type(type->text()) : nullptr;
+  return type ? type_from(*type) : nullptr;
+}
+
+rush_type_kind kind_named(const std::string &kind) {
+  static const std::map<std::string, rush_type_kind> kinds = {
+      {"list", RUSH_TYPE_LIST}, {"optional", RUSH_TYPE_OPTIONAL}, {"tuple", RUSH_TYPE_TUPLE},
+      {"Dict", RUSH_TYPE_DICT}, {"Union", RUSH_TYPE_UNION},       {"Object", RUSH_TYPE_OBJECT},
+      {"Enum", RUSH_TYPE_ENUM}, {"Future", RUSH_TYPE_FUTURE}};
+  const auto found = kinds.find(kind);
+  return found == kinds.end() ? parse_type(kind)->kind : found->second;
 }
 
 Const list_from(const Json &items, TypeRef type) {
@@ -74,22 +83,28 @@ std::shared_ptr<const Storage> storage_from(const Json &from) {
   return std::make_shared<const Storage>(std::move(out));
 }
 
+std::string name_in(const Json &value) {
+  const Json *name = value.find("name");
+  return name ? name->text() : "";
+}
+
 Const tensor_from(const Json &value, const Json &parts) {
   const std::vector<Json> &of = parts.list();
   const Tensor tensor(static_cast<rush_dtype>(of.at(0).integer()), of.at(1).integers(),
                       of.at(2).integers(), of.at(3).integer(), storage_from(of.at(4)));
-  const Json *name = value.find("name");
-  return const_tensor(tensor, name ? name->text() : "");
+  return const_tensor(tensor, name_in(value));
 }
 
-Const foreign_from(const Json &parts) {
+Const foreign_from(const Json &value, const Json &parts) {
   const std::vector<Json> &of = parts.list();
   Foreign foreign;
   foreign.form = of.at(2).text();
   foreign.device = of.at(3).text();
   foreign.no_memory = foreign.form.empty() && foreign.device.empty();
+  foreign.number = of.at(4).integer();
   return const_tensor(
-      Tensor(static_cast<rush_dtype>(of.at(0).integer()), of.at(1).integers(), std::move(foreign)));
+      Tensor(static_cast<rush_dtype>(of.at(0).integer()), of.at(1).integers(), std::move(foreign)),
+      name_in(value));
 }
 
 Const special_from(const Json &value) {
@@ -98,7 +113,7 @@ Const special_from(const Json &value) {
   if (const Json *items = value.find("list")) return list_from(*items, type_in(value));
   if (const Json *items = value.find("dict")) return dict_from(*items, type_in(value));
   if (const Json *parts = value.find("complex")) return complex_from(*parts);
-  if (const Json *parts = value.find("foreign")) return foreign_from(*parts);
+  if (const Json *parts = value.find("foreign")) return foreign_from(value, *parts);
   if (const Json *items = value.find("object"))
     return object_from(RUSH_CONST_OBJECT, *items, type_in(value));
   if (const Json *items = value.find("enum"))
@@ -130,6 +145,16 @@ int64_t keep(const std::shared_ptr<const Storage> &storage) {
 
 }  // namespace
 
+TypeRef type_from(const Json &type) {
+  if (type.kind == Json::TEXT) return parse_type(type.s);
+  std::vector<TypeRef> items;
+  if (const Json *list = type.find("items"))
+    for (const Json &item : list->list()) items.push_back(type_from(item));
+  const Json *name = type.find("name"), *fields = type.find("fields");
+  return make_type(kind_named(type["kind"].text()), std::move(items), name ? name->text() : "",
+                   fields ? fields->texts() : std::vector<std::string>());
+}
+
 Const const_of(const Json &value) {
   switch (value.kind) {
     case Json::NONE:
@@ -148,6 +173,10 @@ Const const_of(const Json &value) {
       break;
   }
   return special_from(value);
+}
+
+std::string bytes_at(const Json &address, const Json &size) {
+  return {reinterpret_cast<const char *>(address.integer()), static_cast<size_t>(size.integer())};
 }
 
 void release_storage(int64_t handle) {
@@ -169,6 +198,7 @@ size_t ValueWriter::storage(const std::shared_ptr<const Storage> &storage) {
 std::string ValueWriter::text(const Const &value) {
   if (value.tensor.defined()) {
     const Tensor &t = value.tensor;
+    if (!t.is_strided()) return "{\"foreign\": " + std::to_string(t.foreign().number) + "}";
     return "{\"tensor\": [" + std::to_string(t.dtype()) + ", " + json_integers(t.sizes()) + ", " +
            json_integers(t.strides()) + ", " + std::to_string(t.storage_offset()) + ", " +
            std::to_string(storage(t.storage())) + "]}";

@@ -12,12 +12,13 @@
 namespace rush {
 
 // null, true, 5, 0.5 and "text" are themselves, and a list is a list. Others are objects of one of
-// these fields, in which a type is text (ir/type.h):
+// these fields, in which a type is as in type_from():
 //   {"tuple": [...]}, {"dict": [key, value, ...]}, {"complex": [re, im]}, {"device": "cpu"}
 //   {"list": [...], "type": ...}, {"object": [...], "type": ...}, {"enum": [...], "type": ...}
 //   {"tensor": [dtype, sizes, strides, offset, storage], "name": ...}: `offset` counts elements,
 //     and `storage` is [id, address, bytes]. Tensors with one id share memory.
-//   {"foreign": [dtype, sizes, form, device]}: a tensor without bytes (Foreign)
+//   {"foreign": [dtype, sizes, form, device, number]}: a tensor without bytes (Foreign). Only its
+//     number goes back.
 // The memory of a tensor must live as long as the constant.
 Const const_of(const Json &value);
 
@@ -36,6 +37,13 @@ class ValueWriter {
   std::map<const void *, size_t> indices_;
   std::vector<std::string> storages_;
 };
+
+// A type: its text (ir/type.h), or as json_of() gives it. The text of an object's type lacks its
+// fields.
+TypeRef type_from(const Json &type);
+
+// A copy of bytes at an address.
+std::string bytes_at(const Json &address, const Json &size);
 
 // Lets go of a storage's memory.
 void release_storage(int64_t handle);

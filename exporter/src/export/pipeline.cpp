@@ -34,8 +34,9 @@ bool apply_decompositions(Program &program, const PassContext &context) {
 bool apply_operator_programs(Program &program, const PassContext &context) {
   return each_graph(program, [&](Graph &graph) {
     Decompositions known = context.options.decompositions;
+    std::set<std::string> asked;
     for (const Node *node : all_nodes(graph))
-      if (!known.count(node->op))
+      if (!known.count(node->op) && asked.insert(node->op).second)
         if (auto made_of = context.options.operator_programs(node->op)) known[node->op] = made_of;
     return decompose(graph, known);
   });

@@ -304,8 +304,7 @@ class Verification {
   // Compares the arguments of operators whose results' sizes depend on values with PyTorch's. Returns
   // the number of tensors. Throws RuntimeError if one differs.
   size_t compare_before(const Example &example, std::string *where) {
-    const std::vector<Filter> want =
-        pytorchs_filters([&] { s_.reference(example.method, example.args); });
+    const std::vector<Filter> want = pytorchs_filters(example, false);
     if (want.empty()) return 0;
     const std::vector<Filter> exact = exact_filters(example);
     const std::vector<Filter> got = s_.filters.during(&s_.program, example.args, s_.open);
@@ -330,10 +329,12 @@ class Verification {
     return n;
   }
 
-  // The filters that PyTorch calls during a run, in their order and without duplicates.
-  std::vector<Filter> pytorchs_filters(const std::function<void()> &run) const {
+  // The filters that PyTorch calls during a run of the model, or of its graph in float64, in their order
+  // and without duplicates.
+  std::vector<Filter> pytorchs_filters(const Example &example, bool in_double) const {
     std::vector<Filter> out;
-    for (const OperatorCall &call : s_.options.calls(run, is_filter))
+    for (const OperatorCall &call :
+         s_.options.calls(example.method, example.args, in_double, filter_ops()))
       add_filter(&out, filter_of(call.op, call.tensors, call.indices));
     return out;
   }
@@ -341,7 +342,7 @@ class Verification {
   std::vector<Filter> exact_filters(const Example &example) const {
     if (!s_.options.graph) return {};
     try {
-      return pytorchs_filters([&] { s_.options.graph(example.method, example.args, true); });
+      return pytorchs_filters(example, true);
     } catch (const std::exception &) {
       return {};
     }
@@ -405,8 +406,7 @@ class Verification {
   // Returns false if they do not.
   bool measure_matched(const Const &got, const Example &example) {
     if (example.method != s_.program.methods[0].name || !s_.filters.any_of_size()) return false;
-    const std::vector<Filter> want =
-        pytorchs_filters([&] { s_.reference(example.method, example.args); });
+    const std::vector<Filter> want = pytorchs_filters(example, false);
     const auto of_size = [](const Filter &f) { return f.is_of_size; };
     if (std::none_of(want.begin(), want.end(), of_size)) return false;
     std::set<const Node *> nodes;

@@ -31,12 +31,13 @@ struct OperatorCall {
   size_t indices = 0;
 };
 
-// The calls of operators that PyTorch makes during `run`, but not those inside of other operators.
-// `wanted` chooses operators by their names.
+// The calls of operators that PyTorch makes during a run, but not those inside of other operators.
+// The run is the model's, or its graph's in float64. `wanted` has the operators' names.
 using CallRecorder = std::function<std::vector<OperatorCall>(
-    const std::function<void()> &run, bool (*wanted)(const std::string &op))>;
+    const std::string &method, const std::vector<Const> &args, bool in_double,
+    const std::vector<std::string> &wanted)>;
 
-// The program of an operator in front/operators/; nullptr if there is none.
+// The program of an operator, as the Python package has them; nullptr if there is none.
 using OperatorPrograms = std::function<std::shared_ptr<const Graph>(const std::string &op)>;
 
 // A failure of PyTorch. Its message has no traceback; `original` is the exception as it was thrown.

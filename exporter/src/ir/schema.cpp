@@ -1,6 +1,7 @@
 #include "ir/schema.h"
 
 #include <map>
+#include <mutex>
 
 #include "rushlight/rushlight.h"
 
@@ -27,10 +28,18 @@ void set_schemas(Schemas of_torch) {
 }
 
 const Schema *schema_of(const std::string &op) {
-  // A name never changes its meaning.
+  // A name never changes its meaning. find() may wait for Python's lock, so that it runs without this
+  // one.
   static std::map<std::string, std::optional<const Schema>> cache;
-  auto at = cache.find(op);
-  if (at == cache.end()) at = cache.emplace(op, find(op)).first;
+  static std::mutex mutex;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (const auto at = cache.find(op); at != cache.end())
+      return at->second ? &*at->second : nullptr;
+  }
+  std::optional<Schema> found = find(op);
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto at = cache.emplace(op, std::move(found)).first;
   return at->second ? &*at->second : nullptr;
 }
 

@@ -14,7 +14,7 @@ namespace {
 std::shared_ptr<const Storage> new_storage(size_t bytes) {
   const std::shared_ptr<void> memory(std::calloc(std::max<size_t>(bytes, 1), 1), std::free);
   if (!memory) throw std::bad_alloc();
-  Storage storage{memory.get(), bytes, memory, memory.get(), nullptr};
+  Storage storage{memory.get(), bytes, memory, memory.get()};
   return std::make_shared<const Storage>(std::move(storage));
 }
 

@@ -15,7 +15,6 @@ struct Storage {
   size_t bytes = 0;
   std::shared_ptr<const void> owner;
   const void *id = nullptr;
-  mutable std::shared_ptr<const void> torch;  // PyTorch's storage of these bytes, once there is one
 };
 
 // Why a tensor of PyTorch has no strided bytes here, which only some operations accept.
@@ -23,7 +22,7 @@ struct Foreign {
   std::string form;        // "sparse", "quantized", "nested", "mkldnn"; "" for a strided one
   std::string device;      // "cuda:0"; "" for the CPU
   bool no_memory = false;  // as a tensor of a subclass
-  std::shared_ptr<const void> object;  // PyTorch's tensor
+  int64_t number = 0;      // Python's of the tensor
 };
 
 using Sizes = std::vector<int64_t>;

@@ -34,18 +34,26 @@ std::string without_overload(const std::string &op) {
   return op.substr(0, op.find('.'));
 }
 
-bool compares(const std::string &op) {
+const std::set<std::string> &comparisons() {
   static const std::set<std::string> ops = {"aten::gt", "aten::ge", "aten::lt", "aten::le"};
-  return ops.count(op);
+  return ops;
 }
 
-// Whether the size of its result depends on values; for aten::index only with a mask.
-bool is_of_size(const std::string &op) {
+// The size of whose result depends on values; for aten::index only with a mask.
+const std::set<std::string> &ops_of_size() {
   static const std::set<std::string> ops = {
       "aten::index",         "aten::nonzero",    "aten::nonzero_numpy",     "aten::argwhere",
       "aten::masked_select", "torchvision::nms", "aten::_unique2",          "aten::unique_dim",
       "aten::_unique",       "aten::where",      "aten::unique_consecutive"};
-  return ops.count(op);
+  return ops;
+}
+
+bool is_of_size(const std::string &op) {
+  return ops_of_size().count(op);
+}
+
+bool is_filter(const std::string &op) {
+  return comparisons().count(op) || is_of_size(op);
 }
 
 bool is_mask(const Tensor &t) {
@@ -101,8 +109,10 @@ std::string place_text(const Node &node) {
 
 }  // namespace
 
-bool is_filter(const std::string &op) {
-  return compares(op) || is_of_size(op);
+std::vector<std::string> filter_ops() {
+  std::vector<std::string> out(comparisons().begin(), comparisons().end());
+  out.insert(out.end(), ops_of_size().begin(), ops_of_size().end());
+  return out;
 }
 
 std::optional<Filter> filter_of(const std::string &op, const std::vector<Tensor> &tensors,

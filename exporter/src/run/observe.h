@@ -33,8 +33,8 @@ struct Filter {
   std::string where;            // of the program's: "aten::nonzero at net.py:12"
 };
 
-// Whether an operator, without its overload, may be a filter.
-bool is_filter(const std::string &op);
+// The operators, without overloads, that may be filters.
+std::vector<std::string> filter_ops();
 // A call with its tensors, of which those from `indices` on select elements; nullopt if it is no
 // filter.
 std::optional<Filter> filter_of(const std::string &op, const std::vector<Tensor> &tensors,
@@ -49,7 +49,7 @@ class Filters {
   explicit Filters(const Program &program);
   // Whether one has a result whose size depends on values.
   bool any_of_size() const;
-  // Runs the first method and returns its filters, as filters_during() does, and the nodes whose
+  // Runs the first method and returns its filters, as PyTorch calls them, and the nodes whose
   // results' sizes depended on values. Throws RuntimeError.
   std::vector<Filter> during(Program *program, const std::vector<Const> &args, const Opener &open,
                              std::set<const Node *> *of_size = nullptr) const;

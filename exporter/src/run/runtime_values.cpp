@@ -258,7 +258,7 @@ Tensor RuntimeValues::read_tensor(const rush_value &value) {
       return {dtype, sizes, strides, static_cast<int64_t>(offset / item), r.storage};
   }
   if (is_sparse(reach, item, static_cast<size_t>(info.numel))) {
-    Storage borrowed{info.data, reach, nullptr, info.data, nullptr};
+    Storage borrowed{info.data, reach, nullptr, info.data};
     return Tensor(dtype, sizes, strides, 0, std::make_shared<const Storage>(borrowed)).clone();
   }
   const Tensor memory = Tensor::copy_of(dtype, {static_cast<int64_t>(reach / item)}, data);

@@ -1,4 +1,6 @@
-"""The exception that this package raises."""
+"""The exception that this package raises, and what PyTorch's errors say."""
+
+import sys
 
 
 class RushlightError(RuntimeError):
@@ -32,3 +34,18 @@ class RushlightError(RuntimeError):
 def unsupported(message):
     """Returns the error for a model that cannot be exported."""
     return RushlightError("unsupported", message)
+
+
+_TRACEBACK = "The following operation failed in the TorchScript"
+_LAST = "\nRuntimeError: "
+
+
+def reason_of(error):
+    """Returns the message of an error of PyTorch's without the traceback of TorchScript."""
+    text = str(error)
+    if not text.startswith(_TRACEBACK):
+        return text.rstrip("\n")
+    raised = sys.modules["torch"]._C._get_caught_jit_exception_original_msg()
+    if raised and text.endswith(raised + "\n"):  # by the program
+        return raised
+    return text.rpartition(_LAST)[2].rstrip("\n") if _LAST in text else text.rstrip("\n")

@@ -1,11 +1,14 @@
 """The library librushlight_native, which depends on no version of Python or PyTorch: exporter/src/api/api.h."""
 
+import contextlib
 import ctypes
 import itertools
 import json
 import sys
+import threading
 
-from .errors import RushlightError
+from .errors import RushlightError, reason_of
+from .values import Request
 
 _ERRORS = {error.__name__: error for error in (ValueError, IndexError, MemoryError, RuntimeError)}
 _HOOKS = "PyEval_SaveThread", "PyEval_RestoreThread", "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals"
@@ -24,20 +27,16 @@ class _Library:
     def __init__(self, path):
         # A PyDLL keeps Python's lock, which the library releases during long functions, and raises a pending exception after a call.
         self._dll = ctypes.PyDLL(path)
-        self._dll.rushlight_call.restype = ctypes.c_char_p
+        self._call = self._dll.rushlight_call
+        self._call.restype = ctypes.c_char_p
         self._dll.rushlight_release.argtypes = [ctypes.c_int64]
-        self._answers, self._exceptions, self._numbers = {"print": _write}, {}, itertools.count(1)
+        self._exceptions, self._numbers = {}, itertools.count(1)
         self._ask = _Ask(self._answer)
         hooks = _Python(*(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in _HOOKS))
         self._dll.rushlight_start(hooks, self._ask)
 
-    def call(self, function, **request):
-        """Calls a function of the library.
-
-        Raises:
-            RushlightError, ValueError, ...: as the library reports
-        """
-        answer = json.loads(self._dll.rushlight_call(function.encode(), json.dumps(request).encode()))
+    def call(self, function, request):
+        answer = json.loads(self._call(function.encode(), json.dumps(request).encode()).decode())
         if "ok" in answer:
             return answer["ok"]
         error = answer["error"]
@@ -51,19 +50,51 @@ class _Library:
         """Lets go of the memory of a result's storage."""
         self._dll.rushlight_release(storage)
 
+    def forget(self, numbers):
+        """Lets go of exceptions that the library did not raise again."""
+        for number in numbers:
+            self._exceptions.pop(number, None)
+
     def _answer(self, what, request):
+        values = Request()  # which lives until the library has read the answer
         try:
-            answer = {"ok": self._answers[what.decode()](json.loads(request))}
+            answer = {"ok": _answer_to(what.decode())(json.loads(request.decode()), values)}
         except BaseException as e:  # it is raised again after the call
             number = next(self._numbers)
             self._exceptions[number] = e
-            answer = {"error": {"message": str(e), "exception": number}}
+            if _current.frames:
+                _current.frames[-1].exceptions.append(number)
+            answer = {"error": {"message": reason_of(e) if isinstance(e, Exception) else None, "exception": number}}
         self._dll.rushlight_answer(json.dumps(answer).encode())
 
 
-def _write(text):
+class _Frame:
+    def __init__(self, answers):
+        self.answers, self.exceptions = answers, []
+
+
+class _Current(threading.local):
+    """The answers of the calls that this thread makes, the innermost last."""
+
+    def __init__(self):
+        self.frames = []
+
+
+_current = _Current()
+
+
+def _answer_to(what):
+    if _current.frames and what in _current.frames[-1].answers:
+        return _current.frames[-1].answers[what]
+    return answers[what]
+
+
+def _write(text, _):
     sys.stdout.write(text)
 
+
+answers = {"print": _write}
+"""{question: function (request, values) -> answer} for all calls. `values` is a Request for the values of the answer."""
 
 _library = _find = None
 
@@ -82,6 +113,22 @@ def library():
     return _library
 
 
-def call(function, **request):
-    """Calls a function of the library, as _Library.call does."""
-    return library().call(function, **request)
+def call(function, request=None, /, **fields):
+    """Calls a function of the library. The request is one value, or fields by name.
+
+    Raises:
+        RushlightError, ValueError, ...: as the library reports
+    """
+    return library().call(function, fields if request is None else request)
+
+
+@contextlib.contextmanager
+def answering(of_calls):
+    """The calls that this thread makes meanwhile have further answers, in the form of `answers`."""
+    frame = _Frame(of_calls)
+    _current.frames.append(frame)
+    try:
+        yield
+    finally:
+        _current.frames.pop()
+        library().forget(frame.exceptions)

@@ -1,23 +1,25 @@
-"""Converts Python's values to requests of librushlight_native, and its answers to Python's values."""
+"""Converts Python's values to requests of librushlight_native."""
 
-import collections
 import ctypes
 import dataclasses
-import keyword
 import numbers
 import operator
 import sys
 import weakref
 
-from . import native
+from .errors import unsupported
 
-_DTYPES = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7, "complex32": 8,
-           "complex64": 9, "complex128": 10, "bool": 11, "qint8": 12, "quint8": 13, "qint32": 14, "bfloat16": 15, "uint16": 27,
-           "uint32": 28, "uint64": 29}
-_NAMES = {number: name for name, number in _DTYPES.items()}
+DTYPES = {"uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7, "complex32": 8,
+           "complex64": 9, "complex128": 10, "bool": 11, "qint8": 12, "quint8": 13, "qint32": 14, "bfloat16": 15,
+           "quint4x2": 16, "quint2x4": 17, "float8_e5m2": 23, "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "float8_e4m3fnuz": 26,
+           "uint16": 27, "uint32": 28, "uint64": 29}
 
 
-def _loaded(name):
+foreign = weakref.WeakValueDictionary()
+"""{number: tensor without bytes}, which the library knows by number."""
+
+
+def loaded(name):
     """A module that some other code has imported; None if none has."""
     return sys.modules.get(name)
 
@@ -33,6 +35,15 @@ class Request:
         self.numpy = self.torch = False
         self._kept = []
 
+    def keep(self, what):
+        """Keeps an object alive."""
+        self._kept.append(what)
+
+    def memory(self, data):
+        """The address and the number of some bytes."""
+        self.keep(data)
+        return [ctypes.cast(data, ctypes.c_void_p).value or 0, len(data)]
+
     def value(self, value):
         """The value as JSON has it.
 
@@ -42,7 +53,7 @@ class Request:
         plain = _plain(value)
         if plain is not NotImplemented:
             return plain
-        torch, numpy = _loaded("torch"), _loaded("numpy")
+        torch, numpy = loaded("torch"), loaded("numpy")
         if torch and isinstance(value, torch.Tensor):
             self.torch = True
             return self._tensor(value)
@@ -57,6 +68,8 @@ class Request:
             return {"dict": [self.value(part) for item in value.items() for part in item]}
         if torch and isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
             return _number_of(torch, value)
+        if torch and isinstance(value, torch.device):
+            return {"device": str(value)}
         return self._other(value, torch)
 
     def _other(self, value, torch):
@@ -74,11 +87,13 @@ class Request:
 
     def _tensor(self, tensor):
         tensor = tensor.detach()
-        dtype = _DTYPES[str(tensor.dtype).removeprefix("torch.")]
+        dtype = DTYPES[str(tensor.dtype).removeprefix("torch.")]
         form = _form(tensor)
         if form is not None:
             sizes = [] if form[0] == "nested" else list(tensor.shape)
-            return {"foreign": [dtype, sizes, *form]}
+            foreign[id(tensor)] = tensor
+            self._kept.append(tensor)
+            return {"foreign": [dtype, sizes, *form, id(tensor)]}
         tensor = tensor.resolve_conj().resolve_neg()
         self._kept.append(tensor)
         storage = tensor.untyped_storage()
@@ -86,7 +101,7 @@ class Request:
         return {"tensor": [dtype, list(tensor.shape), list(tensor.stride()), tensor.storage_offset(), memory]}
 
     def _array(self, array):
-        if array.dtype.name not in _DTYPES or not array.dtype.isnative:
+        if array.dtype.name not in DTYPES or not array.dtype.isnative:
             raise TypeError(f"an array of dtype {array.dtype} cannot be passed to a model")
         item = array.dtype.itemsize
         if any(stride % item or stride < 0 for stride in array.strides):
@@ -100,8 +115,46 @@ class Request:
         self._kept.append(array)
         reach = sum((n - 1) * stride for n, stride in zip(array.shape, array.strides)) + item if array.size else 0
         memory = [start, start, max(root.nbytes, address - start + reach)]
-        return {"tensor": [_DTYPES[array.dtype.name], list(array.shape), [s // item for s in array.strides],
+        return {"tensor": [DTYPES[array.dtype.name], list(array.shape), [s // item for s in array.strides],
                            (address - start) // item, memory]}
+
+
+def number_of(dtype):
+    """The number of a torch.dtype."""
+    return DTYPES[dtype_of(dtype)]
+
+
+def dtype_of(value):
+    """The name of a torch.dtype; None for other values."""
+    torch = loaded("torch")
+    return str(value).removeprefix("torch.") if torch and isinstance(value, torch.dtype) else None
+
+
+def refuse_fake(value):
+    """Refuses a tensor without memory, as of torch._subclasses or inside of a transform of torch.func.
+
+    Raises:
+        RushlightError
+    """
+    torch = loaded("torch")
+    if not torch or not isinstance(value, torch.Tensor) or value.device.type != "cpu" or str(value.layout) != "torch.strided":
+        return
+    if has_memory(value):
+        return
+    raise unsupported(
+        "the model holds a fake tensor, which has no values: make the model again, because a failed torch.export or a transform of "
+        "torch.func left the tensor so. If the tensor is made of others, as in weights that torchao or quanto quantized, call "
+        'torchao.utils.unwrap_tensor_subclass, or export the original model with quantize="int8"')
+
+
+def has_memory(tensor):
+    """Whether a strided tensor has elements, which wrappers of other tensors and fake tensors lack."""
+    if not tensor.numel():
+        return True
+    try:
+        return tensor.untyped_storage().data_ptr() != 0
+    except (RuntimeError, NotImplementedError):
+        return False
 
 
 def _plain(value):
@@ -120,7 +173,7 @@ def _plain(value):
 def _number_of(torch, value):
     """The number of a dtype, a layout or a memory format, as in schemas."""
     if isinstance(value, torch.dtype):
-        return _DTYPES[str(value).removeprefix("torch.")]
+        return DTYPES[str(value).removeprefix("torch.")]
     names = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d") if isinstance(
         value, torch.memory_format) else ("strided", "sparse_coo")
     return next(i for i, name in enumerate(names) if value == getattr(torch, name))
@@ -150,96 +203,6 @@ def _form(tensor):
     except (RuntimeError, NotImplementedError):
         held = False
     return None if held else ["", ""]
-
-
-# ---- Answers
-
-class Answer:
-    """An answer with tensors.
-
-    Args:
-        answer: {"value": ..., "storages": ...}
-        numpy (bool): whether tensors become NumPy arrays. Otherwise they become PyTorch's tensors
-    """
-
-    def __init__(self, answer, numpy):
-        self._value = answer["value"]
-        self._memories = [_memory(*storage) for storage in answer["storages"]]
-        self._numpy, self._storages = numpy, {}
-
-    def value(self):
-        return self._read(self._value)
-
-    def fields(self):
-        """The value as a dict by name."""
-        return {name: self._read(value) for name, value in self._value.items()}
-
-    def _read(self, value):
-        if isinstance(value, list):
-            return [self._read(item) for item in value]
-        if not isinstance(value, dict):
-            return value
-        (kind, content), *rest = value.items()
-        if kind == "tensor":
-            return (self._array if self._numpy else self._tensor)(*content)
-        if kind == "complex":
-            return complex(*content)
-        if kind == "dict":
-            items = [self._read(item) for item in content]
-            return dict(zip(items[::2], items[1::2]))
-        if kind == "device":
-            torch = _loaded("torch")
-            return torch.device(content) if torch and not self._numpy else content
-        items = [self._read(item) for item in content]
-        return _named(items, value["type"]) if kind == "tuple" else items
-
-    def _tensor(self, dtype, sizes, strides, offset, storage):
-        import torch
-
-        dtype, memory = getattr(torch, _NAMES[dtype]), self._memories[storage]
-        if not memory or 0 in sizes:
-            return torch.empty_strided(sizes, strides, dtype=dtype)
-        if storage not in self._storages:
-            self._storages[storage] = torch.frombuffer(memory, dtype=torch.uint8).untyped_storage()
-        return torch.empty(0, dtype=dtype).set_(self._storages[storage], offset, sizes, strides)
-
-    def _array(self, dtype, sizes, strides, offset, storage):
-        import numpy
-
-        name, memory = _NAMES[dtype], self._memories[storage]
-        if name == "bfloat16":
-            try:
-                import ml_dtypes
-            except ImportError:
-                raise TypeError("NumPy has no bfloat16: install ml_dtypes, or PyTorch") from None
-            of = numpy.dtype(ml_dtypes.bfloat16)
-        else:
-            of = numpy.dtype(name)
-        if not memory or 0 in sizes:
-            return numpy.empty(sizes, of)
-        return numpy.ndarray(sizes, of, memory, offset * of.itemsize, [s * of.itemsize for s in strides])
-
-
-def _memory(handle, address, size):
-    """The bytes of a storage, which the library keeps while they are used."""
-    if not size:
-        native.library().release(handle)
-        return None
-    memory = (ctypes.c_char * size).from_address(address)
-    weakref.finalize(memory, native.library().release, handle).atexit = False
-    return memory
-
-
-def _named(items, type_):
-    """A tuple, which is a named one if Python allows the names of its class and fields."""
-    name, fields = type_.get("name", ""), type_.get("fields", [])
-    names = [*name.split("."), *fields]
-    named = len(fields) == len(items) and fields and len(set(fields)) == len(fields)
-    if not named or any(field.startswith("_") for field in fields):
-        return tuple(items)
-    if not all(text.isidentifier() and not keyword.iskeyword(text) for text in names):
-        return tuple(items)
-    return collections.namedtuple(name.rpartition(".")[2], fields)(*items)
 
 
 # ---- Named tuples as arguments

@@ -12,7 +12,7 @@ import torch
 from torch.fx import _pytree as fx_pytree
 from torch.utils import _pytree as pytree
 
-from .. import _C
+from ..base import core
 from ..base.errors import unsupported
 from ..base.lock import PYTORCH_LOCK
 
@@ -41,8 +41,8 @@ def children_of(spec):
 def common_type(items):
     """Returns the type of all items: "Any" if they differ, "Tensor" if there are none."""
     if not items:
-        return _C.Type("Tensor")
-    return items[0] if all(t == items[0] for t in items) else _C.Type("Any")
+        return core.Type("Tensor")
+    return items[0] if all(t == items[0] for t in items) else core.Type("Any")
 
 
 class Tuple:
@@ -70,7 +70,7 @@ class Tuple:
 
     @staticmethod
     def type(spec, items, what):
-        return _C.Type.tuple(items)
+        return core.Type.tuple(items)
 
     @staticmethod
     def take(builder, value, key, type_, name):
@@ -99,7 +99,7 @@ class Named(Tuple):
     @staticmethod
     def type(spec, items, what):
         name = (spec.context if spec.type is collections.namedtuple else spec.type).__name__
-        return _C.Type.tuple(items, name, Named.names(spec))
+        return core.Type.tuple(items, name, Named.names(spec))
 
 
 class List(Tuple):
@@ -115,7 +115,7 @@ class List(Tuple):
 
     @staticmethod
     def type(spec, items, what):
-        return _C.Type.list(common_type(items))
+        return core.Type.list(common_type(items))
 
     @staticmethod
     def count(builder, value):
@@ -156,7 +156,7 @@ class Dict(Tuple):
         keys = {plain_type(k) for k in Dict.keys(spec)} or {"str"}
         if len(keys) > 1 or keys - {"str", "int", "float", "bool", "complex"}:
             raise unsupported(f"the keys of a dict must be all strings, ints, floats, bools or complex numbers, got others in {what}")
-        return _C.Type.dict(keys.pop(), common_type(items))
+        return core.Type.dict(keys.pop(), common_type(items))
 
     @staticmethod
     def count(builder, value):
@@ -192,7 +192,7 @@ class Registered(Tuple):
 
     @staticmethod
     def type(spec, items, what):
-        return _C.Type.tuple(items, spec.type.__name__, Registered.names(spec))
+        return core.Type.tuple(items, spec.type.__name__, Registered.names(spec))
 
 
 KINDS = (Tuple, List, Dict, Named, Registered)

@@ -6,7 +6,7 @@ import operator
 import torch
 import torch.fx
 
-from .. import _C
+from ..base import core
 from ..base.errors import unsupported
 from . import arithmetic
 from .control import Control, choose
@@ -23,10 +23,14 @@ AS_NUMBER = {"int": "aten::Int.Scalar", "float": "aten::Float.Scalar"}
 
 
 class Converter:
-    """Converts the nodes of FX graphs in order. `env` has the value of each node, a list of values, or None for no value."""
+    """Converts the nodes of FX graphs in order. `env` has the value of each node, a list of values, or None for no value.
 
-    def __init__(self, builder, module, with_source):
-        self.b, self.handles, self.with_source = builder, handles_of(module), with_source
+    Args:
+        for_complex: operator -> the operator for a complex weight
+    """
+
+    def __init__(self, builder, module, with_source, for_complex):
+        self.b, self.handles, self.with_source, self.for_complex = builder, handles_of(module), with_source, for_complex
         self.control = Control(self)
 
     # -- arguments
@@ -106,7 +110,7 @@ class Converter:
         args = [self.value(a, env) for a in node.args]
         if target is torch.sym_ite:
             return choose(self.b, args[0], [lambda: [args[1]], lambda: [args[2]]], node.name)[0]
-        out = arithmetic.number(self.b, target, args, node.name) if all(isinstance(a, _C.Value) for a in args) else None
+        out = arithmetic.number(self.b, target, args, node.name) if all(isinstance(a, core.Value) for a in args) else None
         if out is None:
             name = getattr(target, "__name__", str(target))
             self.refuse(node, f"the function {getattr(target, '__module__', '')}.{name}")
@@ -127,7 +131,7 @@ class Converter:
         args = [self.given(a, env) for a in arguments(node, target._schema)]
         if op in ITEMS and "val" in node.meta:
             return self.item(args[0], node)
-        return self.b.node(_C.for_complex(op) if has_complex_weight(node) else op, args, name=node.name)
+        return self.b.node(self.for_complex(op) if has_complex_weight(node) else op, args, name=node.name)
 
     def item(self, tensor, node):
         kind = str(plain_type(node.meta["val"]))

@@ -2,7 +2,7 @@
 
 import torch
 
-from .. import _C
+from ..base import core
 from ..base.errors import unsupported
 from . import guards
 from .convert import Converter
@@ -11,18 +11,18 @@ from .guards import fixed_size
 from .containers import Dict, children_of, is_leaf, kind_of, pack, plain_type, tree_type
 
 
-def describe_program(program, source=True):
-    """Returns the description that _C.export_graph takes. `source`: keep Python lines and texts."""
+def describe_program(program, source, for_complex):
+    """Returns the description that core.export_graph takes. `source`: keep Python lines and texts. `for_complex`: as for Converter."""
     refuse_fixed_sizes(program)
-    return Description(program, source).make()
+    return Description(program, source, for_complex).make()
 
 
 class Description:
-    def __init__(self, program, source):
-        self.program, self.signature, self.source = program, program.graph_signature, source
+    def __init__(self, program, source, for_complex):
+        self.program, self.signature, self.source, self.for_complex = program, program.graph_signature, source, for_complex
         self.in_spec, self.out_spec = program.call_spec.in_spec, program.call_spec.out_spec
         self.holders = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
-        self.b = _C.GraphBuilder()
+        self.b = core.GraphBuilder()
         self.env = {}  # {placeholder: value}
         self.inputs, self.named = [], []  # the ports, and (name, value, spec) of all leaves
         self.notes = []  # for Report.notes
@@ -33,11 +33,13 @@ class Description:
         self.check_inputs()
         for spec in self.signature.input_specs:
             self.given(spec)
-        returned = Converter(self.b, self.program.graph_module, self.source).run(self.program.graph_module, self.env)
+        module = self.program.graph_module
+        returned = Converter(self.b, module, self.source, self.for_complex).run(module, self.env)
         outputs = self.results(returned if isinstance(returned, list) else [returned])
-        texts = {0: str(self.program.graph), 1: self.program.graph_module.code} if self.source else {}
-        return {"graph": self.b, "inputs": self.inputs, "outputs": outputs, "texts": texts, "notes": self.notes,
-                "meta": {"producer": "rushlight", "torch": torch.__version__, "front": "torch.export"}}
+        texts = [("", 0, str(self.program.graph)), ("", 1, self.program.graph_module.code)] if self.source else []
+        method = {"name": "forward", "graph": self.b, "inputs": self.inputs, "outputs": outputs}
+        return {"methods": [method], "texts": texts, "notes": self.notes,
+                "meta": [("front", "torch.export"), ("producer", "rushlight"), ("torch", torch.__version__)]}
 
     # -- inputs
 
@@ -60,7 +62,7 @@ class Description:
 
     def leaf_type(self, spec):
         constant = type(spec.arg).__name__ == "ConstantArgument"
-        return _C.Type(plain_type(spec.arg.value if constant else self.holders[spec.arg.name].meta["val"]))
+        return core.Type(plain_type(spec.arg.value if constant else self.holders[spec.arg.name].meta["val"]))
 
     def port(self, name, spec):
         if spec is None:
@@ -174,7 +176,7 @@ class Description:
 
 
 def result_type(value):
-    return _C.Type("Tensor?") if value.is_none else value.type
+    return core.Type("Tensor?") if value.is_none else value.type
 
 
 def hint(val):

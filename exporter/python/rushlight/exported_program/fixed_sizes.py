@@ -4,7 +4,7 @@ import re
 
 import torch
 
-from .. import _C
+from ..base import core
 from ..base.errors import unsupported
 from .guards import fixed_size
 
@@ -26,7 +26,7 @@ def refuse_fixed_sizes(program):
 def _line_of(node):
     """Returns ("net.py:12", its text) of the innermost frame outside torch."""
     frames = re.findall(r'File "([^"\n]+)", line (\d+), in \S+\n\s*([^\n]*)', node.meta.get("stack_trace") or "")
-    return next(((f"{_C.stored_path(file)}:{line}", text) for file, line, text in reversed(frames) if not _C.is_torchs_own(file)), None)
+    return next(((f"{core.stored_path(file)}:{line}", text) for file, line, text in reversed(frames) if not core.is_torchs_own(file)), None)
 
 
 def _has_open_sizes(node):

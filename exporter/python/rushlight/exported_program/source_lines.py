@@ -2,15 +2,15 @@
 
 import re
 
-from .. import _C
+from ..base import core
 
 
 def user_frame(stack_trace):
     """Returns (file, line, function) of the innermost frame outside torch; None if there is none."""
     frames = re.findall(r'File "([^"\n]+)", line (\d+), in (\S+)', stack_trace or "")
     for file, line, function in reversed(frames):
-        if not _C.is_torchs_own(file):
-            return _C.stored_path(file), int(line), function
+        if not core.is_torchs_own(file):
+            return core.stored_path(file), int(line), function
     return None
 
 

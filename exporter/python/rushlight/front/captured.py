@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from .. import _C
+from ..base import core
 
 
 class TraceWarning(NamedTuple):
@@ -31,24 +31,24 @@ class Captured:
     notes: list = dataclasses.field(default_factory=list)  # as in Report.notes
     lines: dict = dataclasses.field(default_factory=dict)  # as fx_graph.lines_of gives
     program: object = None  # the ExportedProgram, if it is one
-    graph: object = None  # (args, exact) -> answer of the ExportedProgram's graph, in float64 if `exact`
-    tracer: object = None  # (args, exact) -> values of all its nodes
+    graph: object = None  # (method, args, exact) -> answer of the ExportedProgram's graph, in float64 if `exact`
+    tracer: object = None  # (method, args, exact) -> values of all its nodes
 
     def input_names(self, given=()):
         """Names of forward's inputs. `given` replaces the first ones."""
         names = []
         if self.program is not None:
-            names = [port["name"] for port in self.target["inputs"]]
+            names = [port["name"] for port in self.target["methods"][0]["inputs"]]
         elif isinstance(self.target, torch.jit.ScriptFunction):
             names = [a.name for a in self.target.schema.arguments]
         elif isinstance(self.target, torch.jit.ScriptModule) and hasattr(getattr(self.target, "forward", None), "schema"):
             names = [a.name for a in self.target.forward.schema.arguments[1:]]
-        names = _C.unique_names(names)
+        names = core.unique_names(names)
         return [*(mine or own for mine, own in itertools.zip_longest(given, names[: len(given)])), *names[len(given):]]
 
     def constraints(self, given=()):
         """Returns [(input, constraints on its sizes), ...] of an ExportedProgram."""
-        ports = self.target["inputs"] if self.program is not None else []
+        ports = self.target["methods"][0]["inputs"] if self.program is not None else []
         return [(name, port.get("constraints", [])) for name, port in zip(self.input_names(given), ports)]
 
 

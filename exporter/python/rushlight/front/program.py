@@ -4,6 +4,7 @@ from ..exported_program.description import describe_program
 from ..exported_program.interpreter import answer, trace
 from ..exported_program.reference import inputs_of, reference_of
 from .captured import Captured
+from .torchscript.operator_programs import for_complex
 
 
 def capture_program(program, source=True):
@@ -12,7 +13,7 @@ def capture_program(program, source=True):
     Raises:
         RushlightError: it contains something that cannot be exported
     """
-    described = describe_program(program, source)
+    described = describe_program(program, source, for_complex)
     return Captured(described, "torch.export", reference_of(program), notes=described["notes"], program=program,
-                    graph=lambda args, exact: answer(program, inputs_of(program, args), exact),
-                    tracer=lambda args, exact: trace(program, inputs_of(program, args), exact))
+                    graph=lambda _, args, exact: answer(program, inputs_of(program, args), exact),
+                    tracer=lambda _, args, exact: trace(program, inputs_of(program, args), exact))

@@ -10,7 +10,7 @@ import types
 import torch
 from torch.autograd import function
 
-from .. import _C
+from ..base import core
 from ..base.errors import unsupported
 from ..base.user_frame import user_frame
 from .replaced import replaced
@@ -206,7 +206,7 @@ def refused_autocast(model):
     def enter(region):
         if region._enabled and region.device == "cpu":
             frame = user_frame()
-            refuse(region.fast_dtype, f"{_C.stored_path(frame.filename)}:{frame.lineno}: " if frame else "")
+            refuse(region.fast_dtype, f"{core.stored_path(frame.filename)}:{frame.lineno}: " if frame else "")
         return before(region)
 
     if torch.is_autocast_enabled("cpu"):

@@ -6,7 +6,7 @@ import warnings
 
 import torch
 
-from .. import _C
+from ..base import core
 from ..base.errors import RushlightError
 from ..base.user_frame import warn_user
 from . import inputs, patches, refusals, trace_outputs
@@ -88,7 +88,7 @@ def _issued(caught):
         # PyTorch's warnings about its own argument checks fix nothing.
         inside = "-packages/torch/" in w.filename or w.filename.startswith(_FOLDER)
         if issubclass(w.category, torch.jit.TracerWarning) and not inside:
-            place, message = f"{_C.stored_path(w.filename)}:{w.lineno}", str(w.message).splitlines()[0]
+            place, message = f"{core.stored_path(w.filename)}:{w.lineno}", str(w.message).splitlines()[0]
             warning = TraceWarning(place, message, refusals.is_of_int(message))
             if warning not in found:
                 found[warning] = None
