@@ -468,3 +468,7 @@ def test_the_tool_says_what_is_wrong_in_one_line(args, code, message):
     args = [os.path.join(os.path.dirname(__file__), a) if a == "models.py" else a for a in args]
     text = run(*args, code=code)
     assert message in text and len(text.strip().splitlines()) == 1, text
+
+
+def test_every_public_name_is_there():
+    assert all(callable(getattr(rushlight, name)) for name in rushlight.__all__)

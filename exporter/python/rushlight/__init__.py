@@ -78,10 +78,11 @@ def _import_what_needs_torch(name):
     from .decomposition import register_decomposition
     from .diff import Diff, diff
     from .export import export
+    from .export_text import export_text
     from .lower import Lowered, load_library, lower
     from .report import Report
 
-    of_torch = register_decomposition, Diff, diff, export, Lowered, load_library, lower, Report
+    of_torch = register_decomposition, Diff, diff, export, export_text, Lowered, load_library, lower, Report
     globals().update({found.__name__: found for found in of_torch})
 
 
