@@ -455,7 +455,7 @@ def test_another_file_is_named_where_torchscript_is_wanted(others, out, name, sa
 @pytest.mark.parametrize("args,code,message", [
     ([], 2, "a command must be given"),
     (["swim"], 2, "there is no command 'swim'"),
-    (["run", "m.rush"], 2, "run is a command of the npm package: npx rushlight run"),
+    (["run", "m.rush"], 1, "m.rush cannot be read: No such file or directory"),
     (["export", "m.pt"], 2, "export needs -o"),
     (["export", "m.pt", "-o", "m.rush", "--colour"], 2, "--colour is unknown"),
     (["export", "no.pt", "-o", "m.rush"], 1, "no.pt"),

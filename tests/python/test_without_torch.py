@@ -1,5 +1,6 @@
 """Files in a Python that has NumPy and no PyTorch, and NumPy's arrays beside PyTorch's tensors."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -84,6 +85,19 @@ def test_the_tool(counts, tmp_path):
 
     assert tool("verify", "counts.rush").stdout.startswith("test vector 0: ok, ")
     assert "aten::add_" in tool("inspect", "counts.rush").stdout
+    shown = tool("run", "counts.rush", "--input", "2x3", "--input", "scale=3", "--output", "out").stdout
+    assert shown.startswith("output_0: {'sum': array(") and "output_2: 'text'\noutput_3: 2\n" in shown
+    x = numpy.random.default_rng(0).uniform(-1, 1, (2, 3)).astype("float32")
+    assert (numpy.load(tmp_path / "out" / "output_1.npy") == x.astype("int64")).all()
+    numpy.save(tmp_path / "x.npy", x)
+    results = json.loads(tool("run", "counts.rush", "--input", "x=@x.npy", "--json").stdout)
+    assert results["output_1"] == {"dtype": "int64", "shape": [2, 3], "data": [0] * 6} and results["output_3"] == 2
+    timed = json.loads(tool("bench", "counts.rush", "--input", "2x3", "--runs", "3", "--json").stdout)
+    assert timed["runs"] == 3 and timed["median_ms"] >= timed["min_ms"] > 0
+    for arguments, says in ((["--input", "y=2"], "there is no input 'y'; the inputs are x, scale"), ([], "the input 'x' is missing"),
+                            (["--input", "2xa"], "an input must be SIZES[:DTYPE[:LO..HI]] such as 1x3x224x224")):
+        refused = tool("run", "counts.rush", *arguments)
+        assert refused.returncode == 1 and refused.stderr.startswith(f"rushlight: {says}")
     refused = tool("export", "m.pt", "-o", "m.rush")
     assert (refused.returncode, refused.stderr) == (1, "rushlight: this command needs PyTorch, which is not installed here\n")
 

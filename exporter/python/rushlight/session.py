@@ -180,7 +180,13 @@ class Session:
         types = self._methods[method]["types"]
         values = [request.value(as_tuples(arg, types[i]) if i < len(types) else arg) for i, arg in enumerate(args)]
         answer = self._call("run", method=method, args=values)
-        return Answer(answer, _wants_numpy(request)).value()
+        return Answer(answer, self._gives_arrays(request)).value()
+
+    def _gives_arrays(self, request):
+        """Whether tensors of an answer become NumPy arrays: if those of the request are, or without PyTorch."""
+        if request.numpy or request.torch:
+            return not request.torch
+        return "torch" not in sys.modules and importlib.util.find_spec("torch") is None
 
     def _check_method(self, method):
         if not isinstance(method, str):
@@ -252,7 +258,7 @@ class Session:
         Returns:
             dict: {path: value}. Tensors that share memory also share it in the copy
         """
-        return Answer(self._call("state"), _wants_numpy(Request())).fields()
+        return Answer(self._call("state"), self._gives_arrays(Request())).fields()
 
     def set_state(self, values):
         """Sets attributes that the program writes.
@@ -337,13 +343,6 @@ class Session:
             out.append(Replay(*self._call("verify", test=i)))
         self.reset()
         return out
-
-
-def _wants_numpy(request):
-    """Whether tensors of an answer become NumPy arrays: if those of the request are, or without PyTorch."""
-    if request.numpy or request.torch:
-        return not request.torch
-    return "torch" not in sys.modules and importlib.util.find_spec("torch") is None
 
 
 def _name(name):

@@ -54,6 +54,9 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
     --rtol R, --atol A            set the tolerances (default: those of the dtype)
     --max-bytes, --max-steps      as for verify
 
+  run MODEL.rush                  run the model, and print its outputs: rushlight run --help
+  bench MODEL.rush                time runs of the model: rushlight bench --help
+
 A .pt file and a library run code on this machine: use only files that you trust. A .rush file does not.
 To run and time files in Node, see npx rushlight --help.
 )";
@@ -235,8 +238,6 @@ const Option *option_of(int code) {
 
 void check_command(const CommandLine &line) {
   const std::string &command = line.command;
-  if (command == "run" || command == "bench")
-    throw UsageError(command + " is a command of the npm package: npx rushlight " + command);
   if (command != "export" && command != "inspect" && command != "verify" && command != "diff")
     throw UsageError("there is no command '" + command + "'");
   if (line.files.size() != 1)
