@@ -135,3 +135,15 @@ def test_arrays_that_no_model_takes(tmp_path):
         with pytest.raises(TypeError, match=says):
             session(array)
     assert session(numpy.arange(6, dtype="f4")[::-2]).tolist() == [5, 3, 1]
+
+
+@pytest.mark.parametrize("first", ["export", "lower", "Session"])
+def test_pytorch_is_imported_when_it_is_needed(first, tmp_path):
+    """A module and its function have one name: whichever is asked for first, all names are the functions."""
+    code = f"""
+import sys, rushlight
+assert "torch" not in sys.modules
+rushlight.{first}
+assert [getattr(rushlight, name).__name__ for name in rushlight.__all__] == rushlight.__all__
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)

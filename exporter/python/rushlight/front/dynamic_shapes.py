@@ -9,7 +9,7 @@ _UNCONSTRAINED = (None, getattr(Dim, "STATIC", None))
 
 
 def constraints(shapes, names, examples=()):
-    """Converts dynamic_shapes to constraints, as _C takes them.
+    """Converts dynamic_shapes to constraints, as core.export_graph takes them.
 
     Args:
         shapes: {input: {dimension: size}}, or a tuple with one item for each input; sizes may also be a sequence
