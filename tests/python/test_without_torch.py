@@ -1,5 +1,7 @@
 """Files in a Python that has NumPy and no PyTorch, and NumPy's arrays beside PyTorch's tensors."""
 
+import array
+import ctypes
 import json
 import os
 import pathlib
@@ -127,13 +129,45 @@ def test_dtypes_of_arrays(dtype, tmp_path):
     assert out.dtype == given.dtype and (out == given).all()
 
 
+class Shared:
+    """An array of another library."""
+
+    def __init__(self, held):
+        self.held = held
+
+    def __dlpack__(self, **options):
+        return self.held.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.held.__dlpack_device__()
+
+
+def test_memory_of_other_libraries(tmp_path):
+    path = tmp_path / "copy.rush"
+    rushlight.export(torch.jit.trace(lambda x: x.clone(), torch.ones(3)), (torch.ones(3),), path)
+    session = rushlight.load(path)
+    held = numpy.arange(6, dtype="f4").reshape(2, 3)
+    for value in Shared(held), Shared(held.T), memoryview(held), array.array("f", range(6)), bytearray(b"rush"), (ctypes.c_float * 6)(*range(6)):
+        out = session(value)
+        assert type(out) is numpy.ndarray
+        want = numpy.from_dlpack(value) if isinstance(value, Shared) else numpy.asarray(value)
+        assert out.dtype == want.dtype and (out == want).all()
+
+    class Elsewhere(Shared):
+        def __dlpack__(self, **options):
+            raise BufferError("the array is on a GPU")
+
+    with pytest.raises(TypeError, match="a value of type Elsewhere cannot be passed to a model: the array is on a GPU"):
+        session(Elsewhere(held))
+
+
 def test_arrays_that_no_model_takes(tmp_path):
     path = tmp_path / "copy.rush"
     rushlight.export(torch.jit.trace(lambda x: x.clone(), torch.ones(3)), (torch.ones(3),), path)
     session = rushlight.load(path)
-    for array, says in (numpy.array(["a"]), "an array of dtype <U1 cannot be passed"), (numpy.ones(3, ">f4"), "an array of dtype >f4"):
+    for given, says in (numpy.array(["a"]), "an array of dtype <U1 cannot be passed"), (numpy.ones(3, ">f4"), "an array of dtype >f4"):
         with pytest.raises(TypeError, match=says):
-            session(array)
+            session(given)
     assert session(numpy.arange(6, dtype="f4")[::-2]).tolist() == [5, 3, 1]
 
 

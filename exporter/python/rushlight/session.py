@@ -150,9 +150,11 @@ class Session:
         Args:
             method (str): its name
             args: positional arguments, of the types that the method was exported with: tensors on the CPU, numbers, strings, lists,
-                tuples and dicts. As in PyTorch, a bool may stand for a number, an int for a float, and a tensor with one element for
-                either. Trailing arguments with defaults may be left out. Tensors may have any strides. An enum or an object of a
-                class of the program may also be a named tuple with the enum's name and value, or with the object's attributes
+                tuples and dicts. A tensor may be PyTorch's or NumPy's, or an object with `__dlpack__` or the buffer protocol, such as
+                array.array, whose result is NumPy's. As in PyTorch, a bool may stand for a number, an int for a float, and a tensor
+                with one element for either. Trailing arguments with defaults may be left out. Tensors may have any strides. An enum or
+                an object of a class of the program may also be a named tuple with the enum's name and value, or with the object's
+                attributes
             named: further arguments by name
 
         Returns:

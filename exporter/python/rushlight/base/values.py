@@ -1,7 +1,9 @@
 """Converts Python's values to requests of librushlight_native."""
 
+import array
 import ctypes
 import dataclasses
+import mmap
 import numbers
 import operator
 import sys
@@ -79,6 +81,10 @@ class Request:
         parts = _parts(value, torch)
         if parts is not None:
             return {"tuple": [self.value(item) for item in parts]}
+        shared = _shared(value)
+        if shared is not None:
+            self.numpy = True
+            return self._array(shared)
         if hasattr(value, "__index__"):
             return operator.index(value)
         if isinstance(value, numbers.Number) or hasattr(value, "__float__") and not hasattr(value, "__len__"):
@@ -155,6 +161,28 @@ def has_memory(tensor):
         return tensor.untyped_storage().data_ptr() != 0
     except (RuntimeError, NotImplementedError):
         return False
+
+
+def _shared(value):
+    """A NumPy array on the memory of an object, by DLPack or the buffer protocol; None if the object offers neither.
+
+    Raises:
+        TypeError: NumPy cannot share the memory, as on a GPU
+    """
+    by_dlpack = hasattr(value, "__dlpack__")
+    if not by_dlpack and not isinstance(value, _BUFFERS):
+        return None
+    import numpy
+
+    if not by_dlpack:
+        return numpy.asarray(memoryview(value))
+    try:
+        return numpy.from_dlpack(value)
+    except (BufferError, RuntimeError) as error:
+        raise TypeError(f"a value of type {type(value).__name__} cannot be passed to a model: {error}") from None
+
+
+_BUFFERS = array.array, bytearray, bytes, ctypes.Array, memoryview, mmap.mmap
 
 
 def _plain(value):
