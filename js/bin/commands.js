@@ -480,7 +480,8 @@ async function testInputs(model, { method }, file) {
   const path = asPath(file),
     names = Object.keys(model.methods);
   if (path === undefined) return undefined;
-  return readTestInputs(path, names.indexOf(method ?? (names.includes('forward') ? 'forward' : (names[0] ?? ''))));
+  const index = names.indexOf(method ?? (names.includes('forward') ? 'forward' : (names[0] ?? '')));
+  return (await readTestInputs(path)).get(index);
 }
 
 /**

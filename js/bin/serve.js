@@ -7,6 +7,7 @@ import { basename, extname } from 'node:path';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { RushlightError, unreadableFile } from '../src/base/errors.js';
+import { readTestInputs } from './test-inputs.js';
 
 const PACKAGE = new URL('../', import.meta.url);
 const TYPES = /** @type {Record<string, string>} */ ({
@@ -83,6 +84,10 @@ async function answer(file, remote, ops, request, response) {
     return ops
       ? send(response, ops, '.js')
       : void response.writeHead(200, { ...HEADERS, 'Content-Type': TYPES['.js'] }).end('export default {};\n');
+  if (path === '/test-inputs') {
+    const inputs = remote ? {} : Object.fromEntries(await readTestInputs(file));
+    return void response.writeHead(200, { ...HEADERS, 'Content-Type': 'application/json' }).end(asJson(inputs));
+  }
   if (path === '/name')
     return void response
       .writeHead(200, { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' })
@@ -90,6 +95,16 @@ async function answer(file, remote, ops, request, response) {
   if (!OPEN.test(path)) return refuse(404, 'there is no such page');
   return send(response, new URL(path.slice(1), PACKAGE), extname(path));
 }
+
+/**
+ * Writes inputs as JSON. The elements of a tensor are base64. A value that JSON does not have becomes null.
+ * @param {object} inputs
+ */
+const asJson = (inputs) =>
+  JSON.stringify(inputs, (_, v) => {
+    if (ArrayBuffer.isView(v)) return Buffer.from(v.buffer, v.byteOffset, v.byteLength).toString('base64');
+    return typeof v === 'bigint' || v instanceof Map ? null : v;
+  });
 
 /** @param {import('node:http').ServerResponse} response @param {string | URL} file @param {string} ending */
 async function send(response, file, ending) {

@@ -25,12 +25,12 @@ const KINDS = ['none', 'tensor', 'int', 'float', 'bool', 'complex', 'str', 'list
 const DTYPE_NAMES = /** @type {DType[]} */ (Object.keys(DTYPES));
 
 /**
- * Returns the inputs of the first test vector of a method.
+ * Returns the inputs of the first test vector of each method, by the method's index. A method without test vectors is
+ * missing, and one with a value that has no form in JavaScript.
  * @param {string} path
- * @param {number} method its index
- * @returns {Promise<InputValue[] | undefined>} undefined if there is none, or if a value has no form in JavaScript
+ * @returns {Promise<Map<number, InputValue[]>>}
  */
-export async function readTestInputs(path, method) {
+export async function readTestInputs(path) {
   const file = await open(path);
   try {
     const read = async (/** @type {number} */ at, /** @type {number} */ size) => {
@@ -38,18 +38,8 @@ export async function readTestInputs(path, method) {
       await file.read(bytes, 0, size, at);
       return bytes;
     };
-    const head = new Head(
-      await read(0, Number(new DataView((await read(0, 64)).buffer).getBigUint64(HEAD_BYTES, true))),
-      read,
-    );
-    for (let i = 0; i < head.count(TESTS); i++) {
-      const at = head.at(TESTS, i);
-      if (head.u32(at) === method) return /** @type {InputValue[]} */ (await head.constant(head.u32(at + 4)));
-    }
-    return undefined;
-  } catch (e) {
-    if (e instanceof NoForm) return undefined;
-    throw e;
+    const size = new DataView((await read(0, 64)).buffer).getBigUint64(HEAD_BYTES, true);
+    return await new Head(await read(0, Number(size)), read).testInputs();
   } finally {
     await file.close();
   }
@@ -69,42 +59,57 @@ class Head {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer);
     this.#read = read;
-    for (let i = 0, at = 64; i < this.u32(12); i++, at += 24)
-      this.#sections.set(this.u32(at), { count: this.u32(at + 4), at: this.#u64(at + 8) });
+    for (let i = 0, at = 64; i < this.#u32(12); i++, at += 24)
+      this.#sections.set(this.#u32(at), { count: this.#u32(at + 4), at: this.#u64(at + 8) });
   }
 
-  /** @param {number} at */ u32(at) {
+  /** @param {number} at */ #u32(at) {
     return this.#view.getUint32(at, true);
   }
   /** @param {number} at */ #u64(at) {
     return Number(this.#view.getBigUint64(at, true));
   }
-  /** @param {number} section */ count(section) {
+  /** @param {number} section */ #count(section) {
     return this.#sections.get(section)?.count ?? 0;
   }
-  /** @param {keyof typeof BYTES} section @param {number} i */ at(section, i) {
+  /** @param {keyof typeof BYTES} section @param {number} i */ #at(section, i) {
     return (this.#sections.get(Number(section))?.at ?? 0) + BYTES[section] * i;
   }
 
+  async testInputs() {
+    /** @type {Map<number, InputValue[]>} */ const found = new Map();
+    for (let i = 0; i < this.#count(TESTS); i++) {
+      const at = this.#at(TESTS, i),
+        method = this.#u32(at);
+      if (found.has(method)) continue;
+      try {
+        found.set(method, /** @type {InputValue[]} */ (await this.#constant(this.#u32(at + 4))));
+      } catch (e) {
+        if (!(e instanceof NoForm)) throw e;
+      }
+    }
+    return found;
+  }
+
   /** @param {number} i @returns {Promise<unknown>} */
-  async constant(i) {
-    const at = this.at(CONSTANTS, i),
+  async #constant(i) {
+    const at = this.#at(CONSTANTS, i),
       view = this.#view;
-    switch (KINDS[this.u32(at)]) {
+    switch (KINDS[this.#u32(at)]) {
       case 'none':
         return null;
       case 'tensor':
-        return this.#tensor(this.u32(at + 4));
+        return this.#tensor(this.#u32(at + 4));
       case 'int':
         return exact(view.getBigInt64(at + 8, true));
       case 'float':
         return view.getFloat64(at + 8, true);
       case 'bool':
-        return this.u32(at + 8) !== 0;
+        return this.#u32(at + 8) !== 0;
       case 'complex':
         return { re: view.getFloat64(at + 8, true), im: view.getFloat64(at + 16, true) };
       case 'str':
-        return this.#string(this.u32(at + 4));
+        return this.#string(this.#u32(at + 4));
       case 'list':
       case 'tuple':
         return this.#items(at);
@@ -121,21 +126,21 @@ class Head {
 
   /** @param {number} at of the constant */
   #items(at) {
-    const first = this.u32(at + 4);
-    const items = Array.from({ length: this.#u64(at + 8) }, (_, k) => this.u32(this.at(LISTS, first + k)));
-    return Promise.all(items.map((item) => this.constant(item)));
+    const first = this.#u32(at + 4);
+    const items = Array.from({ length: this.#u64(at + 8) }, (_, k) => this.#u32(this.#at(LISTS, first + k)));
+    return Promise.all(items.map((item) => this.#constant(item)));
   }
 
   /** @param {number} i */
   #string(i) {
-    const at = this.at(STRINGS, i),
-      from = (this.#sections.get(STRING_BYTES)?.at ?? 0) + this.u32(at);
-    return new TextDecoder().decode(this.#bytes.subarray(from, from + this.u32(at + 4)));
+    const at = this.#at(STRINGS, i),
+      from = (this.#sections.get(STRING_BYTES)?.at ?? 0) + this.#u32(at);
+    return new TextDecoder().decode(this.#bytes.subarray(from, from + this.#u32(at + 4)));
   }
 
   /** @param {number} i */
   #shapeOf(i) {
-    const at = this.at(TENSORS, i),
+    const at = this.#at(TENSORS, i),
       rank = this.#bytes[at + 1] ?? 0,
       id = this.#bytes[at];
     const dtype = DTYPE_NAMES.find((name) => DTYPES[name].id === id);
@@ -147,7 +152,7 @@ class Head {
   /** @param {number} i */
   async #tensor(i) {
     const { at, dtype, shape, strides } = this.#shapeOf(i),
-      storage = this.at(STORAGES, this.u32(at + 4));
+      storage = this.#at(STORAGES, this.#u32(at + 4));
     const { Array: Type } = DTYPES[dtype],
       item = Type.BYTES_PER_ELEMENT * partsOf(dtype);
     const bytes = await this.#read(this.#u64(HEAD_BYTES) + this.#u64(storage), this.#u64(storage + 8));
@@ -170,7 +175,7 @@ class Head {
 
   /** Makes the numbers of SplitMix64. @param {number} at of the constant */
   #random(at) {
-    const { dtype, shape } = this.#shapeOf(this.u32(at + 4)),
+    const { dtype, shape } = this.#shapeOf(this.#u32(at + 4)),
       view = this.#view;
     const { Array: Type } = DTYPES[dtype];
     if (Type === Uint16Array || partsOf(dtype) > 1) throw new NoForm();

@@ -313,6 +313,39 @@ test('a wrong input has a message beside it, and the error of a run goes when th
   await page.close();
 });
 
+test('the page begins with the first test vector of the file, and other numbers are random', async () => {
+  const f = new RushFile(),
+    types = ['Tensor', 'int', 'Tensor[]'];
+  f.method(
+    'forward',
+    { inputs: types.map((type, i) => ({ name: 'xns'.charAt(i), type })), outputs: ['y'] },
+    (m, x, n, s) =>
+      m.op('aten::cat', [
+        m.op('prim::ListConstruct', [m.op('aten::mul.Scalar', [x, n]), m.op('aten::cat', [s, f.int(0)])], 'Tensor[]'),
+        f.int(0),
+      ]),
+  );
+  const tensor = (/** @type {number[]} */ ...data) => f.tensor(Float32Array.from(data), [data.length]);
+  const s = f.container('list', 'Tensor[]', [tensor(5), tensor(6, 7)]);
+  f.test(0, [tensor(1, 2), f.int(16), s], types, tensor(16, 32, 5, 6, 7));
+  writeFileSync(join(dir, 'vector.rush'), f.bytes());
+  const { url, server } = await serveModel(join(dir, 'vector.rush'), 0);
+  const page = await host.browser.newPage();
+  await page.goto(url);
+  const done = (/** @type {number} */ n) =>
+    page.waitForFunction((n) => document.documentElement.dataset.done === String(n), n);
+  await done(1);
+  assert.match((await page.textContent('#outputs')) ?? '', /16.*32.*5.*6.*7/s);
+  assert.equal(await page.inputValue('[aria-describedby="wrong-n"]'), '16');
+  assert.equal(await page.isVisible('#error'), false);
+  await page.screenshot({ path: join(shots, 'serve-vector.png'), fullPage: true });
+  await page.click('#again');
+  await done(2);
+  assert.doesNotMatch((await page.textContent('#outputs')) ?? '', /16.*32/s);
+  await page.close();
+  server.close();
+});
+
 test('ids that an embedding reads are rows of it, and each row of a result has a line', async () => {
   const f = new RushFile();
   f.method(

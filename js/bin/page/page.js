@@ -2,6 +2,7 @@
 
 import { imageToTensor } from '../../src/media/image.js';
 import { load } from '../../src/index.js';
+import { DTYPES } from '../../src/base/types.js';
 import { readNpy } from '../../src/media/npy.js';
 import { layersOf } from '../layers.js';
 import { madeText, random, rangeOf } from '../random.js';
@@ -127,12 +128,42 @@ function valueOf(text, { type, optional }) {
     : `the value must be of type ${plain}, got ${text}`;
 }
 
+/** @typedef {{ dtype: import('../../src/base/types.js').DType, shape: number[], data: string }} Encoded */
+
+/** Decodes a value of /test-inputs, whose tensors have base64. @param {unknown} value @returns {InputValue} */
+function decoded(value) {
+  if (Array.isArray(value)) return value.map(decoded);
+  if (typeof value !== 'object' || value === null) return /** @type {InputValue} */ (value);
+  const { dtype, shape, data } = /** @type {Encoded} */ (value);
+  const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+  return { dtype, shape, data: new DTYPES[dtype].Array(bytes.buffer) };
+}
+
+/**
+ * Reads the inputs of the first test vector of each method, by the method's index.
+ * @returns {Promise<Record<number, unknown[]>>}
+ */
+const testInputs = async () => (await fetch('/test-inputs')).json();
+
+/**
+ * The text of a value for an input that is no tensor; undefined if it has tensors.
+ * @param {unknown} value of the first test vector
+ */
+function textOf(value) {
+  if (typeof value === 'string') return value;
+  const text = JSON.stringify(value);
+  return text.includes('{') ? undefined : text;
+}
+
+const VECTOR = 'first test vector';
+
 /**
  * Makes the row of an input, and registers a function that reads its value.
  * @param {Port} port
  * @param {import('../../src/api/graph.js').Graph} graph
+ * @param {unknown} first its value in the first test vector, if any
  */
-function field(port, graph) {
+function field(port, graph, first) {
   const tensor = port.type === 'Tensor',
     wrong = make('span', { className: 'wrong', hidden: true, id: `wrong-${port.name}` });
   wrong.role = 'alert';
@@ -155,7 +186,12 @@ function field(port, graph) {
   const about = tensor
     ? `${dtype}${port.shape ? '' : ', any size'}; ${madeText(dtype, low, high)}`
     : port.type + (port.optional ? ', may be empty' : '');
-  /** @type {InputValue | undefined} */ let given;
+  const simple = first === undefined || first === null || tensor ? undefined : textOf(first);
+  if (simple !== undefined) text.value = simple;
+  const vector = typeof first === 'object' && first !== null && simple === undefined ? decoded(first) : undefined;
+  if (tensor && vector) text.value = /** @type {Encoded} */ (first).shape.join(' x ');
+  else if (vector) text.value = VECTOR;
+  let given = vector;
   const row = make(
     'div',
     { className: 'port' },
@@ -164,7 +200,7 @@ function field(port, graph) {
   );
   if (tensor) {
     const file = make('input', { type: 'file', accept: '.npy,image/*' }),
-      name = make('span', {}, FILE);
+      name = make('span', {}, vector ? VECTOR : FILE);
     const scale = make(
       'select',
       { hidden: true, ariaLabel: `numbers of ${port.name}` },
@@ -204,6 +240,8 @@ function field(port, graph) {
     check();
   };
   fields.set(port.name, () => {
+    // Another run has random numbers in the place of the first test vector.
+    if (tensor && given === vector && seed > 1) text.oninput?.(new InputEvent('input'));
     if (given !== undefined) return given;
     if (!check()) {
       text.focus();
@@ -225,19 +263,22 @@ async function start(model) {
   const names = Object.keys(model.methods);
   method.append(...names.map((name) => make('option', { value: name }, name)));
   get('methods').hidden = names.length < 2;
+  const vectors = await testInputs();
   const fill = () => {
+    const vector = vectors[names.indexOf(method.value)] ?? [];
     fields = new Map();
     get('inputs').replaceChildren(
-      ...(model.methods[method.value]?.inputs ?? []).map((port) =>
-        field(port, /** @type {import('../../src/api/graph.js').Graph} */ (model.graphs[method.value])),
+      ...(model.methods[method.value]?.inputs ?? []).map((port, i) =>
+        field(port, /** @type {import('../../src/api/graph.js').Graph} */ (model.graphs[method.value]), vector[i]),
       ),
     );
+    return vector.length > 0;
   };
   const quiet = () => {
     get('error').hidden = true;
   };
   method.onchange = fill;
-  fill();
+  const complete = fill();
 
   const once = async () => {
     run.disabled = again.disabled = true;
@@ -277,9 +318,11 @@ async function start(model) {
     seed++;
     void once();
   };
-  const ready = Object.values(model.inputs).every(
-    (port) => port.optional || port.type !== 'Tensor' || (port.shape && !port.shape.includes(null)),
-  );
+  const ready =
+    complete ||
+    Object.values(model.inputs).every(
+      (port) => port.optional || port.type !== 'Tensor' || (port.shape && !port.shape.includes(null)),
+    );
   run.disabled = again.disabled = false;
   if (ready) await once();
 }
