@@ -133,11 +133,13 @@ test_analysis() {
   RUSH_CLANG_TIDY=$PYPI/clang_tidy/data/bin/clang-tidy python3 tests/analysis/run.py "$@"
 }
 
-# Exports models of transformers with random weights. The arguments are those of pytest.
+# Exports models of transformers with random weights, and runs them in Node. The arguments are those of pytest.
 test_text() {
   local PYPI
   ensure_pypi zoo tests/zoo/requirements.txt "installing timm and transformers"
-  PYTHONPATH=$PYPI:$PYTHONPATH TRANSFORMERS_VERBOSITY=error python3 -m pytest -q -p no:cacheprovider tests/text "$@"
+  export PYTHONPATH=$PYPI:$PYTHONPATH TRANSFORMERS_VERBOSITY=error
+  python3 -m pytest -q -p no:cacheprovider tests/text "$@" && python3 tests/text/export_models.py build/text &&
+    node --test tests/text/*.test.js
 }
 
 # Checks that the builds are reproducible. Arguments are builds: simd, relaxed.

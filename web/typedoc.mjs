@@ -13,6 +13,7 @@ export default {
     'media/audio',
     'api/cache',
     'api/pool',
+    'text/load-text',
     'api/fx',
     'api/assets',
     'api/bundler',

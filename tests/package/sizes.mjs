@@ -33,6 +33,7 @@ const ROWS = [
   ['`rushlight/audio`', { add: ['media/audio'], most: 1_700 }],
   ['`rushlight/cache`', { add: ['api/cache'], most: 9_000 }],
   ['`rushlight/pool`', { add: ['api/pool'], most: 9_000 }],
+  ['`rushlight/text`', { add: ['text/load-text'], most: 6_000 }],
   ['`rushlight/fx`', { add: ['api/fx', 'api/steps'], most: 4_500 }],
   ['`rushlight/npy`', { add: ['media/npy'], most: 1_500 }],
   ['`rushlight/safetensors`', { add: ['media/safetensors'], most: 2_000 }],

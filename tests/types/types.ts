@@ -13,6 +13,8 @@ import { readNpy, writeNpy } from 'rushlight/npy';
 import { loadPool } from 'rushlight/pool';
 import type { Pool, PoolMemory } from 'rushlight/pool';
 import { readSafetensors, writeSafetensors } from 'rushlight/safetensors';
+import { loadText } from 'rushlight/text';
+import type { GenerateOptions, Label, Message, TextModel } from 'rushlight/text';
 
 const ok: Tensor<'float32'> = { dtype: 'float32', shape: [2], data: new Float32Array(2) };
 // @ts-expect-error int64 data is a BigInt64Array
@@ -226,6 +228,20 @@ async function keep(signal: AbortSignal) {
 }
 void keep;
 
+async function write(signal: AbortSignal) {
+  const chat: TextModel = await loadText('/m.rush', { worker: true, threads: 'auto', tokenizers: {} });
+  const messages: Message[] = [{ role: 'user', content: 'Hi' }];
+  const options: GenerateOptions = { temperature: 0.7, topK: 40, topP: 0.9, minP: 0, seed: 1, stop: ['.'], full: 'slide', signal };
+  const answer = chat.generate(messages, options);
+  for await (const piece of answer) console.log(piece.length);
+  // @ts-expect-error there is no such way
+  chat.generate('x', { full: 'drop' });
+  const vectors: Float32Array[] = await chat.embed(['x'], { batch: 4 });
+  const labels: Label[][] = await chat.classify(['x', ['question', 'text']]);
+  const file: Uint8Array = await (await chat.model.asset('text.json')).bytes();
+  return [answer.usage.cached, answer.tokens[0]?.logProbability, answer.finishReason, vectors, labels, file];
+}
+
 async function serve(signal: AbortSignal) {
   const pool: Pool<{ forward: { inputs: { x: TensorLike<'float32'> }; outputs: { y: Tensor<'float32'> }; args: [TensorLike<'float32'>]; result: Tensor<'float32'> } }> =
     await loadPool('/m.rush', { size: 4, threads: 2, cache: 'auto', signal });
@@ -241,4 +257,4 @@ async function serve(signal: AbortSignal) {
   pool.dispose();
   return [shape, file + heap, workers[0]?.live, pool.size + pool.busy + pool.waiting + pool.restarts];
 }
-void serve;
+void [serve, write];

@@ -1,0 +1,91 @@
+/**
+ * Models of text, as `rushlight.export_text` exports them: generation, embeddings and classification. It needs two
+ * packages, `@huggingface/tokenizers` and, for conversations, `@huggingface/jinja`.
+ * @module rushlight/text
+ */
+
+import { badArgument, withCallerStack } from '../base/errors.js';
+import { load } from '../api/load.js';
+import { importJinja, importTokenizers } from './libraries.js';
+import { TextModel } from './text-model.js';
+
+export { Answer, TextModel } from './text-model.js';
+
+/**
+ * @typedef {import('../source/source.js').Source} Source
+ * @typedef {import('./text-model.js').GenerateOptions} GenerateOptions
+ * @typedef {import('./text-model.js').Generating} Generating
+ * @typedef {import('./sampling.js').Sampling} Sampling
+ * @typedef {import('./text-model.js').Message} Message
+ * @typedef {import('./text-model.js').Label} Label
+ * @typedef {import('./text-model.js').Token} Token
+ * @typedef {import('./text-model.js').Usage} Usage
+ *
+ * @typedef {object} TextLibraries packages, for pages that cannot import them by their names
+ * @property {object} [tokenizers] the module `@huggingface/tokenizers`
+ * @property {object} [jinja] the module `@huggingface/jinja`
+ *
+ * @typedef {import('../api/load.js').LoadOptions & TextLibraries} TextOptions options of loadText(): those of load(),
+ *   and the packages
+ */
+
+/**
+ * Loads a model of text.
+ * @param {Source} source as for load()
+ * @param {TextOptions} [options]
+ * @returns {Promise<TextModel>}
+ * @throws {RushlightError} as load(); `unsupported` if a package is missing, or `bad-argument` if the file has no
+ *   text.json
+ */
+export function loadText(source, options = {}) {
+  return withCallerStack(async () => {
+    const { tokenizers, jinja, ...rest } = options;
+    const model = await load(source, rest);
+    try {
+      return await textModel(model, tokenizers, jinja);
+    } catch (e) {
+      model.dispose();
+      throw e;
+    }
+  });
+}
+
+/** @param {import('../api/model.js').Model} model @param {object} [tokenizers] @param {object} [jinja] */
+async function textModel(model, tokenizers, jinja) {
+  const names = model.describe().assets.map(({ name }) => name);
+  if (!names.includes('text.json') || !names.includes('tokenizer.json'))
+    throw badArgument(
+      'loadText: the file must have the assets text.json and tokenizer.json: export it by export_text()',
+    );
+  const json = async (/** @type {string} */ name) =>
+    names.includes(name) ? (await model.asset(name)).json() : Promise.resolve({});
+  const [facts, tokenizer, config, generation] = await Promise.all(
+    ['text.json', 'tokenizer.json', 'tokenizer_config.json', 'generation_config.json'].map(json),
+  );
+  const { Tokenizer } = /** @type {import('./libraries.js').TokenizersModule} */ (
+    tokenizers ?? (await importTokenizers())
+  );
+  const made = new Tokenizer(tokenizer, config);
+  const text = names.includes('chat_template.jinja') && (await (await model.asset('chat_template.jinja')).text());
+  const template = text
+    ? new /** @type {import('./libraries.js').JinjaModule} */ (jinja ?? (await importJinja())).Template(text)
+    : undefined;
+  return new TextModel(
+    model,
+    facts,
+    {
+      encode: (text, special, pair) =>
+        made.encode(text, {
+          add_special_tokens: special,
+          return_token_type_ids: true,
+          ...(pair !== undefined && { text_pair: pair }),
+        }),
+      decode: (tokens) => (tokens.length ? made.decode([...tokens], { skip_special_tokens: true }) : ''),
+      render(messages, more) {
+        if (!template) throw badArgument('generate: the model has no chat template: give a string');
+        return template.render({ messages, ...more });
+      },
+    },
+    generation,
+  );
+}

@@ -1,0 +1,72 @@
+// Text from tokens that come one by one. A character may consist of several tokens, and a stop string may be spread
+// over several pieces.
+
+/** Joins tokens to text, and never gives a part of a character. */
+export class Decoder {
+  #decode;
+  /** @type {number[]} */ #tokens = [];
+  /** Tokens before `#given` are text that was given. Those from `#context` on are decoded again, for their spaces. */
+  #context = 0;
+  #given = 0;
+
+  /** @param {(tokens: number[]) => string} decode */
+  constructor(decode) {
+    this.#decode = decode;
+  }
+
+  /** Returns the text that a token completes. @param {number} token */
+  add(token) {
+    this.#tokens.push(token);
+    return this.#rest(false);
+  }
+
+  /** Returns the rest, with U+FFFD for a character that is not complete. */
+  end() {
+    return this.#rest(true);
+  }
+
+  /** @param {boolean} all */
+  #rest(all) {
+    const before = this.#decode(this.#tokens.slice(this.#context, this.#given)),
+      now = this.#decode(this.#tokens.slice(this.#context));
+    if (now.length <= before.length || (!all && now.endsWith('\uFFFD'))) return '';
+    this.#context = this.#given;
+    this.#given = this.#tokens.length;
+    return now.slice(before.length);
+  }
+}
+
+/** Passes text on until one of some strings has occurred, which it leaves out. */
+export class Stops {
+  #stops;
+  #held = '';
+  found = false;
+
+  /** @param {readonly string[]} stops */
+  constructor(stops) {
+    this.#stops = stops.filter((stop) => stop !== '');
+  }
+
+  /** Returns the text that no stop string can begin in. @param {string} piece */
+  add(piece) {
+    const text = this.#held + piece;
+    const at = this.#stops.map((stop) => text.indexOf(stop)).filter((i) => i >= 0);
+    if (at.length > 0) {
+      this.found = true;
+      this.#held = '';
+      return text.slice(0, Math.min(...at));
+    }
+    let keep = 0;
+    for (const stop of this.#stops)
+      for (let n = Math.min(stop.length - 1, text.length); n > keep; n--) if (text.endsWith(stop.slice(0, n))) keep = n;
+    this.#held = text.slice(text.length - keep);
+    return text.slice(0, text.length - keep);
+  }
+
+  /** Returns the text that was held back. */
+  end() {
+    const text = this.#held;
+    this.#held = '';
+    return text;
+  }
+}
