@@ -68,65 +68,75 @@ RUSH_INLINE f4 column(const float *x, size_t step, ptrdiff_t i, ptrdiff_t width)
   return i >= 0 && i < width ? f4_load(x + (size_t)i * step) : f4_set(0);
 }
 
-#define COLUMN(sum, g0, g1, g2) f4_madd(t, g2, f4_madd(v, g1, f4_madd(u, g0, sum)))
+/* The three pixels or weights of a column. */
+typedef struct rush_dw_column {
+  f4 top, middle, bottom;
+} column3;
+
+/* Three input rows. */
+typedef struct rush_dw_rows {
+  const float *p, *q, *s;
+  size_t dp, dq, ds;
+  ptrdiff_t width;
+} rows3;
+
+RUSH_INLINE column3 column_at(const rows3 *x, ptrdiff_t i) {
+  return (column3){column(x->p, x->dp, i, x->width), column(x->q, x->dq, i, x->width),
+                   column(x->s, x->ds, i, x->width)};
+}
+
+/* Reads a column that is inside the input, and advances to the next one. */
+RUSH_INLINE column3 next_column(rows3 *x) {
+  const column3 in = {f4_load(x->p), f4_load(x->q), f4_load(x->s)};
+  x->p += x->dp, x->q += x->dq, x->s += x->ds;
+  return in;
+}
+
+RUSH_INLINE f4 add_column(f4 sum, column3 in, column3 g) {
+  return f4_madd(in.bottom, g.bottom, f4_madd(in.middle, g.middle, f4_madd(in.top, g.top, sum)));
+}
+
+RUSH_INLINE column3 weights_at(const float *w, size_t row) {
+  return (column3){f4_load(w), f4_load(w + 3 * row), f4_load(w + 6 * row)};
+}
 
 /* Computes channels from c on with a 3x3 kernel and writes LEFT of them. */
 RUSH_INLINE void strip_3x3(const job *j, const strip *r, const float *w, size_t c, float *y,
                            const size_t STRIDE, const size_t LEFT) {
   const size_t row = j->row, step = j->channels;
   const f4 bias = f4_load(j->bias + c);
-  const f4 g00 = f4_load(w), g01 = f4_load(w + row), g02 = f4_load(w + 2 * row);
-  const f4 g10 = f4_load(w + 3 * row), g11 = f4_load(w + 4 * row), g12 = f4_load(w + 5 * row);
-  const f4 g20 = f4_load(w + 6 * row), g21 = f4_load(w + 7 * row), g22 = f4_load(w + 8 * row);
+  const column3 g0 = weights_at(w, row), g1 = weights_at(w + row, row),
+                g2 = weights_at(w + 2 * row, row);
   const size_t dp = r->step[0], dq = r->step[1], ds = r->step[2];
-  const float *p = r->x[0] + (dp ? c : 0), *q = r->x[1] + (dq ? c : 0), *s = r->x[2] + (ds ? c : 0);
-#define AT(i)                                                              \
-  const f4 u = column(p, dp, i, r->width), v = column(q, dq, i, r->width), \
-           t = column(s, ds, i, r->width)
+  const rows3 x = {
+      r->x[0] + (dp ? c : 0), r->x[1] + (dq ? c : 0), r->x[2] + (ds ? c : 0), dp, dq, ds, r->width};
   /* Partial sums of the current output pixel and the next one, over the columns that have been
    * read. */
-  f4 now, next = bias;
   ptrdiff_t at = r->first;
-  {
-    AT(at);
-    at++;
-    now = COLUMN(bias, g00, g10, g20);
-  }
+  f4 now = add_column(bias, column_at(&x, at++), g0), next = bias;
   if (STRIDE == 1) {
-    AT(at);
-    at++;
-    now = COLUMN(now, g01, g11, g21);
-    next = COLUMN(bias, g00, g10, g20);
+    const column3 in = column_at(&x, at++);
+    now = add_column(now, in, g1);
+    next = add_column(bias, in, g0);
   }
   const size_t n = inner(r, 3, STRIDE);
-  const float *pp = p + at * (ptrdiff_t)dp, *qq = q + at * (ptrdiff_t)dq,
-              *ss = s + at * (ptrdiff_t)ds;
+  rows3 inside = x;
+  inside.p += at * (ptrdiff_t)dp, inside.q += at * (ptrdiff_t)dq, inside.s += at * (ptrdiff_t)ds;
   size_t i = 0;
   for (; i < n; i++, y += step) {
-    if (STRIDE == 2) {
-      const f4 u = f4_load(pp), v = f4_load(qq), t = f4_load(ss);
-      pp += dp, qq += dq, ss += ds;
-      now = COLUMN(now, g01, g11, g21);
-    }
-    const f4 u = f4_load(pp), v = f4_load(qq), t = f4_load(ss);
-    pp += dp, qq += dq, ss += ds;
-    put(y, COLUMN(now, g02, g12, g22), LEFT, j);
-    now = STRIDE == 1 ? COLUMN(next, g01, g11, g21) : COLUMN(bias, g00, g10, g20);
-    if (STRIDE == 1) next = COLUMN(bias, g00, g10, g20);
+    if (STRIDE == 2) now = add_column(now, next_column(&inside), g1);
+    const column3 in = next_column(&inside);
+    put(y, add_column(now, in, g2), LEFT, j);
+    now = STRIDE == 1 ? add_column(next, in, g1) : add_column(bias, in, g0);
+    if (STRIDE == 1) next = add_column(bias, in, g0);
   }
   for (at += (ptrdiff_t)(n * STRIDE); i < r->n; i++, y += step) {
-    if (STRIDE == 2) {
-      AT(at);
-      at++;
-      now = COLUMN(now, g01, g11, g21);
-    }
-    AT(at);
-    at++;
-    put(y, COLUMN(now, g02, g12, g22), LEFT, j);
-    now = STRIDE == 1 ? COLUMN(next, g01, g11, g21) : COLUMN(bias, g00, g10, g20);
-    if (STRIDE == 1) next = COLUMN(bias, g00, g10, g20);
+    if (STRIDE == 2) now = add_column(now, column_at(&x, at++), g1);
+    const column3 in = column_at(&x, at++);
+    put(y, add_column(now, in, g2), LEFT, j);
+    now = STRIDE == 1 ? add_column(next, in, g1) : add_column(bias, in, g0);
+    if (STRIDE == 1) next = add_column(bias, in, g0);
   }
-#undef AT
 }
 
 /* Adds one kernel row of five weights. Between kernel rows, the sums are kept in y. The inputs are

@@ -10,6 +10,19 @@
  * independent sums to hide latency. */
 enum { TILE = 4, VECTORS = 2 };
 
+/* Writes the first `left` channels of a pixel. */
+RUSH_INLINE void dw_put(const rush_dw_row *r, float *y, const f4 sum[VECTORS], size_t left,
+                        const int V) {
+  for (int v = 0; v < V; v++) {
+    const f4 whole = f4_less(f4_set(r->max), f4_more(f4_set(r->min), sum[v]));
+    if (left >= RUSH_LANES) {
+      f4_store(y + v * RUSH_LANES, whole);
+    } else {
+      f4_store_part(y, whole, left);
+    }
+  }
+}
+
 /* Computes channels from c on of TILE output pixels from o on. Only the first n pixels and `left`
  * channels are written. INSIDE: all windows are inside the input, except for rows that `r`
  * excludes. Each kernel plane is a single loop with a predictable end, and offsets are in bytes, so
@@ -49,14 +62,7 @@ RUSH_INLINE void dw_tile(const rush_dw_row *r, size_t c, size_t o, size_t n, siz
   float *y = r->y + o * r->channels + c;
   for (size_t p = 0; p < TILE; p++, y += r->channels) {
     if (p == n) break;
-    for (int v = 0; v < V; v++) {
-      const f4 whole = f4_less(f4_set(r->max), f4_more(f4_set(r->min), sum[p][v]));
-      if (left >= RUSH_LANES) {
-        f4_store(y + v * RUSH_LANES, whole);
-      } else {
-        f4_store_part(y, whole, left);
-      }
-    }
+    dw_put(r, y, sum[p], left, V);
   }
 }
 

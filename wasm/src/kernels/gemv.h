@@ -20,10 +20,30 @@ RUSH_INLINE void rush_store_block(size_t left, const f4 sum[2], const float *bia
   }
 }
 
+/* The sums of one block of 8 columns, with two accumulators per vector. */
+RUSH_INLINE void rush_gemv_block(size_t item, rush_load_weights *load, float scale, size_t k,
+                                 const float *a, const char *w, f4 sum[2]) {
+  const size_t row = 8 * item;
+  f4 even[2] = {f4_zero(), f4_zero()}, odd[2] = {f4_zero(), f4_zero()};
+  size_t i = 0;
+  for (; i + 2 <= k; i += 2, w += 2 * row) {
+    const f4 x = f4_splat(a + i) * scale, y = f4_splat(a + i + 1) * scale;
+    const f8 v = load(w), u = load(w + row);
+    for (size_t h = 0; h < 2; h++) even[h] = f4_madd(x, v.v[h], even[h]);
+    for (size_t h = 0; h < 2; h++) odd[h] = f4_madd(y, u.v[h], odd[h]);
+  }
+  if (i < k) {
+    const f4 x = f4_splat(a + i) * scale;
+    const f8 v = load(w);
+    for (size_t h = 0; h < 2; h++) even[h] = f4_madd(x, v.v[h], even[h]);
+  }
+  for (size_t h = 0; h < 2; h++) sum[h] = even[h] + odd[h];
+}
+
 /* Processes four quarters of the columns side by side. Memory bandwidth is higher for streams that
  * are far apart than for a single stream or for nearby ones. XNNPACK's kernel is also bound by the
  * latency of its two accumulators, where this one has eight. The remaining blocks, fewer than four,
- * use two accumulators per vector. A block has 8 columns. A weight has `item` bytes and equals
+ * are processed one by one. A block has 8 columns. A weight has `item` bytes and equals
  * `scale` times the result of `load`. The row's elements times `scale` must be finite. */
 RUSH_INLINE void rush_gemv(size_t item, rush_load_weights *load, float scale, size_t n, size_t k,
                            const float *a, const float *packed, float *c, float min, float max) {
@@ -50,21 +70,7 @@ RUSH_INLINE void rush_gemv(size_t item, rush_load_weights *load, float scale, si
   }
   for (size_t j = WAYS * part; j < blocks; j++) {
     const float *bias = packed + j * block;
-    const char *w = (const char *)(bias + NR);
-    f4 even[2] = {f4_zero(), f4_zero()}, odd[2] = {f4_zero(), f4_zero()};
-    size_t i = 0;
-    for (; i + 2 <= k; i += 2, w += 2 * row) {
-      const f4 x = f4_splat(a + i) * scale, y = f4_splat(a + i + 1) * scale;
-      const f8 v = load(w), u = load(w + row);
-      for (size_t h = 0; h < 2; h++) even[h] = f4_madd(x, v.v[h], even[h]);
-      for (size_t h = 0; h < 2; h++) odd[h] = f4_madd(y, u.v[h], odd[h]);
-    }
-    if (i < k) {
-      const f4 x = f4_splat(a + i) * scale;
-      const f8 v = load(w);
-      for (size_t h = 0; h < 2; h++) even[h] = f4_madd(x, v.v[h], even[h]);
-    }
-    for (size_t h = 0; h < 2; h++) sum[0][h] = even[h] + odd[h];
+    rush_gemv_block(item, load, scale, k, a, (const char *)(bias + NR), sum[0]);
     rush_store_block(n - j * NR, sum[0], bias, c + j * NR, min, max);
   }
 }

@@ -420,6 +420,35 @@ RUSH_RARE bool rush_conv_scratch(const rush_conv *s, size_t *bytes) {
          !__builtin_add_overflow(*bytes, more, bytes);
 }
 
+/* A convolution that is a matrix product for each group. */
+static void run_product(const rush_conv *s, size_t pixels, const float *x, const float *packed,
+                        float *y, float min, float max) {
+  size_t one = 0;
+  rush_gemm_packed(s->in_c, s->out_c, &one);
+  for (size_t g = 0; g < s->groups; g++)
+    rush_gemm_parallel(s->ctx, pixels, s->out_c, s->in_c, x + g * s->in_c, s->groups * s->in_c,
+                       packed + g * one, y + g * s->out_c, s->groups * s->out_c, min, max);
+}
+
+/* Runs each phase of a job, and sets its axes, its depth and its weights. */
+static void run_phases(job *j, float min, float max) {
+  const rush_conv *s = j->s;
+  for (size_t d = 0; d < phases(s, 0); d++) {
+    for (size_t h = 0; h < phases(s, 1); h++) {
+      for (size_t w = 0; w < phases(s, 2) && !rush_should_stop(s->ctx, 100); w++) {
+        j->a[0] = axis_of(s, 0, d);
+        j->a[1] = axis_of(s, 1, h);
+        j->a[2] = axis_of(s, 2, w);
+        depth_of(s, j->a, &j->depth);
+        rush_gemm_packed(j->depth, s->out_c, &j->one);
+        if (rush_optional_winograd == NULL || rush_optional_winograd(s, j) == 0)
+          run_phase(j, min, max);
+        j->packed += s->groups * j->one;
+      }
+    }
+  }
+}
+
 void rush_conv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min,
                    float max, void *scratch) {
   const size_t pixels = s->out[0] * s->out[1] * s->out[2] * s->batch;
@@ -428,13 +457,8 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
     rush_dwconv_run(s, x, packed, y, min, max);
     return;
   }
-  const size_t in_pixel = s->groups * s->in_c, out_pixel = s->groups * s->out_c;
   if (is_product(s)) {
-    size_t one = 0;
-    rush_gemm_packed(s->in_c, s->out_c, &one);
-    for (size_t g = 0; g < s->groups; g++)
-      rush_gemm_parallel(s->ctx, pixels, s->out_c, s->in_c, x + g * s->in_c, in_pixel,
-                         packed + g * one, y + g * s->out_c, out_pixel, min, max);
+    run_product(s, pixels, x, packed, y, min, max);
     return;
   }
   const rush_xnn_kernels *kernels = rush_xnn_gemm();
@@ -444,29 +468,16 @@ void rush_conv_run(const rush_conv *s, const float *x, const float *packed, floa
   const size_t each = taps * MAX_MR * sizeof(void *);
   float *zeros = (float *)(void *)((char *)scratch + each * rush_threads(s->ctx));
   memset(zeros, 0, s->in_c * sizeof(float) + 16);
-  for (size_t d = 0; d < phases(s, 0); d++) {
-    for (size_t h = 0; h < phases(s, 1); h++) {
-      for (size_t w = 0; w < phases(s, 2) && !rush_should_stop(s->ctx, 100); w++) {
-        job j = {.s = s, .a = {axis_of(s, 0, d), axis_of(s, 1, h), axis_of(s, 2, w)}};
-        j.in_pixel = in_pixel;
-        j.out_pixel = out_pixel;
-        j.packed = packed;
-        j.x = x;
-        j.y = y;
-        j.scratch = scratch;
-        j.each = each;
-        j.zeros = zeros;
-        j.mr = many ? kernels->mr : 1;
-        j.nr = kernels->nr;
-        j.kernel = kernels->igemm[clamped][many];
-        j.params.scalar.min = min;
-        j.params.scalar.max = max;
-        depth_of(s, j.a, &j.depth);
-        rush_gemm_packed(j.depth, s->out_c, &j.one);
-        packed += s->groups * j.one;
-        if (rush_optional_winograd == NULL || rush_optional_winograd(s, &j) == 0)
-          run_phase(&j, min, max);
-      }
-    }
-  }
+  job j = {.s = s, .x = x, .packed = packed, .y = y};
+  j.in_pixel = s->groups * s->in_c;
+  j.out_pixel = s->groups * s->out_c;
+  j.scratch = scratch;
+  j.each = each;
+  j.zeros = zeros;
+  j.mr = many ? kernels->mr : 1;
+  j.nr = kernels->nr;
+  j.kernel = kernels->igemm[clamped][many];
+  j.params.scalar.min = min;
+  j.params.scalar.max = max;
+  run_phases(&j, min, max);
 }

@@ -242,22 +242,26 @@ static rush_status take_parts(rush_ctx *ctx, const rush_model *m, uint64_t parts
   return rush_charge(ctx, parts);
 }
 
+static rush_status check_number(rush_ctx *ctx, const rush_model *m, uint32_t i) {
+  const rush_file_constant *c = m->constants + i;
+  if (c->kind == RUSH_CONST_NONE && (c->a || c->p0 || c->p1))
+    BAD(RUSH_SEC_CONSTANTS, i, "None has a payload");
+  if (c->kind == RUSH_CONST_BOOL && (c->a || c->p0 > 1 || c->p1))
+    BAD(RUSH_SEC_CONSTANTS, i, "a bool must be 0 or 1");
+  if (c->a || (c->p1 && c->kind != RUSH_CONST_COMPLEX))
+    BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
+  return RUSH_OK;
+}
+
 static rush_status check_constant(rush_ctx *ctx, const rush_model *m, uint32_t i, extent *extents) {
   const rush_file_constant *c = m->constants + i;
   switch (c->kind) {
     case RUSH_CONST_NONE:
-      if (c->a || c->p0 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "None has a payload");
-      break;
     case RUSH_CONST_INT:
     case RUSH_CONST_FLOAT:
-      if (c->a || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
-      break;
     case RUSH_CONST_BOOL:
-      if (c->a || c->p0 > 1 || c->p1) BAD(RUSH_SEC_CONSTANTS, i, "a bool must be 0 or 1");
-      break;
     case RUSH_CONST_COMPLEX:
-      if (c->a) BAD(RUSH_SEC_CONSTANTS, i, "unused fields must be zero");
-      break;
+      return check_number(ctx, m, i);
     case RUSH_CONST_TENSOR:
       if (c->a >= m->n_tensors || m->tensors[c->a].storage == RUSH_NONE)
         BAD(RUSH_SEC_CONSTANTS, i, "tensor %u does not exist (or has no storage)", c->a);

@@ -171,6 +171,22 @@ static void free_consumed(rush_loader *l, const rush_code *c, uint32_t consumed)
   }
 }
 
+/* Finds the arguments of an instruction that are constants. Returns false if one has the wrong
+ * kind. */
+static bool constant_args(const rush_loader *l, const rush_code *c, const rush_value **args) {
+  const rush_model_op *o = l->m->ops + c->op;
+  for (uint32_t k = 0; k < o->schema.n_args; k++) {
+    if (k >= c->n_in) {
+      args[k] = l->defaults + o->defaults + k;
+      continue;
+    }
+    if (!(c->operands[k] & RUSH_OPERAND_CONSTANT)) continue;
+    args[k] = l->constants + (c->operands[k] & ~RUSH_OPERAND_CONSTANT);
+    if (!(RUSH_KIND_BIT(args[k]->kind) & o->schema.args[k].kinds)) return false;
+  }
+  return true;
+}
+
 /* Lets instruction i pack its weights, or share those of `before`, unless that is RUSH_NONE. While
  * placing, asks where the bytes of a storage go instead. */
 static rush_status prepare_one(rush_loader *l, uint32_t i, uint32_t before,
@@ -179,16 +195,7 @@ static rush_status prepare_one(rush_loader *l, uint32_t i, uint32_t before,
   const rush_code *c = m->code + i;
   const rush_model_op *o = m->ops + c->op;
   const rush_value *args[RUSH_SCHEMA_MAX_ARGS] = {NULL};
-  for (uint32_t k = 0; k < o->schema.n_args; k++) {
-    if (k >= c->n_in) {
-      args[k] = l->defaults + o->defaults + k;
-      continue;
-    }
-    if (!(c->operands[k] & RUSH_OPERAND_CONSTANT)) continue;
-    args[k] = l->constants + (c->operands[k] & ~RUSH_OPERAND_CONSTANT);
-    if (!(RUSH_KIND_BIT(args[k]->kind) & o->schema.args[k].kinds))
-      return RUSH_OK; /* the run reports the error */
-  }
+  if (!constant_args(l, c, args)) return RUSH_OK; /* the run reports the error */
   rush_prepare p = {.ctx = l->ctx,
                     .n_args = o->schema.n_args,
                     .args = args,

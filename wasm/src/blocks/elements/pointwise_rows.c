@@ -223,6 +223,18 @@ static void some_planes(const void *arg, size_t begin, size_t end, unsigned who)
   give_fault(w, &p);
 }
 
+/* Runs tensors whose elements all lie in the order of the result's. */
+static void run_line(rush_ctx *ctx, const walk *w, const rush_tensor *dst) {
+  run *r = w->r;
+  r->at[0] = rush_data(dst);
+  r->stride[0] = (int64_t)rush_itemsize(dst);
+  if (w->n <= FEW) {
+    row_of(r, w->n)(r, w->n);
+  } else {
+    rush_parallel(ctx, (size_t)((w->n - 1) / LINE) + 1, LINE, some_lines, w);
+  }
+}
+
 void rush_pw_run_all(rush_ctx *ctx, rush_pw_run *r, const rush_pw_operands *o,
                      const int64_t scalar[][2], rush_tensor *dst) {
   const rush_tensor *walked[LANES] = {dst};
@@ -246,13 +258,7 @@ void rush_pw_run_all(rush_ctx *ctx, rush_pw_run *r, const rush_pw_operands *o,
     linear = linear && (o->flat || rush_same_strides(dst, t));
   }
   if (linear) {
-    r->at[0] = rush_data(dst);
-    r->stride[0] = (int64_t)rush_itemsize(dst);
-    if (few) {
-      row_of(r, w.n)(r, w.n);
-    } else {
-      rush_parallel(ctx, (size_t)((w.n - 1) / LINE) + 1, LINE, some_lines, &w);
-    }
+    run_line(ctx, &w, dst);
     return;
   }
   rush_iter_init(&w.it, dst->rank, dst->sizes, n_walked, walked);

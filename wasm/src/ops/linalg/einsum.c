@@ -28,6 +28,22 @@ static bool is_dots(const char *p) {
   return p[0] == '.' && p[1] == '.' && p[2] == '.';
 }
 
+/* Reads `...` as the labels of all dimensions that have no letter. *n is the number of labels. */
+static rush_status read_dots(rush_call *c, const rush_tensor *t, size_t number, int letters,
+                             operand *out, int *n, int *n_dots) {
+  RUSH_CHECK_ARG(out->dots < 0,
+                 "einsum(): found '.' for operand %zu for which an ellipsis was already found",
+                 number);
+  RUSH_CHECK_ARG(letters <= t->rank,
+                 "einsum(): the number of subscripts in the equation (%d) is more than the number "
+                 "of dimensions (%d) for operand %zu",
+                 letters, t->rank, number);
+  out->dots = *n;
+  *n_dots = t->rank - letters;
+  for (int k = 0; k < *n_dots; k++) out->label[(*n)++] = LABELS - *n_dots + k;
+  return RUSH_OK;
+}
+
 /* Reads the labels of one operand's subscripts. *p points past them afterwards. */
 static rush_status read_operand(rush_call *c, const char **p, const rush_tensor *t, size_t number,
                                 operand *out, int *n_dots) {
@@ -36,22 +52,10 @@ static rush_status read_operand(rush_call *c, const char **p, const rush_tensor 
   *n_dots = 0;
   out->t = *t;
   out->dots = -1;
-  bool dots = false;
   for (; **p != '\0' && **p != ',' && **p != '-'; ++*p) {
     if (**p == ' ') continue;
     if (is_dots(*p)) {
-      RUSH_CHECK_ARG(!dots,
-                     "einsum(): found '.' for operand %zu for which an ellipsis was already found",
-                     number);
-      RUSH_CHECK_ARG(
-          letters <= t->rank,
-          "einsum(): the number of subscripts in the equation (%d) is more than the number "
-          "of dimensions (%d) for operand %zu",
-          letters, t->rank, number);
-      dots = true;
-      out->dots = n;
-      *n_dots = t->rank - letters;
-      for (int k = 0; k < *n_dots; k++) out->label[n++] = LABELS - *n_dots + k;
+      RUSH_TRY(read_dots(c, t, number, letters, out, &n, n_dots));
       *p += 2;
       continue;
     }
@@ -72,7 +76,7 @@ static rush_status read_operand(rush_call *c, const char **p, const rush_tensor 
       "einsum(): the number of subscripts in the equation (%d) does not match the number of "
       "dimensions (%d) for "
       "operand %zu%s",
-      letters, t->rank, number, dots ? "" : " and no ellipsis was given");
+      letters, t->rank, number, out->dots >= 0 ? "" : " and no ellipsis was given");
   return RUSH_OK;
 }
 

@@ -155,11 +155,10 @@ static double fill_spans(const sampling *s, const rush_resample_spans *a, double
 
 /* ---- Execution ------------------------------------------------------------------------------- */
 
-static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *x, rush_tensor *out,
-                            bool last) {
+/* Plans the three axes, without their taps. Returns the number of taps in all. */
+static size_t plan_axes(const sampling *s, const rush_tensor *x, rush_resample_axis axes[3]) {
   const int taps = s->mode == LINEAR ? 2 : s->mode == CUBIC ? 4 : 1;
-  rush_resample_axis axes[3];
-  size_t positions = 0, bytes;
+  size_t positions = 0;
   for (int d = 0; d < 3; d++) {
     const int from = d + s->dims - 3;
     axes[d] = (rush_resample_axis){.in = 1, .out = 1, .n = 1};
@@ -170,6 +169,14 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
           (rush_resample_axis){(size_t)x->sizes[2 + from], (size_t)s->out[from], taps, NULL, NULL};
     positions += axes[d].out * (size_t)axes[d].n;
   }
+  return positions;
+}
+
+static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *x, rush_tensor *out,
+                            bool last) {
+  rush_resample_axis axes[3];
+  const size_t positions = plan_axes(s, x, axes);
+  size_t bytes;
   /* Without the taps, there are fewer positions than elements of the result. The sum cannot
    * overflow, because the result's size did not. */
   if (!rush_mul(positions, sizeof(double) + sizeof(int32_t), &bytes))
