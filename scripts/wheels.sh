@@ -56,13 +56,13 @@ in_bare_root() {
     --tmpfs /home --bind "$home" /home/user "${bind[@]}" --chdir /home/user -- "$@"
 }
 
-# test_wheel PYTHON WHEEL: installs a wheel in a bare root with NumPy and runs the checks of tests/wheels.
+# test_wheel PYTHON WHEEL PACKAGE CHECK: installs a wheel in a bare root with this Debian package and runs a check of tests/wheels.
 test_wheel() {
-  local python=$1 wheel=$2 home
-  ensure_bare_root "$python" python3-numpy
+  local python=$1 wheel=$2 package=$3 check=$4 home
+  ensure_bare_root "$python" "$package"
   home=$(mktemp -d)
   cp "$wheel" "$TOP"/tests/wheels/*.py "$TOP/tests/exporter/stored/version-1.rush" "$home"
-  say "testing ${wheel##*/} with Python $python"
+  say "testing ${wheel##*/} with Python $python and $package"
   in_bare_root "$BARE" "$home" sh -eu -c '
     ! command -v cc g++ cmake git || exit
     python3 -m venv --system-site-packages venv
@@ -70,13 +70,13 @@ test_wheel() {
     venv/bin/pip install --quiet --no-index --no-deps ./*.whl
     echo "installed in $(($(date +%s) - before)) s, $(du -sk venv/lib/python3*/site-packages/rushlight | cut -f1) kB"
     rm ./*.whl' &&
-    in_bare_root "$BARE" "$home" venv/bin/python check_without_torch.py
+    in_bare_root "$BARE" "$home" venv/bin/python "$check"
   local status=$?
   rm -rf "$home"
   return $status
 }
 
-# Makes the wheel that runs files without PyTorch, and prints its path.
+# Makes the wheel, and prints its path.
 verb_wheel() {
   TARGETS=(all)
   verb_build native >&2
@@ -101,7 +101,9 @@ wheels() {
   [ -f "$TOP/$wheel" ] || die "the wheel could not be made: see above"
   say "${wheel##*/} has $(stat -c %s "$TOP/$wheel") bytes"
   for python in ${pythons//,/ }; do
-    (test_wheel "$python" "$TOP/$wheel") || failed+=("$python")
+    (test_wheel "$python" "$TOP/$wheel" python3-numpy check_without_torch.py) || failed+=("$python")
+    # Debian 12 has no PyTorch that is new enough.
+    [ "$python" = 3.11 ] || (test_wheel "$python" "$TOP/$wheel" python3-torch check_with_torch.py) || failed+=("$python with PyTorch")
   done
   [ ${#failed[@]} = 0 ] || die "the wheel failed with Python ${failed[*]}"
 }
