@@ -51,6 +51,7 @@ def description_of(program, request):
             {"name", "type" of an output, "initial": its default, or "default": the tree of that, "dtype" and "sizes" if they are known}
         request (Request): keeps the graphs and the memory of tensors alive
     """
+    request.lasts = True
     for method in program["methods"]:
         request.keep(method["graph"])
     methods = [{"name": method["name"], "graph": method["graph"].number(), "inputs": [port_of(port, request) for port in method["inputs"]],
@@ -63,6 +64,7 @@ def description_of(program, request):
 
 def port_of(port, request):
     """A port of description_of(), likewise."""
+    request.lasts = True
     out = {"name": port["name"]}
     if "type" in port:
         out["type"] = Type(port["type"]).described

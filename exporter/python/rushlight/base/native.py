@@ -36,7 +36,11 @@ class _Library:
         self._dll.rushlight_start(hooks, self._ask)
 
     def call(self, function, request):
-        answer = json.loads(self._call(function.encode(), json.dumps(request).encode()).decode())
+        _current.kept.append([])
+        try:
+            answer = json.loads(self._call(function.encode(), json.dumps(request).encode()).decode())
+        finally:
+            _current.kept.pop()
         if "ok" in answer:
             return answer["ok"]
         error = answer["error"]
@@ -56,7 +60,7 @@ class _Library:
             self._exceptions.pop(number, None)
 
     def _answer(self, what, request):
-        values = Request()  # which lives until the library has read the answer
+        values = Request()  # which lives until the library has read the answer, or until the call ends
         try:
             answer = {"ok": _answer_to(what.decode())(json.loads(request.decode()), values)}
         except BaseException as e:  # it is raised again after the call
@@ -65,6 +69,8 @@ class _Library:
             if _current.frames:
                 _current.frames[-1].exceptions.append(number)
             answer = {"error": {"message": reason_of(e) if isinstance(e, Exception) else None, "exception": number}}
+        if values.lasts:
+            _current.kept[-1].append(values)
         self._dll.rushlight_answer(json.dumps(answer).encode())
 
 
@@ -74,10 +80,11 @@ class _Frame:
 
 
 class _Current(threading.local):
-    """The answers of the calls that this thread makes, the innermost last."""
+    """The answers of the calls that this thread makes, and the values that the library uses until each call ends. The innermost are
+    last."""
 
     def __init__(self):
-        self.frames = []
+        self.frames, self.kept = [], []
 
 
 _current = _Current()

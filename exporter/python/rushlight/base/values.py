@@ -31,10 +31,11 @@ class Request:
 
     Attributes:
         numpy, torch (bool): whether there were NumPy arrays, or PyTorch's tensors
+        lasts (bool): the values of an answer belong to a program, which the library uses until the call ends
     """
 
     def __init__(self):
-        self.numpy = self.torch = False
+        self.numpy = self.torch = self.lasts = False
         self._kept = []
 
     def keep(self, what):
