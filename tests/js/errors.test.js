@@ -88,7 +88,7 @@ test('a trap in the runtime is an internal error, and the model is gone', async 
 });
 
 test('the package exports these names and no more', () => {
-  assert.deepEqual(Object.keys(rushlight).sort(), ['Model', 'RushlightError', 'load', 'plan']);
+  assert.deepEqual(Object.keys(rushlight).sort(), ['Model', 'RushlightError', 'load', 'plan', 'tensor']);
 });
 
 /** The frames of an error's stack that are files, the nearest first. @param {any} e */
