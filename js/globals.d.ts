@@ -6,6 +6,7 @@ interface Blob {}
 interface ReadableStream<R = any> {}
 interface Response {}
 interface URL {}
+interface Worker {}
 
 declare namespace WebAssembly {
   interface Memory {}

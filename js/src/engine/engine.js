@@ -142,7 +142,7 @@ export class Engine {
   model = /** @type {ModelPtr} */ (0);
   #loader = /** @type {Loader} */ (0);
   alive = true;
-  /** The last chunks of the file, in which its assets are. @type {BlobPart[]} */ tail = [];
+  /** The last chunks of the file, in which its assets are. @type {ReturnType<Uint8Array['slice']>[]} */ tail = [];
   #runtime;
   /** The time of the last yield. */ #since = 0;
   /** @type {AbortSignal | undefined} */ #signal;
