@@ -95,6 +95,7 @@ row("rotary", f"(x * cos) + ({HALF} * sin)", x=permuted(f32(1, 5, 3, 8), 0, 2, 1
 NORM = "y = x.to(torch.float32)\nreturn w * (y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)"
 grid("rms_norm_written", NORM, sizes=[(), (1,), (5,), (3, 7), (2, 3, 64), (2, 0), (0, 4)], layouts=("", "strided", "turned"),
      dtypes=("f32", "f64", "f16", "bf16", "i64"), x=any_(-3, 3), w=lambda shape, dtype: f32(*shape[-1:]))
+row("rms_norm_written_of_float32", "y = x.to(torch.float32)\nreturn y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 1e-6)", x=f32(3, 7))
 row("rms_norm_written_special", NORM, x=special(3, 6), w=f32(6))
 row("rms_norm_written_strides", "y = x.float()\nz = y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 0.1)\nw = torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + 0.1) * y\nreturn z, z.stride(), w, w.stride()",
     x=permuted(f32(4, 2, 3), 1, 2, 0), also=[{"x": channels_last(f32(2, 3, 4, 4))}])

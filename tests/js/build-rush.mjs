@@ -5,9 +5,8 @@
 //     (m, x) => m.op('aten::flip', [x, f.list('int[]', [0])]));
 //   f.bytes()
 
-import { createHash } from 'node:crypto';
-
 import { DTYPES, parseType } from '../../js/src/base/types.js';
+import { Sha2 } from '../../js/src/source/sha2.js';
 
 const NONE = 0xffffffff;
 const CONSTANT = 0x80000000;
@@ -309,8 +308,13 @@ export class RushFile {
   }
 
   /** An asset. Assets come last, sorted by name. `digest` replaces the right one. @param {string} name */
-  asset(name, /** @type {string | Uint8Array} */ data, digest = createHash('sha256').update(data).digest()) {
+  asset(name, /** @type {string | Uint8Array} */ data, digest = /** @type {Uint8Array | undefined} */ (undefined)) {
     const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+    if (!digest) {
+      const sha = new Sha2(256);
+      sha.update(bytes);
+      digest = sha.digest();
+    }
     this.weights.pad(64);
     this.section[264].u32(this.string(name), 0).u64(this.weights.length, bytes.length).raw(digest);
     this.weights.raw(bytes);

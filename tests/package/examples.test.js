@@ -79,7 +79,7 @@ test('extension', async () => {
       () =>
         new Promise((resolve) =>
           /** @type {any} */ (globalThis).chrome.developerPrivate.getExtensionsInfo({}, (/** @type {any} */ all) =>
-            resolve(all[0]?.id),
+            resolve(all.find((/** @type {any} */ one) => one.name === 'Rushlight example')?.id),
           ),
         ),
     );

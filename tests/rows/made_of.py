@@ -21,7 +21,7 @@ from torch import nn
 ROWS = {
     "rush::copy_out": "inplace_out_add", "rush::copy_in_place": "programs_in_place", "rush::grow": "grow_along_1", "rush::linear": "linear_batch_relu",
     "rush::conv": "conv_1d_depthwise_f32", "rush::scaled_conv": "conv_scaled_rows", "rush::chain": "kl_div",
-    "rush::repeated_attention": "repeated_heads_masked", "rush::rotate_half": "rotary", "rush::rms_norm": "rms_norm_written_strides",
+    "rush::repeated_attention": "repeated_batches", "rush::rotate_half": "rotary", "rush::rms_norm": "rms_norm_written_of_float32",
     "rush::get_attr": "grow_along_0", "rush::set_attr": "grow_along_0", "rush::view_dtype": "embedding_bag_byte_prepack",
     "rush::object": "object_changed_in_a_loop", "rush::object_get": "object_changed_in_a_loop", "rush::object_set": "object_changed_in_a_loop",
     "prim::ListConstruct": "assign_mask_values", "prim::TupleConstruct": "tuple_swap", "prim::ListUnpack": "list_unpack",
