@@ -143,8 +143,11 @@ static size_t run_chunk(rush_pool *p, size_t chunk, unsigned who) {
 void rush_pool_help(rush_pool *p) {
   const unsigned who = atomic_fetch_add(&p->joined, 1) + 1;
   if (who >= p->threads) return;
-  while (!atomic_load(&p->closed)) {
+  for (;;) {
+    /* In this order: closing sets `closed` before it changes `turn`, so that a helper that sees the
+     * last turn ends, and does not sleep through it. */
     const uint32_t turn = atomic_load(&p->turn);
+    if (atomic_load(&p->closed)) return;
     size_t chunk;
     while (take(p, who, 1, &chunk)) {
       run_chunk(p, chunk, who);
