@@ -5,15 +5,15 @@ import { builtin, packageFile } from '../base/platform.js';
 import { checkResponse, fetchSource } from '../source/source.js';
 
 /**
- * Some properties of Worker. Where neither "dom" nor @types/node is in a project's `lib`, globals.d.ts declares a Worker
- * without properties.
+ * Some properties of Worker. Where neither "dom" nor @types/node is in a project's `lib`, globals.d.ts declares a
+ * Worker without properties.
  * @template {string} Names
  * @typedef {Pick<Worker, Extract<keyof Worker, Names>>} OfWorker
  */
 
 /**
- * @typedef {OfWorker<'postMessage' | 'onmessage' | 'onmessageerror'> & { on?: (event: string, listener: (value: never) =>
- *   void) => unknown }} Port
+ * @typedef {OfWorker<'postMessage' | 'onmessage' | 'onmessageerror'> &
+ *   { on?: (event: string, listener: (value: never) => void) => unknown }} Port
  *   a port to the other side: of a page, or of Node, which has `on`
  *
  * @typedef {Port & OfWorker<'terminate' | 'onerror'> & { ref?: () => void, unref?: () => void }} AnyWorker
