@@ -1,6 +1,4 @@
 // linear, addmm, matmul and mm with a constant matrix become rush::linear.
-#include <set>
-
 #include "passes/match.h"
 #include "passes/passes.h"
 
@@ -17,32 +15,16 @@ struct Linear {
   const Const *bias = nullptr;
 };
 
-// A constant matrix of one of these dtypes.
-using Dtypes = std::set<rush_dtype>;
 const Dtypes kSingle = {RUSH_FLOAT32}, kHalves = {RUSH_FLOAT16, RUSH_BFLOAT16};
-
-const Const *matrix(const Node &node, size_t input, const Dtypes &dtypes) {
-  const Const *c = node.constant(input);
-  return c && c->is_tensor() && c->tensor.is_strided() && c->tensor.dim() == 2 &&
-                 dtypes.count(c->tensor.dtype())
-             ? c
-             : nullptr;
-}
 
 bool is_bias(const Const *c, const Tensor &weight, int64_t out) {
   return c && c->is_tensor() && c->tensor.is_strided() && c->tensor.dtype() == weight.dtype() &&
          c->tensor.dim() == 1 && c->tensor.size(0) == out;
 }
 
-bool is_one(const Node &node, size_t i) {
-  if (i >= node.inputs.size()) return true;
-  const Const *c = node.constant(i);
-  return c && c->is_number() && c->number() == 1;
-}
-
 bool match(const Node &node, const Dtypes &dtypes, Linear *linear) {
   if (node.op == "aten::linear") {
-    const Const *weight = matrix(node, 1, dtypes);
+    const Const *weight = tensor_constant(node, 1, 2, dtypes);
     if (!weight) return false;
     *linear = {node.input(0), weight->tensor, weight->s};
     if (node.inputs.size() < 3) return true;
@@ -53,14 +35,15 @@ bool match(const Node &node, const Dtypes &dtypes, Linear *linear) {
     return is_bias(bias, weight->tensor, weight->tensor.size(0));
   }
   if (node.op == "aten::addmm") {
-    const Const *weight = matrix(node, 2, dtypes);
-    if (!weight || !is_one(node, 3) || !is_one(node, 4)) return false;
+    const Const *weight = tensor_constant(node, 2, 2, dtypes);
+    if (!weight || !is_number_or_missing(node, 3, 1) || !is_number_or_missing(node, 4, 1))
+      return false;
     *linear = {node.input(1), weight->tensor.t(), weight->s};
     linear->bias = node.constant(0);
     return is_bias(linear->bias, weight->tensor, weight->tensor.size(1));
   }
   if (node.op == "aten::matmul" || node.op == "aten::mm") {
-    const Const *weight = matrix(node, 1, dtypes);
+    const Const *weight = tensor_constant(node, 1, 2, dtypes);
     if (!weight) return false;
     *linear = {node.input(0), weight->tensor.t(), weight->s};
     return true;
@@ -86,7 +69,8 @@ bool take_in_bias(Node *fused) {
       fused->constant(MAX)->f != kInf)
     return false;
   Node *add = only_user(fused->output());
-  if (!add || (add->op != "aten::add.Tensor" && add->op != "aten::add_.Tensor") || !is_one(*add, 2))
+  if (!add || (add->op != "aten::add.Tensor" && add->op != "aten::add_.Tensor") ||
+      !is_number_or_missing(*add, 2, 1))
     return false;
   const size_t mine = fused->output()->uses[0].index;
   if (mine > 1 || (mine == 1 && add->op == "aten::add_.Tensor")) return false;

@@ -8,17 +8,6 @@ namespace rush {
 
 namespace {
 
-// The node that defines the value if it is that operator and nothing else reads the value.
-const Node *sole(const Value *value, const std::string &op) {
-  return value->def && value->def->op == op && value->uses.size() == 1 ? value->def : nullptr;
-}
-
-bool is_number(const Node &node, size_t i, double wanted) {
-  if (i >= node.inputs.size()) return true;
-  const Const *c = node.constant(i);
-  return c && c->is_number() && c->number() == wanted;
-}
-
 // A cast makes the dtype certain. Other floats would be rounded after each step.
 bool is_float32(const Value *value) {
   const Node *to = value->def;
@@ -29,26 +18,26 @@ bool is_float32(const Value *value) {
 
 // mean(x ** 2, [-1], True), with the dtype of x
 const Node *mean_of_squares(const Value *value) {
-  const Node *mean = sole(value, "aten::mean.dim");
+  const Node *mean = sole_definition(value, "aten::mean.dim");
   if (!mean || mean->inputs.size() < 3) return nullptr;
   const Const *dims = mean->constant(1), *keeps = mean->constant(2);
   std::vector<int64_t> list;
   if (!dims || !ints_of(*dims, &list) || list != std::vector<int64_t>{-1} || !keeps || !keeps->i ||
       (mean->inputs.size() > 3 && !(mean->constant(3) && mean->constant(3)->is_none())))
     return nullptr;
-  return sole(mean->input(0), "aten::pow.Tensor_Scalar");
+  return sole_definition(mean->input(0), "aten::pow.Tensor_Scalar");
 }
 
 bool fuse(Graph &graph, Node *mul) {
   if (mul->op != "aten::mul.Tensor") return false;
-  const Node *rsqrt = sole(mul->input(1), "aten::rsqrt");
-  const Node *add = rsqrt ? sole(rsqrt->input(0), "aten::add.Scalar") : nullptr;
+  const Node *rsqrt = sole_definition(mul->input(1), "aten::rsqrt");
+  const Node *add = rsqrt ? sole_definition(rsqrt->input(0), "aten::add.Scalar") : nullptr;
   const Const *eps = add ? add->constant(1) : nullptr;
   const Node *square = eps ? mean_of_squares(add->input(0)) : nullptr;
   Value *x = mul->input(0);
-  if (!square || !eps->is_number() || !is_number(*add, 2, 1) || !is_number(*square, 1, 2) ||
-      square->input(0) != x || !is_float32(x) || square->block != mul->block ||
-      writes_between(square, mul))
+  if (!square || !eps->is_number() || !is_number_or_missing(*add, 2, 1) ||
+      !is_number_or_missing(*square, 1, 2) || square->input(0) != x || !is_float32(x) ||
+      square->block != mul->block || writes_between(square, mul))
     return false;
   Node *fused = graph.insert_before(mul, "rush::rms_norm");
   fused->add_input(x);

@@ -9,11 +9,6 @@ namespace {
 
 enum { INPUT, DIM, START, END, STEP };  // arguments of slice
 
-// Returns the node that defines the value if it is that operator and the value has one use.
-Node *sole(const Value *value, const char *op) {
-  return value->def && value->def->op == op && value->uses.size() == 1 ? value->def : nullptr;
-}
-
 bool is_int(const Node &slice, size_t i, int64_t wanted, bool or_none) {
   if (i >= slice.inputs.size()) return or_none || wanted == 1;
   const Const *c = slice.constant(i);
@@ -27,11 +22,11 @@ bool same_value(const Value *a, const Value *b) {
 // Matches cat([-x[split:], x[:split]], dim), and returns whether it replaced it.
 bool fuse(Graph &graph, Node *cat) {
   if (cat->op != "aten::cat" || cat->inputs.size() < 2) return false;
-  Node *list = sole(cat->input(0), "prim::ListConstruct");
+  Node *list = sole_definition(cat->input(0), "prim::ListConstruct");
   if (!list || list->inputs.size() != 2) return false;
-  const Node *neg = sole(list->input(0), "aten::neg");
-  Node *high = neg ? sole(neg->input(0), "aten::slice.Tensor") : nullptr;
-  Node *low = sole(list->input(1), "aten::slice.Tensor");
+  const Node *neg = sole_definition(list->input(0), "aten::neg");
+  Node *high = neg ? sole_definition(neg->input(0), "aten::slice.Tensor") : nullptr;
+  Node *low = sole_definition(list->input(1), "aten::slice.Tensor");
   if (!high || !low || high->input(INPUT) != low->input(INPUT) || high->inputs.size() <= START ||
       low->inputs.size() <= END || !same_value(high->input(DIM), low->input(DIM)) ||
       !same_value(high->input(START), low->input(END)) || !is_int(*low, START, 0, true) ||

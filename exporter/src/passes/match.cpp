@@ -86,12 +86,27 @@ bool writes_between(const Node *from, const Node *to) {
   return false;
 }
 
-const Const *float_constant(const Node &node, size_t input, int64_t rank) {
+Node *sole_definition(const Value *value, const std::string &op) {
+  return value->def && value->def->op == op && value->uses.size() == 1 ? value->def : nullptr;
+}
+
+bool is_number_or_missing(const Node &node, size_t i, double number) {
+  if (i >= node.inputs.size()) return true;
+  const Const *c = node.constant(i);
+  return c && c->is_number() && c->number() == number;
+}
+
+const Const *tensor_constant(const Node &node, size_t input, int64_t rank, const Dtypes &dtypes) {
   const Const *c = node.constant(input);
-  return c && c->is_tensor() && c->tensor.is_strided() && c->tensor.dtype() == RUSH_FLOAT32 &&
+  return c && c->is_tensor() && c->tensor.is_strided() && dtypes.count(c->tensor.dtype()) &&
                  c->tensor.dim() == rank
              ? c
              : nullptr;
+}
+
+const Const *float_constant(const Node &node, size_t input, int64_t rank) {
+  static const Dtypes single = {RUSH_FLOAT32};
+  return tensor_constant(node, input, rank, single);
 }
 
 }  // namespace rush

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <limits>
+#include <set>
+#include <string>
 
 #include "ir/graph.h"
 
@@ -29,7 +31,18 @@ bool take_in_clamp(Node *fused, size_t at_min);
 // Returns whether a node between two nodes of a block may write a tensor.
 bool writes_between(const Node *from, const Node *to);
 
-// Returns a constant float32 tensor of that rank with memory; else nullptr.
+// Returns the node that defines the value if it is that operator and the value has one use; else
+// nullptr.
+Node *sole_definition(const Value *value, const std::string &op);
+
+// Returns whether input i is that number, or missing.
+bool is_number_or_missing(const Node &node, size_t i, double number);
+
+// Returns a constant tensor of that rank and one of these dtypes, with memory; else nullptr.
+using Dtypes = std::set<rush_dtype>;
+const Const *tensor_constant(const Node &node, size_t input, int64_t rank, const Dtypes &dtypes);
+
+// Does the same for float32.
 const Const *float_constant(const Node &node, size_t input, int64_t rank);
 
 }  // namespace rush
