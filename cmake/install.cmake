@@ -19,6 +19,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/RushlightConfigVersion.cmak
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/operators.cmake DESTINATION ${package_dir})
 if(EMSCRIPTEN)
   install(FILES ${PROJECT_SOURCE_DIR}/wasm/bridge/module.cmake ${PROJECT_SOURCE_DIR}/wasm/bridge/bridge.c
+    ${PROJECT_SOURCE_DIR}/wasm/bridge/gpu_services.h
     ${PROJECT_SOURCE_DIR}/wasm/bridge/exports.txt DESTINATION ${package_dir}/bridge)
 endif()
 install(FILES ${CMAKE_BINARY_DIR}/RushlightConfig.cmake ${CMAKE_BINARY_DIR}/RushlightConfigVersion.cmake

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "gpu_services.h"
 #include "rushlight/op.h"
 #include "rushlight/trace.h"
 
@@ -24,6 +25,7 @@ void rush_bridge_manual_seed(rush_session *session, uint32_t low, uint32_t high)
 void rush_bridge_memory_limit(rush_ctx *ctx, double bytes);
 void rush_bridge_step_limit(rush_session *session, double instructions);
 const char *rush_bridge_backend(void);
+rush_gpu_service *const *rush_bridge_device(rush_ctx *ctx, const struct rush_device *device);
 
 /* Emscripten's printf without long double. It prints a double in the same way: see module.cmake. */
 int __small_vsnprintf(char *to, size_t size, const char *fmt, va_list args);
@@ -189,4 +191,11 @@ const char *rush_bridge_backend(void) {
 #else
   return "simd";
 #endif
+}
+
+/* Sets the device of a context, before a model is loaded. Returns the functions that its module may
+ * call, or NULL if slim has removed them. */
+rush_gpu_service *const *rush_bridge_device(rush_ctx *ctx, const struct rush_device *device) {
+  rush_gpu_set_device(ctx, device);
+  return rush_optional_gpu;
 }

@@ -1,4 +1,5 @@
 # rushlight_wasm_module(TARGET): makes TARGET.wasm, the runtime that js/ loads. Each link flag has a reason.
+# rushlight_wasm_gpu(TARGET SOURCE..): makes TARGET.wasm, the part for GPUs.
 # rushlight_wasm_reach(TARGET): writes TARGET.reach.json for `npx rushlight slim`, which says what each operator needs, and prints sizes.
 # rushlight_wasm_memory(TARGET): sets only the flags for memory, which a test program in Node also needs.
 
@@ -39,6 +40,7 @@ endfunction()
 function(rushlight_wasm_link target)
   set(exports ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/exports.txt)
   add_executable(${target} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/bridge.c)
+  target_compile_options(${target} PRIVATE -Oz)
   target_link_libraries(${target} PRIVATE Rushlight::rushlight)
   rushlight_wasm_memory(${target})
   target_link_options(${target} PRIVATE
@@ -51,8 +53,28 @@ function(rushlight_wasm_link target)
     -sFILESYSTEM=0
     # The heap has few large blocks. emmalloc is as fast as dlmalloc for them, and 5 kB smaller.
     -sMALLOC=emmalloc
+    # The module for GPUs adds its functions to the table (js/src/gpu/link.js).
+    -Wl,--export-table,--growable-table
     -sEXPORTED_FUNCTIONS=@${exports})
   set_target_properties(${target} PROPERTIES SUFFIX .wasm LINK_DEPENDS ${exports})
+endfunction()
+
+# Makes TARGET.wasm, the part for GPUs. It has no memory of its own: js/src/gpu/link.js links it to the module above.
+function(rushlight_wasm_gpu target)
+  add_executable(${target} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/gpu_driver.c ${ARGN})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/wasm/include ${PROJECT_SOURCE_DIR}/wasm/src)
+  target_compile_options(${target} PRIVATE -fPIC -Os)
+  # Integers of 64 bits pass between both modules without JavaScript.
+  target_link_options(${target} PRIVATE -sSIDE_MODULE=2 -sWASM_BIGINT -O2
+                      -sEXPORTED_FUNCTIONS=@${CMAKE_CURRENT_FUNCTION_LIST_DIR}/gpu_exports.txt)
+  set_target_properties(${target} PROPERTIES SUFFIX .wasm LINK_DEPENDS ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/gpu_exports.txt)
+  set(imports ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/gpu_imports.mjs)
+  set(services ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/gpu_services.def)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/gpu_imports.stamp
+    COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} ${imports} $<TARGET_FILE:${target}> ${services}
+    COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/gpu_imports.stamp
+    DEPENDS ${target} ${imports} ${services} ${PROJECT_SOURCE_DIR}/js/src/gpu/link.js VERBATIM)
+  add_custom_target(${target}-imports ALL DEPENDS ${CMAKE_BINARY_DIR}/gpu_imports.stamp)
 endfunction()
 
 # Links the module again and keeps the relocations, which show what each function and each datum refers to.

@@ -40,6 +40,7 @@
  *   0x0D   u32                    operands of the instructions
  *   0x0E   rush_file_instr        instructions
  *   0x0F   rush_file_method       methods, 1 to 4096; names are distinct
+ *   0x10   rush_file_uniform      storages that repeat eight bytes, and have none in the file
  *   0x100  rush_file_source       where an instruction comes from
  *   0x101  rush_file_test         test vectors
  *   0x102  rush_file_meta         free text: producer, torch version, licence
@@ -71,6 +72,10 @@
  * offset and do not overlap. They stand in the order in which execution first needs them, and
  * within an instruction small ones come first. So a reader can pack a layer as soon as it has
  * arrived.
+ * A storage that a record of UNIFORM names has no bytes in the file. Its `bytes` bytes in memory
+ * repeat the eight bytes of `pattern`, and end with the first of them if `bytes` is no multiple of
+ * eight. Its `offset` follows the rules above as if it had no bytes. Records of UNIFORM are
+ * sorted by storage, and name each storage at most once.
  *
  * TENSORS. Sizes and strides are as in PyTorch. Strides count elements, are not negative, and
  * are zero beyond the rank. `offset` counts elements. The last element that the view reaches
@@ -221,6 +226,7 @@ typedef enum rush_section_id {
   RUSH_SEC_OPERANDS = 0x0D,
   RUSH_SEC_INSTRS = 0x0E,
   RUSH_SEC_METHODS = 0x0F,
+  RUSH_SEC_UNIFORM = 0x10,
   RUSH_SEC_OPTIONAL = 0x100, /* a reader may skip sections from this id on */
   RUSH_SEC_SOURCES = 0x100,
   RUSH_SEC_TESTS = 0x101,
@@ -315,6 +321,11 @@ typedef struct rush_file_type {
 typedef struct rush_file_storage {
   uint64_t offset, bytes;
 } rush_file_storage; /* 16 */
+
+typedef struct rush_file_uniform {
+  uint32_t storage;
+  uint8_t pattern[8];
+} rush_file_uniform; /* 12 */
 
 typedef struct rush_file_tensor {
   uint8_t dtype, rank;

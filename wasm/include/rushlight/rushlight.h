@@ -47,6 +47,7 @@ typedef enum rush_status {
   RUSH_ERR_MISMATCH = 7,     /* a test vector gave a different answer */
   RUSH_PENDING = 8,          /* no error: the run has paused and can continue */
   RUSH_ERR_INTERRUPTED = 9,  /* the poll function or the step limit ended the call */
+  RUSH_ERR_DEVICE_LOST = 10, /* the run needs values of a device, such as a GPU, that was lost */
 } rush_status;
 
 /* Returns the status in kebab case, such as "out-of-memory". The string is constant. */
@@ -243,6 +244,9 @@ typedef struct rush_weight_info {
   int rank;
   const int64_t *sizes, *strides;
   uint64_t file_offset; /* the first element's offset in the file, in bytes */
+  /* The eight bytes that all of the tensor repeats, which then has none in the file. Otherwise
+   * NULL. */
+  const uint8_t *pattern;
 } rush_weight_info;
 /* Returns the number of tensors in the file's table. */
 size_t rush_model_weight_count(const rush_model *model);

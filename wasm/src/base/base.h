@@ -32,6 +32,7 @@ struct rush_ctx {
   rush_entropy_fn entropy;
   void *entropy_user;
   rush_pool *pool;                   /* NULL for a single thread */
+  const struct rush_device *device;  /* NULL if there is none: tensor/device_interface.h */
   const struct rush_custom_op **ops; /* added with rush_ctx_add_op */
   size_t n_ops;
   char message[RUSH_MESSAGE_BYTES];

@@ -22,6 +22,8 @@ const char *rush_status_name(rush_status status) {
       return "pending";
     case RUSH_ERR_INTERRUPTED:
       return "interrupted";
+    case RUSH_ERR_DEVICE_LOST:
+      return "device-lost";
   }
   return "unknown";
 }

@@ -64,6 +64,9 @@ struct rush_pool {
   rush_task *task;
   const void *arg;
   size_t n, grain;
+#ifdef RUSH_FUZZ
+  uint64_t order;
+#endif
   native os;
   range ranges[RUSH_MAX_THREADS];
 };
@@ -192,6 +195,39 @@ static void wait_for_others(rush_ctx *ctx, rush_pool *p) {
   p->waited = 0;
 }
 
+/* Divides the chunks of a new loop among the threads. */
+static void give_ranges(rush_pool *p, size_t chunks) {
+  atomic_store(&p->left, (uint32_t)chunks);
+  const uint64_t loop = (atomic_load(&p->ranges[0].state) >> 2 * COUNT_BITS) + 1;
+  for (unsigned i = 0; i < p->threads; i++)
+    atomic_store(&p->ranges[i].state, loop << 2 * COUNT_BITS |
+                                          (uint64_t)(chunks * (i + 1) / p->threads) << COUNT_BITS |
+                                          (uint64_t)(chunks * i / p->threads));
+}
+
+#ifdef RUSH_FUZZ
+
+/* Runs the first chunks of a loop in a drawn order, each as a drawn thread, and then the rest. */
+static bool in_drawn_order(rush_ctx *ctx, rush_pool *p, size_t chunks, uint64_t total) {
+  enum { DRAWN = 64 };
+  bool done[DRAWN] = {false};
+  const size_t drawn = chunks < DRAWN ? chunks : DRAWN;
+  for (size_t k = 0; k < chunks; k++) {
+    p->order = p->order * 6364136223846793005u + 1442695040888963407u;
+    size_t chunk = k < drawn ? (size_t)(p->order >> 33) % drawn : k;
+    while (k < drawn && done[chunk]) chunk = (chunk + 1) % drawn;
+    if (k < drawn) done[chunk] = true;
+    run_chunk(p, chunk, (unsigned)(p->order >> 20) % p->threads);
+  }
+  return rush_should_stop(ctx, total);
+}
+
+void rush_threads_draw_order(rush_ctx *ctx, uint64_t seed) {
+  if (ctx->pool) ctx->pool->order = seed | 1;
+}
+
+#endif
+
 bool rush_parallel(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, const void *arg) {
   rush_pool *p = ctx ? ctx->pool : NULL;
   uint64_t total;
@@ -209,12 +245,10 @@ bool rush_parallel(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, cons
   p->n = n;
   p->task = task;
   p->arg = arg;
-  atomic_store(&p->left, (uint32_t)chunks);
-  const uint64_t loop = (atomic_load(&p->ranges[0].state) >> 2 * COUNT_BITS) + 1;
-  for (unsigned i = 0; i < p->threads; i++)
-    atomic_store(&p->ranges[i].state, loop << 2 * COUNT_BITS |
-                                          (uint64_t)(chunks * (i + 1) / p->threads) << COUNT_BITS |
-                                          (uint64_t)(chunks * i / p->threads));
+#ifdef RUSH_FUZZ
+  if (p->order) return in_drawn_order(ctx, p, chunks, total);
+#endif
+  give_ranges(p, chunks);
   announce(p);
 
   uint64_t counted = 0;

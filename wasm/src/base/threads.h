@@ -21,6 +21,13 @@ bool rush_parallel(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, cons
 /* Returns the number of threads that a loop may use, including this one: at least 1. */
 unsigned rush_threads(const rush_ctx *ctx);
 
+#ifdef RUSH_FUZZ
+/* From now on the context's own thread runs the chunks of each loop in an order drawn from the
+ * seed, and passes a drawn `who` to each task. A result that depends on either is found without
+ * waiting for the system to schedule threads so. The context must have threads. */
+void rush_threads_draw_order(rush_ctx *ctx, uint64_t seed);
+#endif
+
 /* Ends the threads, for rush_ctx_destroy. */
 void rush_threads_destroy(rush_ctx *ctx);
 

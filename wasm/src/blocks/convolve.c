@@ -424,7 +424,7 @@ static rush_status convolve_unbatched(rush_call *c, rush_conv_args *a) {
 rush_status rush_convolve(rush_call *c, rush_conv_args *a) {
   const rush_tensor *w = a->weight, *x = a->input;
   RUSH_CHECK(c->ctx, w->rank >= 3 && w->rank <= 5, RUSH_ERR_BAD_ARGUMENT,
-             "a convolution's weight has 3 to 5 dimensions, this one has %d", w->rank);
+             "weight must have 3 to 5 dimensions, got %d", w->rank);
   const int dims = w->rank - 2;
   char text[RUSH_SHAPE_TEXT];
   RUSH_CHECK_ARG(

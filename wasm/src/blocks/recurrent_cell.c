@@ -12,14 +12,14 @@ int64_t rush_cell_gates(rush_cell_kind kind) {
 
 static rush_status check_weight(rush_ctx *ctx, const rush_tensor *t, const char *name,
                                 rush_dtype dtype, int rank, int64_t rows, int64_t cols) {
-  char text[RUSH_SHAPE_TEXT];
+  char expected[RUSH_SHAPE_TEXT], text[RUSH_SHAPE_TEXT];
   if (t == NULL) return RUSH_OK;
-  RUSH_CHECK(ctx, t->dtype == dtype, RUSH_ERR_BAD_ARGUMENT, "%s is %s, the input %s", name,
-             rush_dtype_name(t->dtype), rush_dtype_name(dtype));
+  RUSH_CHECK(ctx, t->dtype == dtype, RUSH_ERR_BAD_ARGUMENT, "%s must be %s, like the input, got %s",
+             name, rush_dtype_name(dtype), rush_dtype_name(t->dtype));
   RUSH_CHECK(ctx, t->rank == rank && t->sizes[0] == rows && (rank == 1 || t->sizes[1] == cols),
-             RUSH_ERR_BAD_ARGUMENT, "%s has the sizes %s, [%lld%s%lld] are wanted", name,
-             rush_shape_text(t->rank, t->sizes, text), (long long)rows,
-             rank == 1 ? "] and not " : ", ", (long long)cols);
+             RUSH_ERR_BAD_ARGUMENT, "%s must have the shape %s, got %s", name,
+             rush_shape_text(rank, (int64_t[]){rows, cols}, expected),
+             rush_shape_text(t->rank, t->sizes, text));
   return RUSH_OK;
 }
 

@@ -19,21 +19,23 @@ rush_status rush_sequence_padded(rush_call *c, bool batch_first, rush_sequence *
  * rows. */
 rush_status rush_sequence_packed(rush_call *c, const rush_tensor *batch_sizes, rush_sequence *out) {
   const rush_tensor *data = arg_tensor(c, 0);
-  RUSH_CHECK_ARG(data->rank == 2, "a packed sequence has 2 dimensions, not %d", data->rank);
+  RUSH_CHECK_ARG(data->rank == 2, "a packed sequence must have 2 dimensions, got %d", data->rank);
   RUSH_CHECK_ARG(batch_sizes->rank == 1 && batch_sizes->dtype == RUSH_INT64 &&
                      batch_sizes->numel > 0 && rush_is_contiguous(batch_sizes),
-                 "batch_sizes of a packed sequence are a flat tensor of int64");
+                 "batch_sizes must be a flat tensor of int64");
   rush_sequence s = {batch_sizes->numel, 0, 0, rush_data(batch_sizes)};
   const int64_t rows = data->sizes[0];
   s.batch = s.batches[0];
   for (int64_t t = 0; t < s.steps; t++) {
     RUSH_CHECK_ARG(s.batches[t] > 0 && (t == 0 || s.batches[t] <= s.batches[t - 1]),
-                   "batch_sizes of a packed sequence are positive and never grow");
+                   "batch_sizes must be positive and must not increase");
     RUSH_CHECK_ARG(rush_add64(s.rows, s.batches[t], &s.rows) && s.rows <= rows,
-                   "batch_sizes say more rows than the packed sequence has");
+                   "batch_sizes must add up to the %lld rows of the packed sequence, got more",
+                   (long long)rows);
   }
-  RUSH_CHECK_ARG(s.rows == rows, "batch_sizes say %lld rows, the packed sequence has %lld",
-                 (long long)s.rows, (long long)rows);
+  RUSH_CHECK_ARG(s.rows == rows,
+                 "batch_sizes must add up to the %lld rows of the packed sequence, got %lld",
+                 (long long)rows, (long long)s.rows);
   *out = s;
   return RUSH_OK;
 }
@@ -74,8 +76,7 @@ rush_status rush_recurrent_state(rush_call *c, rush_recurrent *n, const rush_seq
   }
   RUSH_CHECK_ARG(n->dropout >= 0 && n->dropout <= 1,
                  "dropout probability has to be between 0 and 1, but got %g", n->dropout);
-  RUSH_CHECK_ARG(n->layers > 0, "a recurrent layer has at least one layer, not %lld",
-                 (long long)n->layers);
+  RUSH_CHECK_ARG(n->layers > 0, "num_layers must be at least 1, got %lld", (long long)n->layers);
   RUSH_TRY(take_state(c, 1, n, s, h, &n->h));
   n->out = h->sizes[2];
   n->hidden = n->out;

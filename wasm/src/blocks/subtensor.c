@@ -31,10 +31,8 @@ rush_status rush_subtensor_slice(const rush_call *c, uint32_t at, const rush_ten
   int64_t start = arg_is_none(c, at + 1) ? 0 : arg_int(c, at + 1);
   int64_t end = arg_is_none(c, at + 2) ? INT64_MAX : arg_int(c, at + 2);
   RUSH_CHECK(c->ctx, step > 0, RUSH_ERR_BAD_ARGUMENT, "slice step must be positive");
-  if (start < 0) start += size;
-  if (end < 0) end += size;
-  start = start < 0 ? 0 : start > size ? size : start;
-  end = end < start ? start : end > size ? size : end;
+  start = rush_clamp_index(start, size);
+  end = rush_clamp_index(end, size);
   *part = *t;
   part->sizes[dim] = end > start ? (end - start - 1) / step + 1 : 0;
   part->numel = size > 0 ? t->numel / size * part->sizes[dim] : 0;

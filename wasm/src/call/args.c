@@ -1,5 +1,5 @@
 /* Implements call.h: reading arguments and creating results. */
-#include "call/call.h"
+#include "call/schema.h"
 #include "tensor/layout.h"
 
 rush_status arg_ints(const rush_call *c, uint32_t i, int max, int64_t *out, int *n) {
@@ -35,6 +35,11 @@ static rush_status wrap_dim(rush_ctx *ctx, int64_t dim, int rank, int *out) {
 
 rush_status arg_dim(const rush_call *c, uint32_t i, int rank, int *out) {
   return wrap_dim(c->ctx, arg_int(c, i), rank, out);
+}
+
+int64_t rush_clamp_index(int64_t index, int64_t size) {
+  if (index < 0) index += size;
+  return index < 0 ? 0 : index > size ? size : index;
 }
 
 rush_status arg_dims_mask(const rush_call *c, uint32_t i, int rank, uint32_t *out) {
@@ -197,5 +202,13 @@ rush_status rush_result_empty_like(rush_call *c, uint32_t dtype_arg, rush_tensor
     return rush_result_like(c, 0, self, dtype, out);
   RUSH_TRY(rush_new_in_format(c->heap, dtype, self->rank, self->sizes, arg_int(c, format), out));
   ret_tensor(c, 0, *out);
+  return RUSH_OK;
+}
+
+rush_status rush_lay_args(rush_heap *heap, const rush_op *op, const rush_schema *schema,
+                          const rush_value *args) {
+  for (uint32_t k = 0; k < schema->n_args; k++)
+    if (rush_needs_order(op, schema->args + k, args + k))
+      RUSH_TRY(rush_turn_back_value(heap, args + k));
   return RUSH_OK;
 }

@@ -182,6 +182,9 @@ rush_status arg_ints(const rush_call *c, uint32_t i, int max, int64_t *out, int 
 /* Reads a dim argument in -rank..rank-1 and wraps it (rank 0 counts as 1). Fails with BAD_ARGUMENT
  * and PyTorch's message. */
 rush_status arg_dim(const rush_call *c, uint32_t i, int rank, int *out);
+/* Returns a slice's bound as Python reads it: a negative index counts from the end, and the result
+ * is in 0..size. */
+int64_t rush_clamp_index(int64_t index, int64_t size);
 /* Reads the `int[]? dim` of a reduction as a bit mask. None or an empty list means all. Refuses
  * duplicates. */
 rush_status arg_dims_mask(const rush_call *c, uint32_t i, int rank, uint32_t *out);

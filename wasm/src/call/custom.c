@@ -44,11 +44,11 @@ rush_status rush_ctx_add_op(rush_ctx *ctx, const rush_custom_op *op) {
       ctx, op->size == sizeof *op, RUSH_ERR_BAD_ARGUMENT,
       "an operator of %u bytes was compiled for another version of rushlight/op.h, which has %zu",
       op->size, sizeof *op);
-  RUSH_CHECK(ctx, op->schema, RUSH_ERR_BAD_ARGUMENT, "an operator needs a schema");
+  RUSH_CHECK(ctx, op->schema, RUSH_ERR_BAD_ARGUMENT, "an operator must have a schema, got NULL");
   size_t n = name_size(op->schema);
   bool whole = op->schema[n] == '(';
   RUSH_CHECK(ctx, n > 0 && n < sizeof name && (whole || !op->run), RUSH_ERR_BAD_ARGUMENT,
-             "'%.80s' is not a schema", op->schema);
+             "a schema must be NAME(ARGUMENTS) -> RESULTS, got '%.80s'", op->schema);
   memcpy(name, op->schema, n);
   name[n] = '\0';
   if (whole) {

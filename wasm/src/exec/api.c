@@ -161,7 +161,8 @@ rush_status rush_model_weight(rush_ctx *ctx, const rush_model *m, size_t index,
       t->rank,
       t->sizes,
       t->strides,
-      m->head_bytes + m->storages[t->storage].offset + t->offset * rush_dtype_size(t->dtype)};
+      m->head_bytes + m->storages[t->storage].offset + t->offset * rush_dtype_size(t->dtype),
+      m->weights[t->storage].pattern};
   return RUSH_OK;
 }
 

@@ -4,6 +4,7 @@
 #include "blocks/elements/fused.h"
 #include "blocks/elements/pointwise.h"
 #include "exec/session.h"
+#include "tensor/device_interface.h"
 
 enum { PATIENCE = 8 /* consecutive failures before it gives up */ };
 
@@ -102,6 +103,18 @@ static bool is_as_watched(const rush_session *s, const rush_chain *chain) {
   return true;
 }
 
+/* Lets a register hold the stand-in for the result of an instruction. */
+static void hold(rush_session *s, uint32_t r, rush_tensor *stand_in) {
+  rush_drop(&s->heap, s->registers + r);
+  s->registers[r] = rush_of_tensor(stand_in);
+}
+
+/* Clears the registers of n stand-ins. */
+static void remove_stand_ins(rush_session *s, uint32_t n) {
+  const rush_code *code = behind(s);
+  for (uint32_t k = 0; k < n; k++) s->registers[code[k].operands[code[k].n_in]] = rush_none();
+}
+
 /* Fuses up to n instructions. Meanwhile, their registers hold stand-ins. */
 static uint32_t add_steps(rush_session *s, rush_call *c, rush_chain *chain, uint32_t n,
                           rush_tensor *stand_ins) {
@@ -111,19 +124,14 @@ static uint32_t add_steps(rush_session *s, rush_call *c, rush_chain *chain, uint
   step.n_results = 1;
   step.last_use = 0;
   for (; k < n; k++, code++) {
-    const uint32_t r = code->operands[code->n_in];
     step.op = s->m->ops[code->op].op;
     if (!watch(s, chain, code) || rush_gather_args(s, code, &step.n_args) != RUSH_OK) break;
     if (!rush_fused_add(chain->walk, &step, code->operands, stand_ins + k)) break;
-    rush_drop(&s->heap, s->registers + r);
-    s->registers[r] = rush_of_tensor(stand_ins + k);
+    hold(s, code->operands[code->n_in], stand_ins + k);
   }
   c->tensors = step.tensors;
   c->blocks = step.blocks;
-  for (uint32_t j = 0; j < k; j++) {
-    code = behind(s) + j;
-    s->registers[code->operands[code->n_in]] = rush_none();
-  }
+  remove_stand_ins(s, k);
   return k;
 }
 
@@ -156,11 +164,85 @@ static rush_status make_walk(rush_session *s, rush_call *c, rush_chain *chain) {
   return RUSH_OK;
 }
 
+/* ---- On a device ----------------------------------------------------------------------------- */
+
+/* Adds up to n instructions to the device's chain. Meanwhile, their registers hold stand-ins.
+ * Returns how many were added. */
+static uint32_t add_on_device(rush_session *s, rush_call *step, uint32_t n,
+                              rush_tensor *stand_ins) {
+  const rush_code *code = behind(s);
+  uint32_t k = 0;
+  for (; k < n; k++, code++) {
+    step->op = s->m->ops[code->op].op;
+    if (rush_gather_args(s, code, &step->n_args) != RUSH_OK ||
+        !s->ctx->device->add_step(step, k, stand_ins + k))
+      break;
+    hold(s, code->operands[code->n_in], stand_ins + k);
+  }
+  remove_stand_ins(s, k);
+  return k;
+}
+
+/* Returns whether the instructions up to `last` drop the result of step k. */
+static bool ends_inside(const rush_session *s, uint32_t k, uint32_t last) {
+  const uint32_t r = behind(s)[k].operands[behind(s)[k].n_in];
+  for (uint32_t j = k; j <= last; j++) {
+    const rush_code *code = behind(s) + j;
+    for (uint32_t i = 0; i < code->n_drops; i++)
+      if (s->m->drops[code->drops + i] == r) return true;
+  }
+  return false;
+}
+
+/* Returns how many of n steps have only one result that is needed after them. */
+static uint32_t with_one_result(const rush_session *s, uint32_t n) {
+  for (; n > 1; n--) {
+    uint32_t k = 0;
+    while (k < n - 1 && ends_inside(s, k, n - 1)) k++;
+    if (k == n - 1) return n;
+  }
+  return n;
+}
+
+/* Goes on after n instructions, whose results are given. */
+static void leave(rush_session *s, uint32_t n, const rush_value *results) {
+  const rush_code *code = behind(s);
+  for (uint32_t k = 0; k < n; k++) s->registers[code[k].operands[code[k].n_in]] = results[k];
+  for (uint32_t k = 0; k < n; k++) rush_drop_after(s, code + k);
+  s->next += n;
+}
+
+static rush_status run_on_device(rush_session *s, rush_call *c) {
+  rush_value results[RUSH_MAX_CHAIN];
+  rush_status st = RUSH_OK;
+  uint32_t operands;
+  void *stand_ins;
+  uint32_t n = count_steps(s, arg_int(c, 0), &operands);
+  if (n < 2) return RUSH_OK;
+  RUSH_TRY(tmp_items(c, n, sizeof(rush_tensor), &stand_ins));
+  rush_call step = *c;
+  step.n_results = 1;
+  step.last_use = 0;
+  n = with_one_result(s, add_on_device(s, &step, n, stand_ins));
+  for (uint32_t k = 0; k < n; k++) results[k] = rush_none();
+  step.results = n > 0 ? results + n - 1 : NULL;
+  const bool ran = n > 1 && s->ctx->device->run_steps(&step, n, &st);
+  c->tensors = step.tensors;
+  c->blocks = step.blocks;
+  if (!ran) return RUSH_OK;
+  if (st == RUSH_OK)
+    leave(s, n, results);
+  else
+    rush_drop(&s->heap, results + n - 1);
+  return st;
+}
+
 RUSH_OP(chain) {
   rush_session *s = c->session;
   rush_value results[RUSH_MAX_CHAIN];
   rush_chain *chain;
   if (s->observer) return RUSH_OK;
+  if (RUSH_UNLIKELY(s->ctx->device != NULL)) return run_on_device(s, c);
   RUSH_TRY(find_chain(s, &chain));
   if (chain->failures == PATIENCE) return RUSH_OK;
   if (!chain->walk || !is_as_watched(s, chain) || !rush_fused_rebind(chain->walk, s->registers))
@@ -170,9 +252,6 @@ RUSH_OP(chain) {
     return RUSH_OK;
   }
   chain->failures = 0;
-  const rush_code *code = behind(s);
-  for (uint32_t k = 0; k < chain->n; k++) s->registers[code[k].operands[code[k].n_in]] = results[k];
-  for (uint32_t k = 0; k < chain->n; k++) rush_drop_after(s, code + k);
-  s->next += chain->n;
+  leave(s, chain->n, results);
   return RUSH_OK;
 }

@@ -1,6 +1,14 @@
 /* Functions for the host to control a run: to see the next instruction, to provide its results, and
  * to observe results. */
 #include "exec/session.h"
+#include "tensor/device_interface.h"
+
+/* Returns whether the host can read the arguments now. */
+static bool are_in_memory(rush_session *s, uint32_t n_args) {
+  for (uint32_t k = 0; s->ctx->device && k < n_args; k++)
+    if (s->ctx->device->fetch(&s->heap, s->args + k) != RUSH_OK) return false;
+  return true;
+}
 
 rush_status rush_session_next(rush_session *s, rush_next *out) {
   *out = (rush_next){0};
@@ -17,7 +25,7 @@ rush_status rush_session_next(rush_session *s, rush_next *out) {
   out->args = s->args;
   out->n_args = n_args;
   out->n_results = c->n_out;
-  out->waits = (m->ops[c->op].op->flags & RUSH_OP_EXTERNAL) != 0;
+  out->waits = (m->ops[c->op].op->flags & RUSH_OP_EXTERNAL) != 0 && are_in_memory(s, n_args);
   return RUSH_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "call/overlap.h"
 #include "call/widen.h"
 #include "exec/session.h"
+#include "tensor/device_interface.h"
 #include "tensor/layout.h"
 #include "tensor/turned.h"
 
@@ -79,26 +80,18 @@ static rush_status check_arg(rush_session *s, const rush_schema_arg *arg, const 
   return arg->written ? check_written(s, arg, v) : RUSH_OK;
 }
 
-/* Returns whether a tensor that is written has aliases or a room. It is turned back first, because
- * checks of overlaps read strides, and bytes in a room must not be written. */
-static bool is_written_part(const rush_schema_arg *arg, const rush_value *v) {
-  return arg->written && v->kind == RUSH_KIND_TENSOR &&
-         (rush_as_tensor(v)->storage->refs > 1 || rush_as_tensor(v)->storage->room);
-}
-
 rush_status rush_gather_args(rush_session *s, const rush_code *c, uint32_t *n_args) {
   const rush_model_op *o = s->m->ops + c->op;
   for (uint32_t k = 0; k < c->n_in; k++) s->args[k] = *operand(s, c->operands[k]);
   const rush_schema *schema = &o->schema;
   for (uint32_t k = c->n_in; k < schema->n_args; k++) s->args[k] = s->defaults[o->defaults + k];
   *n_args = c->n_in > schema->n_args ? c->n_in : schema->n_args;
-  const bool as_it_lies = (o->op->flags & (RUSH_OP_ANY_LAYOUT | RUSH_OP_VIEW)) != 0;
   for (uint32_t k = 0; k < schema->n_args; k++) {
     const rush_value *v = s->args + k;
     if (rush_is_container(v->kind)) /* which is checked, and may be copied, item by item */
       RUSH_TRY(rush_charge(s->ctx, rush_as_list(v)->n));
     RUSH_TRY(check_arg(s, schema->args + k, v));
-    if (rush_is_object(v) && (!as_it_lies || is_written_part(schema->args + k, v)))
+    if (rush_needs_order(o->op, schema->args + k, v) && RUSH_LIKELY(s->ctx->device == NULL))
       RUSH_TRY(rush_turn_back_value(&s->heap, v));
   }
   return RUSH_OK;
@@ -127,9 +120,13 @@ static inline void tell(rush_session *s, const rush_code *c, const rush_value *r
   if (RUSH_UNLIKELY(s->observer != NULL)) s->observer->see(s, c, results, n);
 }
 
-void rush_set_results(rush_session *s, const rush_code *c, const rush_value *results) {
+static inline void set_results(rush_session *s, const rush_code *c, const rush_value *results) {
   const uint32_t *out = c->operands + c->n_in;
   for (uint32_t k = 0; k < c->n_out; k++) set_register(s, out[k], results[k]);
+}
+
+void rush_set_results(rush_session *s, const rush_code *c, const rush_value *results) {
+  set_results(s, c, results);
   tell(s, c, results, c->n_out);
 }
 
@@ -195,12 +192,27 @@ static inline rush_status run_row(rush_session *s, const rush_model_op *o, rush_
   return is_view_of_turned(o->op, s->args) ? call_view(call) : o->op->run(call);
 }
 
+/* Brings the results of the current instruction, which its registers have, to memory, where the
+ * observer reads them. */
+static rush_status show_results(rush_session *s, const rush_code *c) {
+  rush_status st = RUSH_OK;
+  for (uint32_t k = 0; k < c->n_out; k++) {
+    s->results[k] = *operand(s, c->operands[c->n_in + k]);
+    const rush_status one = s->ctx->device->fetch(&s->heap, s->results + k);
+    if (one != RUSH_OK) st = one;
+  }
+  s->shows = st == RUSH_PENDING;
+  if (st == RUSH_OK) tell(s, c, s->results, c->n_out);
+  return st;
+}
+
 static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
   const rush_model *m = s->m;
   const rush_model_op *o = m->ops + c->op;
+  const rush_device *device = s->ctx->device;
   uint32_t n_args;
+  if (RUSH_UNLIKELY(device != NULL) && s->shows) return show_results(s, c);
   RUSH_TRY(rush_gather_args(s, c, &n_args));
-  if (RUSH_UNLIKELY(o->op->flags & RUSH_OP_EXTERNAL)) return RUSH_PENDING;
   for (uint32_t k = 0; k < c->n_out; k++) s->results[k] = rush_none();
   rush_call call = {.ctx = s->ctx,
                     .heap = &s->heap,
@@ -217,15 +229,19 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
                     .last_use = c->last_use,
                     .random = s->random,
                     .packed = m->packed[i]};
-  rush_status st = run_row(s, o, &call);
+  rush_status st = RUSH_OK;
+  const bool ran = RUSH_UNLIKELY(device != NULL) && device->run(&call, &o->schema, &st);
+  if (!ran) st = o->op->flags & RUSH_OP_EXTERNAL ? RUSH_PENDING : run_row(s, o, &call);
   if (st == RUSH_OK) st = rush_take_stop(s->ctx);
   if (call.tensors || call.blocks) rush_call_release(&call);
-  if (st == RUSH_OK && o->inplace) st = write_inplace(&call);
+  if (st == RUSH_OK && o->inplace && !ran) st = write_inplace(&call);
   if (st != RUSH_OK) {
     for (uint32_t k = 0; k < c->n_out; k++) rush_drop(&s->heap, s->results + k);
     return st;
   }
-  rush_set_results(s, c, s->results);
+  set_results(s, c, s->results);
+  if (RUSH_UNLIKELY(device != NULL) && s->observer) return show_results(s, c);
+  tell(s, c, s->results, c->n_out);
   return RUSH_OK;
 }
 
@@ -345,6 +361,8 @@ static rush_status run_instr(rush_session *s, uint32_t i) {
       drops = false;
       break;
     default: { /* RETURN */
+      if (RUSH_UNLIKELY(s->ctx->device != NULL))
+        RUSH_TRY(s->ctx->device->fetch(&s->heap, operand(s, c->operands[0])));
       rush_assign(&s->heap, &s->result, rush_value_retained(*operand(s, c->operands[0])));
       rush_session_clear(s);
       return rush_take_stop(s->ctx);

@@ -12,7 +12,7 @@ void rush_session_clear(rush_session *s) {
   uint32_t n = s->m->methods[s->method].n_registers;
   if (s->ctx->stopped) rush_drop(&s->heap, &s->result);
   for (uint32_t r = 0; r < n; r++) rush_drop(&s->heap, s->registers + r);
-  s->running = false;
+  s->running = s->shows = false;
   if (s->heap.collect_cycles) s->heap.collect_cycles(&s->heap);
 }
 

@@ -38,6 +38,7 @@ struct rush_session {
   /* The maximum number of instructions of a run (0: unlimited), and the number of executed ones. */
   uint64_t step_limit, steps;
   bool running;
+  bool shows; /* the results of the current instruction are on their way to memory */
   /* An instruction is running: print and poll functions must not enter the session. */
   bool stepping;
   uint32_t method, pc;

@@ -9,7 +9,7 @@
 #include "kernels/optional.h"
 #include "kernels/tile.h"
 
-#define RUSH_NAMED(name) rush_##name##_4
+#define RUSH_WITH_LANES(name) rush_##name##_4
 #include "kernels/dwconv_lanes.h"
 
 RUSH_RARE static size_t padded(size_t channels) {

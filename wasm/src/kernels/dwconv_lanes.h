@@ -1,6 +1,6 @@
 /* Rows of a depthwise convolution with any kernel, stride and dilation, on RUSH_LANES channels at a
  * time. dwconv.c, dwconv_avx2.c and dwconv_avx512.c include this file to define
- * RUSH_NAMED(dw_row). */
+ * RUSH_WITH_LANES(dw_row). */
 #include <stdbool.h>
 
 #include "kernels/dwconv_row.h"
@@ -82,7 +82,7 @@ RUSH_INLINE void dw_channels(const rush_dw_row *r, size_t c, size_t left, const 
   }
 }
 
-void RUSH_NAMED(dw_row)(const rush_dw_row *r, size_t begin, size_t end) {
+void RUSH_WITH_LANES(dw_row)(const rush_dw_row *r, size_t begin, size_t end) {
   size_t c = begin;
   for (; c + VECTORS * RUSH_LANES <= end; c += VECTORS * RUSH_LANES)
     dw_channels(r, c, end - c, VECTORS);

@@ -10,7 +10,7 @@ RUSH_ELEMENTARY_F32(REFERENCE)
 
 #ifdef RUSH_WIDE_VECTORS
 #include "kernels/elementary_wide.h"
-#define RUSH_NAMED(name) rush_##name##_4
+#define RUSH_WITH_LANES(name) rush_##name##_4
 #include "kernels/elementary_lanes.h"
 
 /* Dispatches to the widest vectors of this processor. */
@@ -40,7 +40,7 @@ double rush_exp_sum_f32(size_t n, float *out, const float *in, float shift) {
   return WIDEST(exp_sum, n, out, in, shift);
 }
 #else
-#define RUSH_NAMED(name) rush_##name##_f32
+#define RUSH_WITH_LANES(name) rush_##name##_f32
 #include "kernels/elementary_lanes.h"
 #endif
 

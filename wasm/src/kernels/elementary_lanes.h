@@ -1,4 +1,4 @@
-/* The functions of elementary.h on vectors of RUSH_LANES floats, named RUSH_NAMED(function).
+/* The functions of elementary.h on vectors of RUSH_LANES floats, named RUSH_WITH_LANES(function).
  * elementary.c, elementary_avx2.c and elementary_avx512.c include this file. */
 #include "kernels/elementary.h"
 #include "kernels/elementary_inline.h"
@@ -64,9 +64,9 @@ enum { CHUNK = 256 };
     memcpy((out) + whole, rest, left * sizeof *rest);                                    \
   }
 
-#define MAP(name)                                                \
-  void RUSH_NAMED(name)(size_t n, float *out, const float *in) { \
-    RUSH_MAP_F4(out, in, n, x, f4_##name(x))                     \
+#define MAP(name)                                                     \
+  void RUSH_WITH_LANES(name)(size_t n, float *out, const float *in) { \
+    RUSH_MAP_F4(out, in, n, x, f4_##name(x))                          \
   }
 MAP(exp2)
 MAP(expm1)
@@ -110,12 +110,12 @@ RUSH_INLINE float to_zero(float x) {
 #define round_up __builtin_ceilf
 #define to_zero __builtin_truncf
 #endif
-#define EACH(name, expr)                                         \
-  void RUSH_NAMED(name)(size_t n, float *out, const float *in) { \
-    RUSH_EACH for (size_t i = 0; i < n; i++) {                   \
-      const float x = in[i];                                     \
-      out[i] = expr;                                             \
-    }                                                            \
+#define EACH(name, expr)                                              \
+  void RUSH_WITH_LANES(name)(size_t n, float *out, const float *in) { \
+    RUSH_EACH for (size_t i = 0; i < n; i++) {                        \
+      const float x = in[i];                                          \
+      out[i] = expr;                                                  \
+    }                                                                 \
   }
 EACH(floor, round_down(x))
 EACH(ceil, round_up(x))
@@ -124,8 +124,8 @@ EACH(round, nearest(x))
 EACH(frac, x - to_zero(x))
 
 #define CHUNKS(name, odd, f)                                            \
-  void RUSH_NAMED(name)(size_t n, float *out, const float *in) {        \
-    RUSH_BY_CHUNKS(RUSH_NAMED(name), n, out, in, odd, f,                \
+  void RUSH_WITH_LANES(name)(size_t n, float *out, const float *in) {   \
+    RUSH_BY_CHUNKS(RUSH_WITH_LANES(name), n, out, in, odd, f,           \
                    for (size_t i = 0; i < m; i += RUSH_LANES)           \
                        f4_store(to + i, f4_##name(f4_load(from + i)));) \
   }
@@ -144,8 +144,8 @@ CHUNKS(log10, f4_log_odd(x), f4_log10_normal)
     for (size_t i = 0; i < n; i++)                                                           \
       if (!(fabsf(x[i]) <= 8192)) out[i] = libm(x[i]);                                       \
   }                                                                                          \
-  void RUSH_NAMED(name)(size_t n, float *out, const float *in) {                             \
-    RUSH_BY_CHUNKS(RUSH_NAMED(name), n, out, in, LARGE(x), f4_##name,                        \
+  void RUSH_WITH_LANES(name)(size_t n, float *out, const float *in) {                        \
+    RUSH_BY_CHUNKS(RUSH_WITH_LANES(name), n, out, in, LARGE(x), f4_##name,                   \
                    name##_with_large(m, to, from);)                                          \
   }
 ANGLES(sin, sinf)
@@ -156,18 +156,18 @@ RUSH_INLINE f4 f4_softplus(f4 x, f4 beta, f4 inverse, f4 threshold) {
   f4 soft = (f4_more(z, f4_zero()) + f4_log1p(f4_exp(-f4_abs(z)))) * inverse;
   return f4_select(z > threshold, x, f4_select(z != z, z, soft));
 }
-void RUSH_NAMED(softplus)(size_t n, float *out, const float *in, float beta, float threshold) {
+void RUSH_WITH_LANES(softplus)(size_t n, float *out, const float *in, float beta, float threshold) {
   const f4 b = f4_set(beta), t = f4_set(threshold), inverse = f4_set(1.0f / beta);
   RUSH_MAP_F4(out, in, n, x, f4_softplus(x, b, inverse, t))
 }
 
-void RUSH_NAMED(elu)(size_t n, float *out, const float *in, float in_scale, float negative,
-                     float positive) {
+void RUSH_WITH_LANES(elu)(size_t n, float *out, const float *in, float in_scale, float negative,
+                          float positive) {
   const f4 s = f4_set(in_scale), m = f4_set(negative), p = f4_set(positive), zero = f4_zero();
   RUSH_MAP_F4(out, in, n, x, f4_select(x <= zero, f4_expm1(x * s) * m, x * p))
 }
 
-void RUSH_NAMED(atan2)(size_t n, float *out, const float *y, const float *x) {
+void RUSH_WITH_LANES(atan2)(size_t n, float *out, const float *y, const float *x) {
   size_t i = 0;
   for (; i + RUSH_LANES <= n; i += RUSH_LANES)
     f4_store(out + i, f4_atan2(f4_load(y + i), f4_load(x + i)));
@@ -183,7 +183,7 @@ static double lanes(f4 v) {
   return sum[0];
 }
 
-double RUSH_NAMED(exp_sum)(size_t n, float *out, const float *in, float shift) {
+double RUSH_WITH_LANES(exp_sum)(size_t n, float *out, const float *in, float shift) {
   const f4 s = f4_set(shift);
   double total = 0;
   size_t i = 0;

@@ -56,11 +56,11 @@ static size_t piece_bytes(const rush_int4_matrix *b, size_t n) {
 
 /* Returns the bytes before a group's pieces. */
 static size_t group_bytes(const rush_int4_matrix *b) {
-  return NR * (sizeof(float) + (b->zero_points ? sizeof(int32_t) : 0));
+  return NR * (sizeof(float) + (b->offsets == RUSH_INT4_NO_OFFSETS ? 0 : sizeof(int32_t)));
 }
 
-/* A block of columns is stored in reading order: [bias], then for each group [scales][zero points,
- * int32, optional][pieces]. */
+/* A block of columns is stored in reading order: [bias], then for each group [scales][zero points
+ * as int32, or minima][pieces]. */
 static size_t block_bytes(const rush_int4_matrix *b) {
   const size_t bytes =
       NR * sizeof(float) + group_bytes(b) * rush_int4_groups(b) + over_pieces(b, piece_bytes);
@@ -87,7 +87,7 @@ static bool is_small(const rush_int4_matrix *b) {
 /* A row is [of_piece for each piece][pieces of integers, each padded with zeros]. */
 typedef struct of_piece {
   float scale;
-  int32_t sum; /* sum of the integers */
+  int32_t sum; /* sum of the integers, times the zero point if all columns have the same one */
 } of_piece;
 static size_t one_piece(const rush_int4_matrix *b, size_t n) {
   (void)b;
@@ -114,8 +114,17 @@ bool rush_int4_rows(const rush_int4_matrix *b, size_t m, size_t *bytes) {
 
 /* ---- Packing --------------------------------------------------------------------------------- */
 
+static void put_offset(const rush_int4_matrix *b, const void *offsets, size_t i, void *to) {
+  if (b->offsets == RUSH_INT4_ZERO_POINTS) {
+    const int32_t zero = ((const uint8_t *)offsets)[i] & 15;
+    memcpy(to, &zero, sizeof zero);
+  } else if (b->offsets == RUSH_INT4_MINIMA) {
+    memcpy(to, (const float *)offsets + i, sizeof(float));
+  }
+}
+
 void rush_int4_pack(const rush_int4_matrix *b, size_t first, const void *w, const float *scales,
-                    const uint8_t *zero_points, const float *bias, void *packed) {
+                    const void *offsets, const float *bias, void *packed) {
   const size_t columns = b->n - first < NR ? b->n - first : NR, groups = rush_int4_groups(b);
   const size_t row = b->bits == 8 ? b->k : up(b->k, 2);
   uint8_t *at = (uint8_t *)packed + first / NR * block_bytes(b);
@@ -127,10 +136,9 @@ void rush_int4_pack(const rush_int4_matrix *b, size_t first, const void *w, cons
   for (piece p = {0}; next_piece(b, &p); at += piece_bytes(b, p.n)) {
     if (p.opens) {
       float *factors = (float *)(void *)at;
-      int32_t *zeros = (int32_t *)(void *)(factors + NR);
       for (size_t c = 0; c < columns; c++) {
         factors[c] = scales[c * groups + group];
-        if (b->zero_points) zeros[c] = zero_points[c * groups + group] & 15;
+        put_offset(b, offsets, c * groups + group, factors + NR + c);
       }
       at += group_bytes(b);
       group++;
@@ -173,6 +181,12 @@ RUSH_INLINE void store_eight(bool small, void *to, i4 a, i4 b) {
   rush_int8_store_wide(to, a, b, INT16_MAX);
 }
 
+/* Returns the zero point of all columns if they have the same one, and 1 otherwise. */
+static uint32_t zero_of_all(const rush_int4_matrix *b) {
+  if (b->offsets != RUSH_INT4_NO_OFFSETS) return 1;
+  return b->bits == 4 ? 8 : 0;
+}
+
 /* Quantizes n elements of a piece. */
 static of_piece integers_of(const rush_int4_matrix *b, size_t n, const float *x, uint8_t *to) {
   const bool small = is_small(b);
@@ -195,8 +209,8 @@ static of_piece integers_of(const rush_int4_matrix *b, size_t n, const float *x,
     store_eight(small, to, left, right);
     sum = i4_add(sum, i4_add(left, right));
   }
-  return (of_piece){
-      scale, (int32_t)((uint32_t)sum[0] + (uint32_t)sum[1] + (uint32_t)sum[2] + (uint32_t)sum[3])};
+  const uint32_t of = (uint32_t)sum[0] + (uint32_t)sum[1] + (uint32_t)sum[2] + (uint32_t)sum[3];
+  return (of_piece){scale, (int32_t)(of * zero_of_all(b))};
 }
 
 static void rows_of_floats(const void *arg, size_t begin, size_t end, unsigned who) {
@@ -221,14 +235,18 @@ void rush_int4_rows_of_floats(rush_ctx *ctx, const rush_int4_matrix *b, size_t m
 /* The most rows that are multiplied by a block before moving to the next one. */
 enum { HEIGHT = 48 };
 
-typedef struct product {
+typedef struct product product;
+/* Multiplies row i by columns [from, right). A pointer keeps each form a function of its own. */
+typedef void multiply_row(const product *p, size_t i, size_t from, size_t right);
+struct product {
   const rush_int4_matrix *b;
   size_t m, height, width, down, row_bytes, scales_bytes, block_bytes;
   rush_int8_kernel kernel;
+  multiply_row *row;
   const uint8_t *rows, *packed;
   float *y, min, max;
   size_t ldy;
-} product;
+};
 
 /* 32 4-bit integers. The first 16 are in the lower nibbles of the 16 bytes. */
 typedef struct nibbles {
@@ -300,27 +318,63 @@ RUSH_INLINE void times_small(size_t blocks, size_t quads, const uint8_t *w, size
   for (size_t b = 0; b < blocks; b++)
     for (size_t h = 0; h < 2; h++) out[b][h] = i4_add(even[b][h], odd[b][h]);
 }
+
+/* The same for machines without a dot product of four bytes. */
+RUSH_INLINE void add_quads_of_two(size_t blocks, size_t quads, const uint8_t *w, size_t far,
+                                  const int8_t *x, i4 out[2][2]) {
+  const b16 mask = (b16)i4_set(0x0f0f0f0f);
+  v128_t sum[2][2] = {{wasm_i16x8_splat(0)}};
+  for (size_t q = 0; q < quads; q++, w += 16, x += KR) {
+    const v128_t four = wasm_v128_load32_splat(x);
+    for (size_t b = 0; b < blocks; b++) {
+      const nibbles v = split(w + b * far, mask);
+      sum[b][0] = rush_nibble_dot_of_two(four, (v128_t)v.low, sum[b][0]);
+      sum[b][1] = rush_nibble_dot_of_two(four, (v128_t)v.high, sum[b][1]);
+    }
+  }
+  for (size_t b = 0; b < blocks; b++)
+    for (size_t h = 0; h < 2; h++) out[b][h] = rush_nibble_widen(out[b][h], sum[b][h]);
+}
+RUSH_INLINE void times_small_of_two(size_t blocks, size_t quads, const uint8_t *w, size_t far,
+                                    const void *row, i4 out[2][2]) {
+  enum { MOST = RUSH_NIBBLE_QUADS };
+  const int8_t *x = row;
+  for (size_t b = 0; b < blocks; b++) out[b][0] = out[b][1] = i4_set(0);
+  for (; quads > MOST; quads -= MOST, w += MOST * 16, x += MOST * KR)
+    add_quads_of_two(blocks, MOST, w, far, x, out);
+  add_quads_of_two(blocks, quads, w, far, x, out);
+}
 #endif
 
-/* Scales and zero points of a group, for the columns of a block. */
+/* Scales, and zero points or minima, of a group, for the columns of a block. */
 typedef struct group {
   f4 scales[2];
   i4 zeros[2];
+  f4 minima[2];
 } group;
 
 /* Returns the start of the group's first piece. */
 RUSH_INLINE const uint8_t *read_group(const rush_int4_matrix *b, const uint8_t *at, group *g) {
   memcpy(g->scales, at, sizeof g->scales);
-  if (b->zero_points) memcpy(g->zeros, at + sizeof g->scales, sizeof g->zeros);
+  const uint8_t *offsets = at + sizeof g->scales;
+  if (b->offsets == RUSH_INT4_ZERO_POINTS) memcpy(g->zeros, offsets, sizeof g->zeros);
+  if (b->offsets == RUSH_INT4_MINIMA) memcpy(g->minima, offsets, sizeof g->minima);
   return at + group_bytes(b);
 }
 
-/* Adds a piece's sums to the result, after the correction for zero points. */
-RUSH_INLINE void add_sums(const i4 sums[2], const of_piece *x, const group *g, f4 sum[2]) {
+/* Adds a piece's sums to the result, with the correction for zero points or minima. */
+RUSH_INLINE void add_sums(rush_int4_offsets offsets, const i4 sums[2], const of_piece *x,
+                          const group *g, f4 sum[2]) {
   const f4 scale = f4_set(x->scale);
   for (int h = 0; h < 2; h++) {
-    const i4 v = i4_sub(sums[h], (i4)((u4)i4_set(x->sum) * (u4)g->zeros[h]));
-    sum[h] = sum[h] + f4_from_int(v) * (scale * g->scales[h]);
+    if (offsets == RUSH_INT4_MINIMA) {
+      sum[h] = sum[h] + f4_from_int(sums[h]) * (scale * g->scales[h]);
+      sum[h] = sum[h] + f4_set((float)x->sum) * (scale * g->minima[h]);
+    } else {
+      i4 zeros = i4_set(x->sum);
+      if (offsets == RUSH_INT4_ZERO_POINTS) zeros = (i4)((u4)zeros * (u4)g->zeros[h]);
+      sum[h] = sum[h] + f4_from_int(i4_sub(sums[h], zeros)) * (scale * g->scales[h]);
+    }
   }
 }
 
@@ -330,8 +384,7 @@ RUSH_INLINE void add_row(const product *p, size_t blocks, times_row *times, cons
                          size_t far, size_t i, f4 sum[2][2]) {
   const of_piece *of = (const of_piece *)(const void *)(p->rows + i * p->row_bytes);
   const uint8_t *x = (const uint8_t *)of + p->scales_bytes;
-  const i4 zero = i4_set(p->b->bits == 4 ? 8 : 0);
-  group g[2] = {{.zeros = {zero, zero}}, {.zeros = {zero, zero}}};
+  group g[2] = {{.scales = {{0}}}};
   i4 sums[2][2];
   for (piece k = {0}; next_piece(p->b, &k); of++) {
     const size_t quads = up(k.n, KR);
@@ -351,7 +404,7 @@ RUSH_INLINE void add_row(const product *p, size_t blocks, times_row *times, cons
       }
       memcpy(sums, each, sizeof sums);
     }
-    for (size_t b = 0; b < blocks; b++) add_sums(sums[b], of, &g[b], sum[b]);
+    for (size_t b = 0; b < blocks; b++) add_sums(p->b->offsets, sums[b], of, &g[b], sum[b]);
     at += piece_bytes(p->b, k.n);
     x += element_bytes(p->b, k.n);
   }
@@ -361,7 +414,7 @@ RUSH_INLINE void add_row(const product *p, size_t blocks, times_row *times, cons
 static void add_rows(const product *p, const uint8_t *at, size_t top, size_t bottom,
                      f4 sum[HEIGHT][2]) {
   const bool four = p->b->bits == 4;
-  group g = {.zeros = {i4_set(four ? 8 : 0), i4_set(four ? 8 : 0)}};
+  group g = {.scales = {{0}}};
   int8_t wide[PIECE * NR];
   size_t offset = p->scales_bytes, n = 0;
   for (piece k = {0}; next_piece(p->b, &k); n++) {
@@ -380,7 +433,8 @@ static void add_rows(const product *p, const uint8_t *at, size_t top, size_t bot
         const uint8_t *row = p->rows + (i + r) * p->row_bytes;
         i4 both[2];
         memcpy(both, sums[r], sizeof both);
-        add_sums(both, (const of_piece *)(const void *)row + n, &g, sum[i - top + r]);
+        add_sums(p->b->offsets, both, (const of_piece *)(const void *)row + n, &g,
+                 sum[i - top + r]);
       }
     }
     at += piece_bytes(p->b, k.n);
@@ -409,9 +463,25 @@ RUSH_INLINE void blocks_of_row(const void *arg, size_t blocks, size_t j, size_t 
   add_row(s->p, blocks, s->times, at + NR * sizeof(float), far, s->i, sum);
   for (size_t b = 0; b < blocks; b++) finish(s->p, s->i, j + b * apart, at + b * far, sum[b]);
 }
-RUSH_INLINE void one_row(const product *p, times_row *times, size_t i, size_t from, size_t right) {
-  const single s = {p, times, i};
-  rush_int8_by_halves(from, right, p->packed, p->block_bytes, blocks_of_row, &s);
+#define MULTIPLY_ROW(name, times)                                                       \
+  static void name(const product *p, size_t i, size_t from, size_t right) {             \
+    const single s = {p, times, i};                                                     \
+    rush_int8_split_columns(from, right, p->packed, p->block_bytes, blocks_of_row, &s); \
+  }
+MULTIPLY_ROW(row_of_bytes, NULL)
+MULTIPLY_ROW(row_of_wide, times_wide)
+#ifdef RUSH_NIBBLE_DOT
+MULTIPLY_ROW(row_of_small, times_small)
+MULTIPLY_ROW(row_of_small_of_two, times_small_of_two)
+#endif
+
+static multiply_row *row_kernel(const rush_int4_matrix *b, bool fours) {
+  (void)fours;
+  if (b->bits == 8) return row_of_bytes;
+#ifdef RUSH_NIBBLE_DOT
+  if (is_small(b)) return fours ? row_of_small : row_of_small_of_two;
+#endif
+  return row_of_wide;
 }
 
 static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
@@ -422,15 +492,7 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
     const size_t right = p->b->n - from < p->width ? p->b->n : from + p->width;
     const size_t bottom = p->m - top < p->height ? p->m : top + p->height;
     if (bottom - top == 1) {
-      if (p->b->bits == 8) {
-        one_row(p, NULL, top, from, right);
-#ifdef RUSH_NIBBLE_DOT
-      } else if (is_small(p->b)) {
-        one_row(p, times_small, top, from, right);
-#endif
-      } else {
-        one_row(p, times_wide, top, from, right);
-      }
+      p->row(p, top, from, right);
       continue;
     }
     for (size_t j = from; j < right; j += NR) {
@@ -445,16 +507,29 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
 
 void rush_int4_gemm(rush_ctx *ctx, const rush_int4_matrix *b, size_t m, const void *rows,
                     const void *packed, float *y, size_t ldy, float min, float max) {
+  rush_int4_gemm_by(ctx, rush_int8_dots_of_four(), b, m, rows, packed, y, ldy, min, max);
+}
+
+void rush_int4_gemm_by(rush_ctx *ctx, bool fours, const rush_int4_matrix *b, size_t m,
+                       const void *rows, const void *packed, float *y, size_t ldy, float min,
+                       float max) {
   enum { ITEM = 1 << 22 };
   if (m == 0 || b->n == 0) return;
-  product p = {
-      .b = b, .m = m, .rows = rows, .packed = packed, .y = y, .min = min, .max = max, .ldy = ldy};
+  product p = {.b = b,
+               .m = m,
+               .row = row_kernel(b, fours),
+               .rows = rows,
+               .packed = packed,
+               .y = y,
+               .min = min,
+               .max = max,
+               .ldy = ldy};
   p.row_bytes = row_bytes(b);
   p.scales_bytes = scales_bytes(b);
   p.block_bytes = block_bytes(b);
   p.kernel = rush_int8_wide();
   if (is_small(b)) {
-    p.kernel.mr = rush_int8_nibbles(&p.kernel.many);
+    p.kernel.mr = rush_int8_nibbles(fours, &p.kernel.many);
     p.kernel.one = p.kernel.many;
   }
   p.height = m < HEIGHT ? m : HEIGHT;

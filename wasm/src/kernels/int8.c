@@ -311,7 +311,7 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
     const size_t bottom = p->rows.m - top < p->height ? p->rows.m : top + p->height;
     size_t mr;
     if (p->rows.m == 1) {
-      rush_int8_by_halves(from, right, p->packed, p->block_bytes, blocks_of_row, p);
+      rush_int8_split_columns(from, right, p->packed, p->block_bytes, blocks_of_row, p);
       continue;
     }
     for (size_t i = top; i < bottom; i += mr) {

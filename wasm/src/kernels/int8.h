@@ -50,7 +50,7 @@ void rush_int8_rows_of_floats(struct rush_ctx *ctx, const float *x, size_t ldx,
 void rush_int8_rows_scaled(struct rush_ctx *ctx, const float *x, size_t ldx, float scale,
                            int32_t zero, const rush_int8_rows *rows);
 /* Returns the number of column blocks per work item: `most`, or fewer if threads would idle at the
- * end, but at least 1. `down` items have the same columns. */
+ * end, but at least 1. `down` is the number of items that share a block of columns. */
 size_t rush_int8_blocks(const struct rush_ctx *ctx, size_t most, size_t blocks, size_t down);
 
 /* Computes y[m][n] = clamp(rows * packed + bias, min, max) with row stride ldy: float(sum) * (row

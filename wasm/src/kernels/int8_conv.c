@@ -18,7 +18,7 @@ static size_t round_up(size_t n, size_t to) {
 
 /* In front of depthwise ones. */
 typedef struct depth {
-  int32_t wide; /* whether weights less their zeros are no bytes */
+  int32_t wide; /* whether weights less their zeros are not bytes */
   int32_t rest[3];
 } depth;
 

@@ -135,6 +135,16 @@ RUSH_INLINE i4 rush_int8_dot(v128_t x, v128_t w, i4 sums) {
 RUSH_INLINE i4 rush_nibble_dot(v128_t x, v128_t w, i4 sums) {
   return (i4)wasm_i32x4_relaxed_dot_i8x16_i7x16_add(x, w, (v128_t)sums);
 }
+/* The same with sums of two products, in 16 bits. Machines without a dot product of four bytes have
+ * this one as a single instruction. The sums of RUSH_NIBBLE_QUADS steps fit. */
+enum { RUSH_NIBBLE_QUADS = 8 }; /* 8 * 2 * 127 * 15 < 2^15 */
+RUSH_INLINE v128_t rush_nibble_dot_of_two(v128_t x, v128_t w, v128_t sums) {
+  return wasm_i16x8_add(sums, wasm_i16x8_relaxed_dot_i8x16_i7x16(x, w));
+}
+/* Adds pairs of the 16-bit sums to 32-bit sums. */
+RUSH_INLINE i4 rush_nibble_widen(i4 to, v128_t sums) {
+  return i4_add(to, (i4)wasm_i32x4_extadd_pairwise_i16x8(sums));
+}
 #elif defined(__AVXVNNI__)
 #define RUSH_INT8_DOT(x, w, sums) \
   (i4) _mm_dpbusd_avx_epi32((__m128i)(sums), (__m128i)(x), (__m128i)(w))

@@ -1,4 +1,4 @@
-#define RUSH_NAMED(name) rush_##name##_4
+#define RUSH_WITH_LANES(name) rush_##name##_4
 #include "kernels/int8_requantize_lanes.h"
 
 void rush_int8_requantize(const rush_int8_requantization *to, size_t rows, size_t c, size_t n,

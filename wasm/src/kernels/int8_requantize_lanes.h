@@ -1,5 +1,6 @@
 /* rush_int8_requantize on vectors of RUSH_LANES numbers (4 or 8), named
- * RUSH_NAMED(int8_requantize). int8_requantize.c and int8_requantize_avx2.c include this file. */
+ * RUSH_WITH_LANES(int8_requantize). int8_requantize.c and int8_requantize_avx2.c include this
+ * file. */
 #include "kernels/elementary_inline.h"
 #include "kernels/int8_conv_types.h"
 #if RUSH_LANES == 4
@@ -129,10 +130,10 @@ RUSH_OF(hardswish, false, RUSH_INT8_HARDSWISH)
 RUSH_OF(hardsigmoid, false, RUSH_INT8_HARDSIGMOID)
 RUSH_OF(looked_up, false, RUSH_INT8_SILU)
 
-rush_int8_requantizer RUSH_NAMED(int8_requantize);
-void RUSH_NAMED(int8_requantize)(const rush_int8_requantization *to, size_t rows, size_t c,
-                                 size_t n, const int32_t *sums, size_t lds, size_t step, uint8_t *y,
-                                 size_t ldy) {
+rush_int8_requantizer RUSH_WITH_LANES(int8_requantize);
+void RUSH_WITH_LANES(int8_requantize)(const rush_int8_requantization *to, size_t rows, size_t c,
+                                      size_t n, const int32_t *sums, size_t lds, size_t step,
+                                      uint8_t *y, size_t ldy) {
   if (to->rounds_first) {
     rounded(to, rows, c, n, sums, lds, step, y, ldy);
     return;

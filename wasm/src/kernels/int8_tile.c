@@ -138,6 +138,30 @@ RUSH_INLINE void nibble_tile(size_t mr, size_t taps, size_t groups, const void *
   tile_by(rush_nibble_dot, mr, taps, groups, rows, w, sums);
 }
 
+/* Sums of two products have 16 bits. They are added to those of 32 bits after some quads. */
+RUSH_INLINE void nibble_tile_of_two(size_t mr, size_t taps, size_t groups, const void *const *rows,
+                                    const int8_t *w, int32_t sums[][RUSH_INT8_NR]) {
+  i4 sum[RUSH_INT8_MR][2];
+  (void)taps; /* 1 */
+  for (size_t r = 0; r < mr; r++) sum[r][0] = sum[r][1] = i4_set(0);
+  for (size_t g = 0; g < groups;) {
+    const size_t end = groups - g < RUSH_NIBBLE_QUADS ? groups : g + RUSH_NIBBLE_QUADS;
+    v128_t narrow[RUSH_INT8_MR][2];
+    for (size_t r = 0; r < mr; r++) narrow[r][0] = narrow[r][1] = wasm_i16x8_splat(0);
+    for (; g < end; g++, w += RUSH_INT8_NR * RUSH_INT8_KR) {
+      const v128_t a = wasm_v128_load(w), b = wasm_v128_load(w + 16);
+      for (size_t r = 0; r < mr; r++) {
+        const v128_t v = wasm_v128_load32_splat((const uint8_t *)rows[r] + g * RUSH_INT8_KR);
+        narrow[r][0] = rush_nibble_dot_of_two(v, a, narrow[r][0]);
+        narrow[r][1] = rush_nibble_dot_of_two(v, b, narrow[r][1]);
+      }
+    }
+    for (size_t r = 0; r < mr; r++)
+      for (size_t h = 0; h < 2; h++) sum[r][h] = rush_nibble_widen(sum[r][h], narrow[r][h]);
+  }
+  for (size_t r = 0; r < mr; r++) memcpy(sums[r], sum[r], sizeof sum[r]);
+}
+
 RUSH_INLINE void add_pair(const uint8_t *x, const int8_t *w, size_t far, i4 sum[2][2]) {
   const v128_t v = wasm_v128_load32_splat(x);
   for (size_t b = 0; b < 2; b++)
@@ -162,7 +186,7 @@ RUSH_INLINE void byte_pair(size_t groups, const uint8_t *x, const int8_t *w, siz
     }
 }
 
-static rush_int8_tile one_byte, many_byte, many_nibbles;
+static rush_int8_tile one_byte, many_byte, many_nibbles, many_nibbles_of_two;
 static rush_int8_tiles conv_one_byte, conv_byte;
 static rush_int8_pair pair_byte;
 static rush_int8_depthwise depth_byte;
@@ -170,6 +194,7 @@ static rush_int8_strips strips_byte;
 RUSH_INT8_TILE(one_byte, byte_tile, 1)
 RUSH_INT8_TILE(many_byte, byte_tile, 6)
 RUSH_INT8_TILE(many_nibbles, nibble_tile, 6)
+RUSH_INT8_TILE(many_nibbles_of_two, nibble_tile_of_two, 6)
 RUSH_INT8_TILES(conv_one_byte, byte_tile, 1)
 RUSH_INT8_TILES(conv_byte, byte_tile, 6)
 RUSH_INT8_PAIR(pair_byte, byte_pair)
@@ -178,10 +203,6 @@ RUSH_INT8_STRIP(strips_byte, rush_int8_column_quads, rush_int8_add_quads)
 
 rush_int8_kernel rush_int8_wide(void) {
   return wide;
-}
-size_t rush_int8_nibbles(rush_int8_tile **many) {
-  *many = many_nibbles;
-  return 6;
 }
 rush_int8_kernel rush_int8_kernel_here(void) {
   enum { W = 127, X = 255 };
@@ -204,8 +225,13 @@ rush_int8_kernel rush_int8_kernel_here(void) {
       .strips = strips_byte,
   };
 }
+size_t rush_int8_nibbles(bool fours, rush_int8_tile **many) {
+  *many = fours ? many_nibbles : many_nibbles_of_two;
+  return 6;
+}
 #else
-size_t rush_int8_nibbles(rush_int8_tile **many) {
+size_t rush_int8_nibbles(bool fours, rush_int8_tile **many) {
+  (void)fours;
   *many = NULL;
   return 0;
 }

@@ -62,9 +62,9 @@ typedef void rush_int8_blocks_of_row(const void *arg, size_t blocks, size_t j, s
                                      const uint8_t *at, size_t far);
 
 /* Processes columns from to right - 1 of a row as two halves side by side. */
-RUSH_INLINE void rush_int8_by_halves(size_t from, size_t right, const uint8_t *packed,
-                                     size_t block_bytes, rush_int8_blocks_of_row *run,
-                                     const void *arg) {
+RUSH_INLINE void rush_int8_split_columns(size_t from, size_t right, const uint8_t *packed,
+                                         size_t block_bytes, rush_int8_blocks_of_row *run,
+                                         const void *arg) {
   enum { NR = RUSH_INT8_NR };
   const size_t blocks = (right - from + NR - 1) / NR, half = blocks / 2, far = half * block_bytes;
   const uint8_t *at = packed + from / NR * block_bytes;
@@ -111,8 +111,14 @@ rush_int8_kernel rush_int8_kernel_here(void);
 rush_int8_kernel rush_int8_wide(void);
 
 /* Returns the number of rows that `many` takes for int8 rows and weights from 0 to 15. Returns 0 if
- * the machine has no faster instruction for them than for WIDE. */
-size_t rush_int8_nibbles(rush_int8_tile **many);
+ * the build has no faster instruction for them than for WIDE. `fours` selects dot products of four
+ * bytes, else of two. */
+size_t rush_int8_nibbles(bool fours, rush_int8_tile **many);
+
+/* Returns whether the machine has exact dot products of four bytes. */
+RUSH_INLINE bool rush_int8_dots_of_four(void) {
+  return rush_int8_kernel_here().form != RUSH_INT8_WIDE;
+}
 
 /* For every machine: WIDE rows, 4 per tile, or 5 by pairs. */
 rush_int8_tile rush_int8_one_wide, rush_int8_many_wide, rush_int8_words_wide;

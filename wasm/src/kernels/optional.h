@@ -1,5 +1,5 @@
 /* Kernels that only some models need. `npx rushlight slim` sets those that its files cannot reach
- * (see js/bin/parts.js) to NULL in the compiled binary. The compiler must therefore not see their
+ * (js/bin/slim-rules.js) to NULL in the compiled binary. The compiler must therefore not see their
  * values where they are called, so optional.c defines them. */
 #ifndef RUSH_OPTIONAL_H
 #define RUSH_OPTIONAL_H

@@ -140,8 +140,8 @@ size_t rush_gemm_columns(size_t k, size_t n) {
   return columns < n ? columns : n;
 }
 
-/* A work item is a block of rows times a block of columns. `down` items have the same columns. The
- * items of one stack of rows are adjacent, so that its rows of a stay in cache. */
+/* A work item is a block of rows times a block of columns. `down` items share a block of columns.
+ * The items of one stack of rows are adjacent, so that its rows of a stay in cache. */
 typedef struct product {
   size_t m, n, k, lda, ldc, rows, columns, down, across;
   const float *a, *packed;

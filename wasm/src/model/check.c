@@ -128,22 +128,32 @@ static rush_status check_types(rush_ctx *ctx, const rush_model *m, extent *exten
   return RUSH_OK;
 }
 
-static rush_status check_storages(rush_ctx *ctx, const rush_model *m) {
+/* Checks the place of a record in the weights. *at is the end of the record before it, and then its
+ * own. */
+static rush_status check_place(rush_ctx *ctx, const rush_model *m, uint32_t section, uint32_t i,
+                               uint64_t offset, uint64_t bytes, uint64_t *at) {
   const rush_file_header *h = (const rush_file_header *)(const void *)m->head;
-  uint64_t at = 0;
+  if (offset % RUSH_ALIGN)
+    BAD(section, i, "offset %llu is not a multiple of %d", (unsigned long long)offset, RUSH_ALIGN);
+  if (offset < *at) BAD(section, i, "overlaps the one before it");
+  if (offset > h->weights_bytes || bytes > h->weights_bytes - offset)
+    BAD(section, i, "lies outside the weights");
+  *at = offset + bytes;
+  return RUSH_OK;
+}
+
+static rush_status check_storages(rush_ctx *ctx, const rush_model *m, uint64_t *at) {
+  uint32_t u = 0;
   for (uint32_t i = 0; i < m->n_storages; i++) {
     const rush_file_storage *s = m->storages + i;
-    if (s->offset % RUSH_ALIGN)
-      BAD(RUSH_SEC_STORAGES, i, "offset %llu is not a multiple of %d",
-          (unsigned long long)s->offset, RUSH_ALIGN);
-    if (s->offset < at) BAD(RUSH_SEC_STORAGES, i, "overlaps the one before it");
-    if (s->offset > h->weights_bytes || s->bytes > h->weights_bytes - s->offset)
-      BAD(RUSH_SEC_STORAGES, i, "lies outside the weights");
+    const bool uniform = u < m->n_uniform && m->uniform[u].storage == i;
+    RUSH_TRY(check_place(ctx, m, RUSH_SEC_STORAGES, i, s->offset, uniform ? 0 : s->bytes, at));
     if (s->bytes > SIZE_MAX / 2)
       BAD(RUSH_SEC_STORAGES, i, "%llu bytes are more than this machine can address",
           (unsigned long long)s->bytes);
-    at = s->offset + s->bytes;
+    u += uniform;
   }
+  if (u < m->n_uniform) BAD(RUSH_SEC_UNIFORM, u, "storages must exist and be sorted");
   return RUSH_OK;
 }
 
@@ -500,10 +510,8 @@ static rush_status check_measures(rush_ctx *ctx, const rush_model *m) {
   return RUSH_OK;
 }
 
-static rush_status check_assets(rush_ctx *ctx, const rush_model *m) {
-  const rush_file_header *h = (const rush_file_header *)(const void *)m->head;
-  const rush_file_storage *last = m->n_storages ? m->storages + m->n_storages - 1 : NULL;
-  uint64_t at = last ? last->offset + last->bytes : 0;
+/* `at`: the end of the storages in the weights. */
+static rush_status check_assets(rush_ctx *ctx, const rush_model *m, uint64_t at) {
   if (m->n_assets > RUSH_MAX_ASSETS)
     BAD(RUSH_SEC_ASSETS, RUSH_MAX_ASSETS, "there must be at most %d", RUSH_MAX_ASSETS);
   for (uint32_t i = 0; i < m->n_assets; i++) {
@@ -513,10 +521,7 @@ static rush_status check_assets(rush_ctx *ctx, const rush_model *m) {
       BAD(RUSH_SEC_ASSETS, i, "its name must have 1 to %d bytes", RUSH_MAX_ASSET_NAME);
     if (i > 0 && strcmp(rush_string(m, a[-1].name), rush_string(m, a->name)) >= 0)
       BAD(RUSH_SEC_ASSETS, i, "names must be distinct and sorted");
-    if (a->offset % RUSH_ALIGN || a->offset < at || a->offset > h->weights_bytes ||
-        a->bytes > h->weights_bytes - a->offset)
-      BAD(RUSH_SEC_ASSETS, i, "lies outside the rest of the file, or overlaps the one before it");
-    at = a->offset + a->bytes;
+    RUSH_TRY(check_place(ctx, m, RUSH_SEC_ASSETS, i, a->offset, a->bytes, &at));
   }
   return RUSH_OK;
 }
@@ -556,15 +561,15 @@ static rush_status check_optional(rush_ctx *ctx, const rush_model *m) {
     if (!string_ok(m, t->module) || !string_ok(m, t->text) || t->reserved)
       BAD(RUSH_SEC_TEXTS, i, "a string does not exist");
   }
-  RUSH_TRY(check_measures(ctx, m));
-  return check_assets(ctx, m);
+  return check_measures(ctx, m);
 }
 
 /* Checks all nested records. `extents` is scratch memory. */
 static rush_status check_nested(rush_ctx *ctx, const rush_model *m, extent *extents) {
-  uint64_t left = most_parts_in_all(m);
+  uint64_t left = most_parts_in_all(m), end = 0;
   RUSH_TRY(check_types(ctx, m, extents));
-  RUSH_TRY(check_storages(ctx, m));
+  RUSH_TRY(check_storages(ctx, m, &end));
+  RUSH_TRY(check_assets(ctx, m, end));
   RUSH_TRY(check_tensors(ctx, m));
   RUSH_TRY(check_constants(ctx, m, extents, &left));
   const uint64_t mentions = (uint64_t)m->n_attributes + m->n_ports + m->n_traced;

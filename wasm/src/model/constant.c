@@ -36,6 +36,12 @@ static rush_status new_storage(rush_heap *heap, bool borrowed, size_t bytes, voi
   return RUSH_OK;
 }
 
+void rush_repeat(void *data, size_t bytes, const uint8_t pattern[8]) {
+  uint8_t *at = data;
+  for (; bytes >= 8; bytes -= 8, at += 8) memcpy(at, pattern, 8);
+  memcpy(at, pattern, bytes);
+}
+
 /* ---- Random test inputs ---------------------------------------------------------------------- */
 
 static uint64_t splitmix64(uint64_t *state) {
@@ -152,7 +158,11 @@ static rush_status copy_tensor(rush_heap *heap, const rush_model *m, const rush_
       rush_heap_free(heap, data);
       return st;
     }
-    if (bytes) memcpy(data, m->weights[r->storage].data, bytes);
+    const rush_weight *w = m->weights + r->storage;
+    if (w->pattern)
+      rush_repeat(data, bytes, w->pattern);
+    else if (bytes)
+      memcpy(data, w->data, bytes);
   }
   rush_status st = tensor_on(heap, r, *s, out);
   if (st != RUSH_OK && (*s)->refs == 0) {

@@ -32,6 +32,7 @@ static const struct {
     SECTION(RUSH_SEC_OPERANDS, "operands", uint32_t, operands, n_operands),
     SECTION(RUSH_SEC_INSTRS, "instructions", rush_file_instr, instrs, n_instrs),
     SECTION(RUSH_SEC_METHODS, "methods", rush_file_method, methods, n_methods),
+    SECTION(RUSH_SEC_UNIFORM, "uniform storages", rush_file_uniform, uniform, n_uniform),
     SECTION(RUSH_SEC_SOURCES, "sources", rush_file_source, sources, n_sources),
     SECTION(RUSH_SEC_TESTS, "tests", rush_file_test, tests, n_tests),
     SECTION(RUSH_SEC_META, "meta", rush_file_meta, meta, n_meta),
@@ -139,16 +140,15 @@ rush_status rush_header_check(rush_ctx *ctx, const rush_model *m) {
   RUSH_CHECK(ctx,
              h->head_bytes >= least && h->head_bytes <= RUSH_MAX_HEAD_BYTES &&
                  h->head_bytes % RUSH_ALIGN == 0,
-             BAD, "header: a head of %llu bytes; it must be a multiple of %d from %llu to %d",
-             (unsigned long long)h->head_bytes, RUSH_ALIGN, (unsigned long long)least,
-             RUSH_MAX_HEAD_BYTES);
+             BAD, "header: head_bytes must be a multiple of %d from %llu to %d, got %llu",
+             RUSH_ALIGN, (unsigned long long)least, RUSH_MAX_HEAD_BYTES,
+             (unsigned long long)h->head_bytes);
   RUSH_CHECK(ctx, h->weights_bytes % RUSH_ALIGN == 0 && h->weights_bytes <= (uint64_t)1 << 48, BAD,
-             "header: %llu bytes of weights, which must be a multiple of %d and fit in memory",
-             (unsigned long long)h->weights_bytes, RUSH_ALIGN);
+             "header: weights_bytes must be a multiple of %d and at most 2^48, got %llu",
+             RUSH_ALIGN, (unsigned long long)h->weights_bytes);
   RUSH_CHECK(ctx, h->file_bytes == h->head_bytes + h->weights_bytes, BAD,
-             "header: a file of %llu bytes is not its head of %llu and weights of %llu",
-             (unsigned long long)h->file_bytes, (unsigned long long)h->head_bytes,
-             (unsigned long long)h->weights_bytes);
+             "header: file_bytes must be %llu + %llu, got %llu", (unsigned long long)h->head_bytes,
+             (unsigned long long)h->weights_bytes, (unsigned long long)h->file_bytes);
   RUSH_CHECK(ctx, h->reserved[0] == 0 && h->reserved[1] == 0, BAD,
              "header: reserved bytes 48 to 63 must be zero");
   return RUSH_OK;
@@ -161,8 +161,8 @@ rush_status rush_head_open(rush_ctx *ctx, rush_model *m) {
   uint64_t at = RUSH_HEADER_BYTES + (uint64_t)h->n_sections * sizeof(rush_file_section);
   for (uint32_t k = 0; k < h->n_sections; k++) {
     const rush_file_section *s = table(m) + k;
-    RUSH_CHECK(ctx, k == 0 || s->id > s[-1].id, BAD, "section table: id 0x%x stands behind 0x%x",
-               s->id, s[-1].id);
+    RUSH_CHECK(ctx, k == 0 || s->id > s[-1].id, BAD,
+               "section table: ids must increase, got 0x%x after 0x%x", s->id, s[-1].id);
     RUSH_CHECK(ctx,
                s->offset % 8 == 0 && s->offset >= at && s->offset - at < RUSH_ALIGN &&
                    s->offset <= h->head_bytes && s->bytes <= h->head_bytes - s->offset,
@@ -176,9 +176,9 @@ rush_status rush_head_open(rush_ctx *ctx, rush_model *m) {
     RUSH_TRY(place(ctx, m, s));
     at = s->offset + s->bytes;
   }
-  RUSH_CHECK(ctx, h->head_bytes - at < RUSH_ALIGN && all_zero(m->head + at, h->head_bytes - at),
-             BAD,
-             "the head ends at byte %llu, its sections at %llu, and what is between is not padding",
-             (unsigned long long)h->head_bytes, (unsigned long long)at);
+  RUSH_CHECK(
+      ctx, h->head_bytes - at < RUSH_ALIGN && all_zero(m->head + at, h->head_bytes - at), BAD,
+      "the head ends at byte %llu, its sections end at %llu, and the bytes between are not padding",
+      (unsigned long long)h->head_bytes, (unsigned long long)at);
   return RUSH_OK;
 }

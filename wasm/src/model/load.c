@@ -4,6 +4,7 @@
 
 #include "call/widen.h"
 #include "model/constant.h"
+#include "tensor/device_interface.h"
 
 struct rush_loader {
   rush_ctx *ctx;
@@ -56,29 +57,30 @@ void rush_model_destroy(rush_ctx *ctx, rush_model *m) {
 
 /* ---- Which storages need plain bytes --------------------------------------------------------- */
 
-static void need(rush_model *m, uint32_t constant) {
+/* A use that copies a uniform storage needs only its pattern. */
+static void need(rush_model *m, uint32_t constant, bool copies) {
+  if (constant == RUSH_NONE) return;
   const rush_file_constant *c = m->constants + constant;
-  if (c->kind == RUSH_CONST_TENSOR) m->weights[m->tensors[c->a].storage].needs++;
+  if (c->kind != RUSH_CONST_TENSOR) return;
+  rush_weight *w = m->weights + m->tensors[c->a].storage;
+  w->needs += !copies || !w->pattern;
 }
 
 static void count_needs(rush_model *m) {
   for (uint32_t i = 0; i < m->n_constants; i++) {
     const rush_file_constant *c = m->constants + i;
     if (rush_const_has_items(c->kind)) {
-      for (uint64_t k = 0; k < c->p0; k++) need(m, m->lists[c->a + k]);
+      for (uint64_t k = 0; k < c->p0; k++) need(m, m->lists[c->a + k], !m->constant_used[i]);
     }
   }
-  for (uint32_t i = 0; i < m->n_attributes; i++) need(m, m->attributes[i].initial);
-  for (uint32_t i = 0; i < m->n_tests; i++) need(m, m->tests[i].output);
-  for (uint32_t i = 0; i < m->n_measures; i++)
-    if (m->measures[i].exact != RUSH_NONE) need(m, m->measures[i].exact);
-  for (uint32_t i = 0; i < m->n_ports; i++) {
-    if (m->ports[i].initial != RUSH_NONE) need(m, m->ports[i].initial);
-  }
+  for (uint32_t i = 0; i < m->n_attributes; i++) need(m, m->attributes[i].initial, true);
+  for (uint32_t i = 0; i < m->n_tests; i++) need(m, m->tests[i].output, true);
+  for (uint32_t i = 0; i < m->n_measures; i++) need(m, m->measures[i].exact, true);
+  for (uint32_t i = 0; i < m->n_ports; i++) need(m, m->ports[i].initial, true);
   for (uint32_t i = 0; i < m->n_instrs; i++) {
     for (uint32_t k = 0; k < m->code[i].n_in; k++) {
       uint32_t operand = m->code[i].operands[k];
-      if (operand & RUSH_OPERAND_CONSTANT) need(m, operand & ~RUSH_OPERAND_CONSTANT);
+      if (operand & RUSH_OPERAND_CONSTANT) need(m, operand & ~RUSH_OPERAND_CONSTANT, false);
     }
   }
 }
@@ -129,6 +131,7 @@ static void plan_preparing(rush_loader *l) {
     const rush_code *c = m->code + i;
     uint32_t last = RUSH_NONE;
     if (c->opcode != RUSH_OPCODE_OP || !m->ops[c->op].op || !m->ops[c->op].op->prepare) continue;
+    if (l->ctx->device && l->ctx->device->reads_weights(m->ops[c->op].op)) continue;
     for (uint32_t k = 0; k < c->n_in; k++) {
       const rush_file_tensor *t = constant_tensor(m, c->operands[k]);
       if (t) l->user[t->storage] = i;
@@ -274,6 +277,8 @@ static rush_status head_arrived(rush_loader *l) {
   RUSH_TRY(rush_code_build(l->ctx, m));
   RUSH_TRY(rush_calloc(l->ctx, m->n_storages, sizeof *m->weights, (void **)&m->weights));
   RUSH_TRY(rush_calloc(l->ctx, m->n_instrs, sizeof *m->packed, (void **)&m->packed));
+  for (uint32_t i = 0; i < m->n_uniform; i++)
+    m->weights[m->uniform[i].storage].pattern = m->uniform[i].pattern;
   count_needs(m);
   RUSH_TRY(make_values(l));
   plan_preparing(l);
@@ -338,13 +343,15 @@ static rush_status open_storage(rush_loader *l, uint32_t s, size_t bytes) {
   return RUSH_OK;
 }
 
-/* Advances to the next storage with bytes. Empty storages are complete at once. */
+/* Advances to the next storage with bytes in the file. All others are complete at once. */
 static rush_status next_storage(rush_loader *l) {
   rush_model *m = l->m;
   while (l->storage < m->n_storages && l->at == m->storages[l->storage].offset) {
-    if (!m->weights[l->storage].data)
-      RUSH_TRY(open_storage(l, l->storage, (size_t)m->storages[l->storage].bytes));
-    if (m->storages[l->storage].bytes > 0) return RUSH_OK;
+    rush_weight *w = m->weights + l->storage;
+    const size_t bytes = (size_t)m->storages[l->storage].bytes;
+    if (!w->data && !(w->pattern && w->needs == 0)) RUSH_TRY(open_storage(l, l->storage, bytes));
+    if (bytes > 0 && !w->pattern) return RUSH_OK;
+    if (w->data && w->pattern) rush_repeat(w->data, bytes, w->pattern);
     RUSH_TRY(storage_arrived(l, l->storage++));
   }
   return RUSH_OK;

@@ -34,9 +34,10 @@ typedef struct rush_code {
 typedef struct rush_weight {
   void *raw; /* the allocation, or NULL if the bytes have not arrived or belong to packed weights */
   size_t raw_bytes;
-  void *data;       /* aligned to 64 */
-  uint32_t needs;   /* number of uses that read the plain bytes */
-  uint32_t readers; /* those of them that can read packed ones instead: RUSH_OP_READS_ROWS */
+  void *data;             /* aligned to 64 */
+  const uint8_t *pattern; /* the eight bytes that a uniform storage repeats, otherwise NULL */
+  uint32_t needs;         /* number of uses that read the plain bytes */
+  uint32_t readers; /* number of these uses that can also read packed bytes: RUSH_OP_READS_ROWS */
 } rush_weight;
 
 struct rush_model {
@@ -60,6 +61,7 @@ struct rush_model {
   const uint32_t *operands;
   const rush_file_instr *instrs;
   const rush_file_method *methods;
+  const rush_file_uniform *uniform;
   const rush_file_source *sources;
   const rush_file_test *tests;
   const rush_file_meta *meta;
@@ -70,8 +72,8 @@ struct rush_model {
   const rush_file_exact *exact;
   const rush_file_asset *assets;
   uint32_t n_string_bytes, n_strings, n_lists, n_types, n_storages, n_tensors, n_constants, n_ops,
-      n_attributes, n_hints, n_ports, n_registers, n_operands, n_instrs, n_methods, n_sources,
-      n_tests, n_meta, n_texts, n_traced, n_constraints, n_measures, n_exact, n_assets;
+      n_attributes, n_hints, n_ports, n_registers, n_operands, n_instrs, n_methods, n_uniform,
+      n_sources, n_tests, n_meta, n_texts, n_traced, n_constraints, n_measures, n_exact, n_assets;
 
   /* Computed while loading. */
   rush_kinds *type_kinds;  /* per type: kinds of its values */
@@ -88,6 +90,9 @@ struct rush_model {
   /* The most operands of an instruction, including arguments with defaults. */
   uint32_t max_in, max_out;
 };
+
+/* Writes the bytes of a uniform storage. */
+void rush_repeat(void *data, size_t bytes, const uint8_t pattern[8]);
 
 /* Returns the zero-terminated text of a string index, or "" for RUSH_NONE. */
 static inline const char *rush_string(const rush_model *m, uint32_t i) {

@@ -25,11 +25,17 @@ bool rush_numel(int rank, const int64_t *sizes, int64_t *out) {
   return n <= (empty ? 1 << 28 : RUSH_MAX_NUMEL);
 }
 
+/* Strides are products that may wrap: sizes that are too many for a tensor are refused only after
+ * their strides are known. */
+static int64_t wrapping_product(int64_t a, int64_t b) {
+  return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
 void rush_strides_contiguous(int rank, const int64_t *sizes, int64_t *strides) {
   int64_t step = 1;
   for (int d = rank - 1; d >= 0; d--) {
     strides[d] = step;
-    step *= sizes[d] > 1 ? sizes[d] : 1;
+    step = wrapping_product(step, sizes[d] > 1 ? sizes[d] : 1);
   }
 }
 
@@ -38,7 +44,7 @@ static void strides_in_order(int rank, const int64_t *sizes, const int *order, i
   int64_t step = 1;
   for (int k = 0; k < rank; k++) {
     strides[order[k]] = step;
-    step *= sizes[order[k]] > 1 ? sizes[order[k]] : 1;
+    step = wrapping_product(step, sizes[order[k]] > 1 ? sizes[order[k]] : 1);
   }
 }
 
@@ -216,7 +222,7 @@ void rush_strides_of_result(int rank, const int64_t *sizes, int n,
   int64_t step = 1; /* 0 behind a dimension of size 0, as PyTorch has it */
   for (int k = 0; k < rank; k++) {
     strides[order[k]] = step;
-    step *= sizes[order[k]];
+    step = wrapping_product(step, sizes[order[k]]);
   }
 }
 

@@ -44,7 +44,7 @@ static inline bool rush_has_elements(const rush_tensor *t) {
   return t->storage->data || t->storage->bytes == 0;
 }
 /* Returns whether the only holder may write anything there: nothing else refers to the tensor or to
- * its storage, the tensor begins with the storage, and the storage is no weight. */
+ * its storage, the tensor begins with the storage, and the storage is not a weight. */
 static inline bool rush_is_unshared(const rush_tensor *t) {
   return t->object.refs == 1 && t->storage->refs == 1 && t->offset == 0 && !t->storage->borrowed &&
          !t->storage->has_conjugate && !t->storage->room;
@@ -73,7 +73,7 @@ bool rush_same_strides(const rush_tensor *a, const rush_tensor *b);
 /* Returns whether two tensors may share bytes. It is conservative: it compares byte ranges of one
  * storage. */
 bool rush_may_overlap(const rush_tensor *a, const rush_tensor *b);
-/* Stores row-major strides. */
+/* Stores row-major strides. They are unspecified if the sizes exceed the limits of a tensor. */
 void rush_strides_contiguous(int rank, const int64_t *sizes, int64_t *strides);
 /* Stores the strides of channels-last memory of rank 3 (N,C,L), 4 (N,C,H,W) or 5. */
 void rush_strides_channels_last(int rank, const int64_t *sizes, int64_t *strides);

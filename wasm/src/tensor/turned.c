@@ -1,5 +1,7 @@
 #include "tensor/turned.h"
 
+#include "tensor/device_interface.h"
+
 static bool same_order(int rank, const int64_t *sizes, const int64_t *a, const int64_t *b) {
   for (int d = 0; d < rank; d++)
     if (sizes[d] > 1 && a[d] != b[d]) return false;
@@ -67,6 +69,7 @@ static rush_tensor whole(const struct rush_turned *turned, const int64_t *stride
 
 rush_status rush_turn_back(rush_heap *heap, rush_storage *storage) {
   struct rush_turned *turned = storage->turned;
+  if (RUSH_UNLIKELY(storage->on_device)) RUSH_TRY(heap->ctx->device->fetch_storage(heap, storage));
   if (!turned) return RUSH_OK;
   rush_storage ordered = {.refs = 1};
   rush_tensor to = whole(turned, turned->nominal, &ordered);

@@ -1,5 +1,7 @@
 #include "tensor/value.h"
 
+#include "tensor/device_interface.h"
+
 const char *rush_kind_name(uint32_t kind) {
   static const char *const names[] = {"None",    "Tensor",    "int",    "float",  "bool",
                                       "complex", "str",       "list",   "tuple",  "dict",
@@ -23,14 +25,15 @@ static void leave_turned(rush_tensor *t) {
 }
 
 void rush_storage_free_bytes(rush_heap *heap, rush_storage *s) {
-  if (s->room && --s->room->refs > 0) return;
+  if (RUSH_UNLIKELY(s->on_device)) heap->ctx->device->forget(heap, s);
+  if (s->borrowed || (s->room && --s->room->refs > 0)) return;
   rush_heap_free(heap, s->data);
   rush_heap_free(heap, s->room);
 }
 
 static void drop_storage(rush_heap *heap, rush_storage *s) {
   if (--s->refs > 0) return;
-  if (!s->borrowed) rush_storage_free_bytes(heap, s);
+  rush_storage_free_bytes(heap, s);
   rush_heap_free(heap, s->turned);
   rush_heap_free(heap, s->quant);
   rush_heap_free(heap, s);

@@ -26,6 +26,7 @@ typedef struct rush_storage {
   struct rush_quant *quant;   /* NULL but of quantized tensors: quant.h */
   struct rush_turned *turned; /* NULL where the elements lie in PyTorch's order: turned.h */
   struct rush_room *room;     /* NULL but where other storages may have the same bytes: room.h */
+  struct rush_on_device *on_device; /* NULL until a device has used it: device_interface.h */
 } rush_storage;
 
 typedef struct rush_tensor {
@@ -105,7 +106,7 @@ void rush_free_dead(rush_heap *heap);
 void rush_tensor_drop(rush_heap *heap, rush_tensor *t);
 /* Adds a tensor to those of its turned storage. Dropping it takes it out again. */
 void rush_turned_join(rush_tensor *t);
-/* Frees the bytes of a storage, and not its header, unless another storage shares them. */
+/* Frees the bytes of a storage, and not its header, unless a model or another storage has them. */
 void rush_storage_free_bytes(rush_heap *heap, rush_storage *s);
 /* *place = v, whose reference it takes over; what was there is dropped, last. */
 static inline void rush_assign(rush_heap *heap, rush_value *place, rush_value v) {

@@ -11,11 +11,6 @@ typedef struct halves {
   int axis;
 } halves;
 
-static int64_t clamp_index(int64_t i, int64_t n) {
-  if (i < 0) i += n;
-  return i < 0 ? 0 : i > n ? n : i;
-}
-
 static rush_status take_halves(rush_call *c, halves *h) {
   const rush_tensor *x = arg_tensor(c, 0);
   RUSH_CHECK_ARG(x->rank > 0, "slice() cannot be applied to a 0-dim tensor.");
@@ -24,7 +19,7 @@ static rush_status take_halves(rush_call *c, halves *h) {
                  "to invert a mask, use the `~` or `logical_not()` operator instead.");
   *h = (halves){.x = x, .high = *x, .low = *x};
   RUSH_TRY(arg_dim(c, 1, x->rank, &h->axis));
-  const int64_t n = x->sizes[h->axis], split = clamp_index(arg_int(c, 2), n);
+  const int64_t n = x->sizes[h->axis], split = rush_clamp_index(arg_int(c, 2), n);
   h->low.sizes[h->axis] = split;
   h->high.sizes[h->axis] = n - split;
   h->high.offset += split * x->strides[h->axis];

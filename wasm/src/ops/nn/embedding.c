@@ -13,8 +13,9 @@ static rush_status check_indices(rush_call *c, const rush_tensor *indices, int64
   for (int64_t i = 0; i < indices->numel; i++) {
     const int64_t row = index_at(indices, i);
     if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 4096));
-    RUSH_CHECK_ARG(row >= 0 && row < rows, "index out of range in self: index %lld, %lld rows",
-                   (long long)row, (long long)rows);
+    RUSH_CHECK_ARG(row >= 0 && row < rows,
+                   "index out of range in self: the index must be below %lld, got %lld",
+                   (long long)rows, (long long)row);
   }
   return RUSH_OK;
 }

@@ -55,8 +55,9 @@ static rush_status sum_lengths(rush_call *c, const int64_t *length, int64_t batc
     RUSH_CHECK_ARG(
         b == 0 || length[b] <= length[b - 1],
         "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True.");
-    RUSH_CHECK_ARG(length[b] <= most, "a length of %lld, where the sequence has %lld steps",
-                   (long long)length[b], (long long)most);
+    RUSH_CHECK_ARG(length[b] <= most,
+                   "a length must be at most %lld, the steps of the sequence, got %lld",
+                   (long long)most, (long long)length[b]);
     *rows += length[b];
   }
   return RUSH_OK;
@@ -66,9 +67,9 @@ static rush_status sum_lengths(rush_call *c, const int64_t *length, int64_t batc
 RUSH_OP(pack_padded_sequence) {
   const rush_tensor *input = arg_tensor(c, 0), *lengths = arg_tensor(c, 1);
   RUSH_CHECK_ARG(input->numel > 0, "Cannot pack empty tensors.");
-  RUSH_CHECK_ARG(input->rank >= 2, "a padded sequence has at least 2 dimensions, not %d",
+  RUSH_CHECK_ARG(input->rank >= 2, "a padded sequence must have at least 2 dimensions, got %d",
                  input->rank);
-  RUSH_CHECK_ARG(is_flat_int64(lengths), "lengths are a flat tensor of int64");
+  RUSH_CHECK_ARG(is_flat_int64(lengths), "lengths must be a flat tensor of int64");
   const bool batch_first = arg_bool(c, 2);
   const int64_t *length = rush_data(lengths);
   const int64_t batch = input->sizes[batch_first ? 0 : 1], steps = length[0];
@@ -102,7 +103,7 @@ static rush_status check_counts(rush_call *c, const rush_tensor *counts, int64_t
   for (int64_t t = 0; t < counts->numel; t++) {
     RUSH_TRY(rush_charge(c->ctx, 4));
     RUSH_CHECK_ARG(count[t] > 0 && (t == 0 || count[t] <= count[t - 1]) && count[t] <= most - rows,
-                   "batch_sizes of a packed sequence are positive, never grow, and count its rows");
+                   "batch_sizes must be positive, must not increase, and must add up to the rows");
     rows += count[t];
   }
   return RUSH_OK;
@@ -114,7 +115,7 @@ RUSH_OP(pad_packed_sequence) {
   const rush_tensor *counts = arg_tensor(c, 1);
   const bool batch_first = arg_bool(c, 2);
   RUSH_CHECK_ARG(is_flat_int64(counts) && data->rank >= 1 && data->rank < RUSH_MAX_RANK,
-                 "batch_sizes of a packed sequence are a flat tensor of int64");
+                 "batch_sizes must be a flat tensor of int64");
   const int64_t *count = rush_data(counts), batch = count[0];
   const int64_t total = arg_int(c, 4) > 0 ? arg_int(c, 4) : counts->numel;
   RUSH_CHECK_ARG(

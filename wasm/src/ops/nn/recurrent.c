@@ -73,7 +73,7 @@ static rush_status run(rush_call *c, rush_cell_kind kind, uint32_t at, const rus
                         .step = step},
                .params = arg_list(c, at + 1),
                .biases = arg_bool(c, at + 2)};
-  RUSH_CHECK_ARG(rush_is_float(dtype), "a recurrent layer takes floats, not %s",
+  RUSH_CHECK_ARG(rush_is_float(dtype), "the input must have a floating-point dtype, got %s",
                  rush_dtype_name(dtype));
   RUSH_TRY(rush_recurrent_state(c, &n.base, s, at));
   RUSH_CHECK_ARG(
@@ -159,19 +159,18 @@ static rush_status run_one(rush_call *c, rush_cell_kind kind, const rush_tensor 
   const rush_cell cell = {
       kind, arg_tensor(c, 2), arg_tensor(c, 3), arg_tensor(c, 4), arg_tensor(c, 5), NULL, NULL};
   const rush_dtype dtype = input->dtype;
-  RUSH_CHECK_ARG(rush_is_float(dtype), "a recurrent cell takes floats, not %s",
+  RUSH_CHECK_ARG(rush_is_float(dtype), "the input must have a floating-point dtype, got %s",
                  rush_dtype_name(dtype));
   RUSH_CHECK_ARG(input->rank == 2 && first->rank == 2,
-                 "a recurrent cell takes an input and a state of 2 dimensions, not %d "
-                 "and %d",
-                 input->rank, first->rank);
+                 "the input and the state must have 2 dimensions, got %d and %d", input->rank,
+                 first->rank);
   RUSH_CHECK_ARG(first->sizes[0] == input->sizes[0],
                  "Input batch size %lld doesn't match hidden0 batch size %lld",
                  (long long)input->sizes[0], (long long)first->sizes[0]);
-  RUSH_CHECK_ARG(first->dtype == dtype, "the input is %s, the state %s", rush_dtype_name(dtype),
-                 rush_dtype_name(first->dtype));
+  RUSH_CHECK_ARG(first->dtype == dtype, "the state must be %s, like the input, got %s",
+                 rush_dtype_name(dtype), rush_dtype_name(first->dtype));
   RUSH_CHECK_ARG(first_c == NULL || (first_c->dtype == dtype && rush_same_sizes(first_c, first)),
-                 "both states of an LSTM have the same sizes and dtype");
+                 "both states of an LSTM must have the same sizes and dtype");
   const int64_t n = input->sizes[0], hidden = first->sizes[1];
   RUSH_TRY(rush_cell_check(c->ctx, &cell, dtype, input->sizes[1], hidden, hidden));
   RUSH_TRY(rush_result(c, 0, dtype, 2, first->sizes, &h));

@@ -265,9 +265,7 @@ static rush_status remove_item(rush_call *c, rush_list *list, size_t i) {
 
 RUSH_OP(list_insert) {
   rush_list *list = self(c);
-  int64_t n = (int64_t)list->n, at = arg_int(c, 1);
-  if (at < 0) at += n;
-  at = at < 0 ? 0 : at > n ? n : at;
+  const int64_t n = (int64_t)list->n, at = rush_clamp_index(arg_int(c, 1), n);
   RUSH_TRY(rush_list_add(c->heap, list, c->args[2]));
   return move_item(c, list, (size_t)n, (size_t)at);
 }

@@ -16,7 +16,7 @@ RUSH_OP(str) {
 
 static rush_status fill_format(rush_call *c, rush_text *text) {
   RUSH_CHECK_ARG(c->n_args > 0 && c->args[0].kind == RUSH_KIND_STR,
-                 "format: the first argument is no string");
+                 "format: the first argument must be a string");
   const char *at = arg_str(c, 0)->bytes;
   for (uint32_t used = 1;; used++) {
     const char *hole = strstr(at, "{}");
@@ -183,7 +183,7 @@ RUSH_OP(isinstance) {
   RUSH_CHECK_ARG(list < m->n_types && m->types[list].kind == RUSH_TYPE_LIST,
                  "isinstance: the types have no type");
   const rush_file_type *asked = m->types + m->lists[m->types[list].list];
-  RUSH_CHECK_ARG(asked->kind == RUSH_TYPE_TUPLE, "isinstance: the types are no tuple");
+  RUSH_CHECK_ARG(asked->kind == RUSH_TYPE_TUPLE, "isinstance: the types must be a tuple");
   bool is = false;
   for (uint32_t k = 0; k < asked->n && !is; k++)
     is = rush_value_fits(c->ctx, m, m->lists[asked->list + k], &c->args[0]);

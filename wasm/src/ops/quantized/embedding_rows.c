@@ -44,7 +44,7 @@ static rush_status read_table(rush_call *c, table *out) {
   const int64_t least = bits == 8 ? 8 : 4;
   RUSH_CHECK_ARG(
       t->dtype == RUSH_UINT8 && t->rank == 2 && t->sizes[1] >= least,
-      "embedding_rows: expected a table of uint8, whose rows end with a scale and a bias");
+      "embedding_rows: the table must be uint8, and its rows must end with a scale and a bias");
   RUSH_TRY(tmp_contiguous(c, t, &t));
   *out = (table){.rows = rush_data(t),
                  .n = t->sizes[0],

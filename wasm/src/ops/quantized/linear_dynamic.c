@@ -37,22 +37,22 @@ static rush_status check(rush_call *c) {
   const rush_tensor *bias = arg_tensor(c, BIAS);
   const int64_t levels = arg_int(c, LEVELS);
   RUSH_CHECK_ARG(x->dtype == RUSH_FLOAT32 && x->rank > 0,
-                 "linear_dynamic: expected a tensor of float32");
+                 "linear_dynamic: the input must be float32");
   RUSH_CHECK_ARG(w->rank == 2 && w->dtype == RUSH_INT8,
-                 "linear_dynamic: expected a matrix of int8");
+                 "linear_dynamic: the weight must be a matrix of int8");
   RUSH_CHECK_ARG(x->sizes[x->rank - 1] == w->sizes[1],
-                 "the input's last dimension is not the weight's: %lld and %lld",
-                 (long long)x->sizes[x->rank - 1], (long long)w->sizes[1]);
+                 "linear_dynamic: the last dimension of the input must be %lld, got %lld",
+                 (long long)w->sizes[1], (long long)x->sizes[x->rank - 1]);
   RUSH_CHECK_ARG(scales->rank == 1 && scales->dtype == RUSH_FLOAT64 &&
                      scales->numel == w->sizes[0] && zeros->rank == 1 &&
                      zeros->dtype == RUSH_INT32 && zeros->numel == w->sizes[0],
-                 "linear_dynamic: expected a scale and a zero point for each of %lld rows",
+                 "linear_dynamic: there must be a scale and a zero point for each of %lld rows",
                  (long long)w->sizes[0]);
   RUSH_CHECK_ARG(bias == NULL ||
                      (bias->rank == 1 && bias->dtype == RUSH_FLOAT32 && bias->numel == w->sizes[0]),
-                 "linear_dynamic: expected a bias of %lld numbers", (long long)w->sizes[0]);
-  RUSH_CHECK_ARG(levels >= 1 && levels <= UINT8_MAX, "linear_dynamic: %lld levels",
-                 (long long)levels);
+                 "linear_dynamic: bias must have %lld float32 elements", (long long)w->sizes[0]);
+  RUSH_CHECK_ARG(levels >= 1 && levels <= UINT8_MAX,
+                 "linear_dynamic: levels must be between 1 and 255, got %lld", (long long)levels);
   return RUSH_OK;
 }
 

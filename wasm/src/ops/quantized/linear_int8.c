@@ -19,19 +19,20 @@ RUSH_PREPARE(linear_int8) {
 
 static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *w,
                          const rush_tensor *scales, const rush_tensor *bias) {
-  RUSH_CHECK_ARG(x->rank > 0 && x->dtype == RUSH_FLOAT32,
-                 "linear_int8: expected a tensor of float32");
-  RUSH_CHECK_ARG(w->rank == 2 && w->dtype == RUSH_INT8, "linear_int8: expected a matrix of int8");
+  RUSH_CHECK_ARG(x->rank > 0 && x->dtype == RUSH_FLOAT32, "linear_int8: the input must be float32");
+  RUSH_CHECK_ARG(w->rank == 2 && w->dtype == RUSH_INT8,
+                 "linear_int8: the weight must be a matrix of int8");
   RUSH_CHECK_ARG(x->sizes[x->rank - 1] == w->sizes[1],
-                 "linear_int8: the input's last dimension is %lld, the weight's %lld",
-                 (long long)x->sizes[x->rank - 1], (long long)w->sizes[1]);
+                 "linear_int8: the last dimension of the input must be %lld, got %lld",
+                 (long long)w->sizes[1], (long long)x->sizes[x->rank - 1]);
   RUSH_CHECK_ARG(w->sizes[1] <= LONGEST, "linear_int8: sums of %lld products do not fit in 32 bits",
                  (long long)w->sizes[1]);
   RUSH_CHECK_ARG(scales->rank == 1 && scales->dtype == RUSH_FLOAT32 && scales->numel == w->sizes[0],
-                 "linear_int8: expected a scale for each of %lld rows", (long long)w->sizes[0]);
+                 "linear_int8: there must be a scale for each of %lld rows",
+                 (long long)w->sizes[0]);
   RUSH_CHECK_ARG(bias == NULL ||
                      (bias->rank == 1 && bias->dtype == RUSH_FLOAT32 && bias->numel == w->sizes[0]),
-                 "linear_int8: expected a bias of %lld numbers", (long long)w->sizes[0]);
+                 "linear_int8: bias must have %lld float32 elements", (long long)w->sizes[0]);
   return RUSH_OK;
 }
 

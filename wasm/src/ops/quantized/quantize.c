@@ -6,7 +6,7 @@
 
 static rush_status check_quantized(rush_call *c, const char *name) {
   const rush_tensor *x = arg_tensor(c, 0);
-  RUSH_CHECK_ARG(rush_is_quantized(x->dtype), "%s: a quantized tensor was expected, got %s", name,
+  RUSH_CHECK_ARG(rush_is_quantized(x->dtype), "%s: the tensor must be quantized, got %s", name,
                  rush_dtype_torch_name(x->dtype));
   return RUSH_OK;
 }
@@ -14,14 +14,16 @@ static rush_status check_quantized(rush_call *c, const char *name) {
 static rush_status check_per_tensor(rush_call *c, const char *name) {
   RUSH_TRY(check_quantized(c, name));
   RUSH_CHECK_ARG(rush_quant_of(arg_tensor(c, 0))->axis < 0,
-                 "%s: the tensor is quantized per channel, expected per tensor", name);
+                 "%s: the tensor must be quantized per tensor, got one quantized per channel",
+                 name);
   return RUSH_OK;
 }
 
 static rush_status check_per_channel(rush_call *c, const char *name) {
   RUSH_TRY(check_quantized(c, name));
   RUSH_CHECK_ARG(rush_quant_of(arg_tensor(c, 0))->axis >= 0,
-                 "%s: the tensor is quantized per tensor, expected per channel", name);
+                 "%s: the tensor must be quantized per channel, got one quantized per tensor",
+                 name);
   return RUSH_OK;
 }
 
@@ -78,7 +80,7 @@ RUSH_OP(quantize_per_tensor_qparams) {
   rush_dtype dtype;
   RUSH_TRY(check_floats(c, 3, &dtype));
   RUSH_CHECK_ARG(scale->numel == 1 && zero->numel == 1,
-                 "a scale and a zero point of one element were expected");
+                 "scale and zero_point must have one element");
   return quantize_all(c, rush_load_double(scale->dtype, rush_data(scale)),
                       rush_load_int(zero->dtype, rush_data(zero)), dtype);
 }

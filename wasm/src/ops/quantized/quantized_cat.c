@@ -47,13 +47,14 @@ RUSH_OP(quantized_cat) {
   const rush_dtype dtype = rush_as_tensor(&list->items[0])->dtype;
   const int64_t zero = arg_int(c, ZERO_POINT), least = dtype == RUSH_QINT8 ? INT8_MIN : 0;
   RUSH_CHECK_ARG(arg_float(c, SCALE) > 0 && zero >= least && zero <= least + UINT8_MAX,
-                 "scale %g and zero point %lld", arg_float(c, SCALE), (long long)zero);
+                 "scale must be positive and zero_point must fit in the dtype, got %g and %lld",
+                 arg_float(c, SCALE), (long long)zero);
   for (size_t k = 0; k < list->n; k++) {
     rush_tensor *t = rush_as_tensor(&list->items[k]);
     RUSH_CHECK_ARG((dtype == RUSH_QUINT8 || dtype == RUSH_QINT8) && t->dtype == dtype,
-                   "expected tensors of quint8, or of qint8");
+                   "the tensors must all be quint8, or all qint8");
     RUSH_CHECK_ARG(rush_quant_of(t)->axis < 0,
-                   "the tensor is quantized per channel, expected per tensor");
+                   "the tensor must be quantized per tensor, got one quantized per channel");
     RUSH_TRY(requantize(c, t, parts + k));
   }
   RUSH_TRY(rush_cat(c->heap, list->n, parts, arg_int(c, DIM), dtype, &out));

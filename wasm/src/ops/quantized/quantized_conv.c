@@ -39,11 +39,11 @@ typedef struct geometry {
 static rush_status read_list(rush_call *c, uint32_t arg, int dims, int64_t least, int64_t *out) {
   int n;
   RUSH_TRY(arg_ints(c, arg, DIMS, out, &n));
-  RUSH_CHECK_ARG(n == dims, "quantized_conv: expected a list of %d numbers, got one of %d", dims,
-                 n);
+  RUSH_CHECK_ARG(n == dims, "quantized_conv: a list must have %d numbers, got %d", dims, n);
   for (int d = 0; d < dims; d++)
-    RUSH_CHECK_ARG(out[d] >= least && out[d] <= INT32_MAX, "quantized_conv: %lld is out of range",
-                   (long long)out[d]);
+    RUSH_CHECK_ARG(out[d] >= least && out[d] <= INT32_MAX,
+                   "quantized_conv: a size must be between %lld and 2^31 - 1, got %lld",
+                   (long long)least, (long long)out[d]);
   for (int d = dims; d < DIMS; d++) out[d] = least;
   return RUSH_OK;
 }
@@ -54,14 +54,15 @@ static rush_status read_padding(rush_call *c, geometry *v) {
   int n;
   RUSH_TRY(arg_ints(c, PADDING, 2 * DIMS, given, &n));
   RUSH_CHECK_ARG(n == v->dims || n == 2 * v->dims,
-                 "quantized_conv: expected a padding of %d numbers, got one of %d", v->dims, n);
+                 "quantized_conv: padding must have %d numbers, or twice as many, got %d", v->dims,
+                 n);
   const int each = n == v->dims ? 1 : 2;
   for (int d = 0; d < v->dims; d++) {
     v->before[d] = given[each * d];
     v->after[d] = given[each * d + each - 1];
     RUSH_CHECK_ARG(v->before[d] >= 0 && v->before[d] <= INT32_MAX && v->after[d] >= 0 &&
                        v->after[d] <= INT32_MAX,
-                   "quantized_conv: a padding is out of range");
+                   "quantized_conv: padding must be between 0 and 2^31 - 1");
   }
   return RUSH_OK;
 }
@@ -73,13 +74,13 @@ static rush_status check_zero_points(rush_call *c, const rush_tensor *x) {
   for (int64_t i = 0; i < zeros->numel; i++) {
     const int64_t of_w =
         rush_load_int(RUSH_INT32, (const int32_t *)rush_data(zeros) + i * zeros->strides[0]);
-    RUSH_CHECK_ARG(of_w >= INT8_MIN && of_w <= INT8_MAX, "quantized_conv: zero point %lld",
-                   (long long)of_w);
+    RUSH_CHECK_ARG(of_w >= INT8_MIN && of_w <= INT8_MAX,
+                   "quantized_conv: a zero point must fit in its dtype, got %lld", (long long)of_w);
   }
-  RUSH_CHECK_ARG(zero >= least && zero <= least + UINT8_MAX, "quantized_conv: zero point %lld",
-                 (long long)zero);
-  RUSH_CHECK_ARG(of_x >= least && of_x <= least + UINT8_MAX, "quantized_conv: zero point %lld",
-                 (long long)of_x);
+  RUSH_CHECK_ARG(zero >= least && zero <= least + UINT8_MAX,
+                 "quantized_conv: a zero point must fit in its dtype, got %lld", (long long)zero);
+  RUSH_CHECK_ARG(of_x >= least && of_x <= least + UINT8_MAX,
+                 "quantized_conv: a zero point must fit in its dtype, got %lld", (long long)of_x);
   return RUSH_OK;
 }
 
@@ -89,25 +90,27 @@ static rush_status check_tensors(rush_call *c) {
   const rush_tensor *bias = arg_tensor(c, BIAS);
   const int64_t groups = arg_int(c, GROUPS), activation = arg_int(c, ACTIVATION);
   RUSH_CHECK_ARG((x->dtype == RUSH_QUINT8 || x->dtype == RUSH_QINT8) && rush_quant_of(x)->axis < 0,
-                 "quantized_conv: expected a tensor of bytes, quantized as a whole");
+                 "quantized_conv: the input must be quint8 or qint8, quantized per tensor");
   RUSH_CHECK_ARG(x->rank >= 2 && x->rank <= DIMS + 2 && w->rank == x->rank,
-                 "quantized_conv: an input of %d and a weight of %d dimensions", x->rank, w->rank);
+                 "quantized_conv: input and weight must have 2 to 5 dimensions, got %d and %d",
+                 x->rank, w->rank);
   RUSH_CHECK_ARG(
       w->dtype == RUSH_INT8 && zeros->dtype == RUSH_INT32 && zeros->rank == 1 &&
           zeros->numel == w->sizes[0] && scales->dtype == RUSH_FLOAT64 && scales->rank == 1 &&
           scales->numel == w->sizes[0],
-      "quantized_conv: expected a weight of int8, with a scale and a zero point for each of "
+      "quantized_conv: the weight must be int8, with a scale and a zero point for each of "
       "its channels");
   RUSH_CHECK_ARG(bias == NULL ||
                      (bias->rank == 1 && bias->dtype == RUSH_FLOAT32 && bias->numel == w->sizes[0]),
-                 "quantized_conv: expected a bias of %lld numbers", (long long)w->sizes[0]);
-  RUSH_CHECK_ARG(groups > 0 && w->sizes[0] % groups == 0 && x->sizes[1] % groups == 0 &&
-                     x->sizes[1] / groups == w->sizes[1],
-                 "quantized_conv: %lld channels, a weight for %lld and %lld groups",
-                 (long long)x->sizes[1], (long long)w->sizes[1], (long long)groups);
+                 "quantized_conv: bias must have %lld float32 elements", (long long)w->sizes[0]);
+  RUSH_CHECK_ARG(
+      groups > 0 && w->sizes[0] % groups == 0 && x->sizes[1] % groups == 0 &&
+          x->sizes[1] / groups == w->sizes[1],
+      "quantized_conv: %lld channels must be those of the weight (%lld) times groups (%lld)",
+      (long long)x->sizes[1], (long long)w->sizes[1], (long long)groups);
   RUSH_CHECK_ARG(activation >= 0 && activation < RUSH_INT8_ACTIVATIONS &&
                      (activation == 0 || !arg_bool(c, QNNPACK)),
-                 "quantized_conv: activation %lld", (long long)activation);
+                 "quantized_conv: there is no activation %lld", (long long)activation);
   return check_zero_points(c, x);
 }
 
@@ -126,12 +129,12 @@ static rush_status read_args(rush_call *c, geometry *v) {
     int64_t far, room;
     RUSH_CHECK_ARG(rush_mul64(v->dilation[d], v->kernel[d] - 1, &far) &&
                        rush_mul64(v->transposed ? v->size[d] - 1 : 1, v->stride[d], &room),
-                   "quantized_conv: a kernel that is too large");
+                   "quantized_conv: the kernel is too large");
     const int64_t padding = v->before[d] + v->after[d];
     if (v->transposed) {
       RUSH_CHECK_ARG(rush_add64(room, far, &room) && rush_sub64(room, padding - 1, &room) &&
                          rush_add64(room, v->output_padding[d], &v->out[d]),
-                     "quantized_conv: a kernel that is too large");
+                     "quantized_conv: the kernel is too large");
     } else {
       room = v->size[d] + padding - far - 1;
       v->out[d] = room < 0 ? 0 : room / v->stride[d] + 1;

@@ -14,9 +14,10 @@ static rush_status read_one(rush_call *c, uint32_t arg, rush_tensor **t,
   *t = arg_tensor(c, arg);
   RUSH_CHECK_ARG(((*t)->dtype == RUSH_QUINT8 || (*t)->dtype == RUSH_QINT8) &&
                      (*t)->dtype == arg_tensor(c, 0)->dtype,
-                 "expected two quint8 tensors, or two of qint8");
+                 "both tensors must be quint8, or both qint8");
   const rush_quant *q = rush_quant_of(*t);
-  RUSH_CHECK_ARG(q->axis < 0, "the tensor is quantized per channel, expected per tensor");
+  RUSH_CHECK_ARG(q->axis < 0,
+                 "the tensor must be quantized per tensor, got one quantized per channel");
   *out = (rush_quantized_params){q->scales[0], q->zero_points[0]};
   if (rush_is_dense(*t)) return RUSH_OK;
   return tmp_contiguous(c, *t, t);
@@ -34,7 +35,8 @@ static rush_status read_args(rush_call *c, rush_quantized_binary *q, rush_tensor
   q->relu = arg_bool(c, RELU);
   const int64_t least = q->dtype == RUSH_QINT8 ? INT8_MIN : 0;
   RUSH_CHECK_ARG(q->scale > 0 && q->zero_point >= least && q->zero_point <= least + UINT8_MAX,
-                 "scale %g and zero point %lld", q->scale, (long long)q->zero_point);
+                 "scale must be positive and zero_point must fit in the dtype, got %g and %lld",
+                 q->scale, (long long)q->zero_point);
   return RUSH_OK;
 }
 

@@ -11,7 +11,7 @@
 static rush_status check_bytes(rush_call *c, uint32_t arg, const rush_quant **q) {
   const rush_tensor *x = arg_tensor(c, arg);
   RUSH_CHECK_ARG(x->dtype == RUSH_QUINT8 && x->rank >= 3 && rush_quant_of(x)->axis < 0,
-                 "expected a quint8 tensor of at least 3 dimensions, quantized as a whole");
+                 "the tensor must be quint8, quantized per tensor, and have at least 3 dimensions");
   *q = rush_quant_of(x);
   return RUSH_OK;
 }
@@ -22,8 +22,9 @@ static rush_status new_bytes(rush_call *c, uint32_t scale, int rank, const int64
   rush_quant *q;
   const double unit = arg_float(c, scale);
   const int64_t zero = arg_int(c, scale + 1);
-  RUSH_CHECK_ARG(unit > 0 && zero >= 0 && zero <= UINT8_MAX, "scale %g and zero point %lld", unit,
-                 (long long)zero);
+  RUSH_CHECK_ARG(unit > 0 && zero >= 0 && zero <= UINT8_MAX,
+                 "scale must be positive and zero_point must fit in the dtype, got %g and %lld",
+                 unit, (long long)zero);
   rush_enable_quantized(c->heap);
   RUSH_TRY(rush_tensor_new_channels_last(c->heap, RUSH_QUINT8, rank, sizes, out));
   ret_tensor(c, 0, *out);
@@ -37,7 +38,7 @@ static rush_status new_bytes(rush_call *c, uint32_t scale, int rank, const int64
 RUSH_OP(quantized_of) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   RUSH_CHECK_ARG(x->dtype == RUSH_FLOAT32 && x->rank >= 3,
-                 "expected a float32 tensor of at least 3 dimensions");
+                 "the input must be float32 and have at least 3 dimensions");
   RUSH_TRY(new_bytes(c, 1, x->rank, x->sizes, &out));
   RUSH_TRY(tmp_channels_last(c, x, &x));
   rush_quantize(RUSH_QUINT8, arg_float(c, 1), arg_int(c, 2), (size_t)x->numel, rush_data(x),
@@ -65,7 +66,7 @@ RUSH_OP(quantized_add) {
   const rush_quant *p, *q;
   RUSH_TRY(check_bytes(c, 0, &p));
   RUSH_TRY(check_bytes(c, 1, &q));
-  RUSH_CHECK_ARG(rush_same_sizes(a, b), "quantized_add: expected tensors of the same sizes");
+  RUSH_CHECK_ARG(rush_same_sizes(a, b), "quantized_add: the tensors must have the same sizes");
   RUSH_TRY(new_bytes(c, 2, a->rank, a->sizes, &out));
   const double unit = arg_float(c, 2), of_a = p->scales[0] / unit, of_b = q->scales[0] / unit;
   const double shift =
@@ -87,7 +88,7 @@ RUSH_OP(quantized_scale) {
   const int64_t n = x->sizes[0], channels = x->sizes[1];
   RUSH_CHECK_ARG(by->rank == x->rank && by->sizes[0] == n && by->sizes[1] == channels &&
                      by->numel == n * channels,
-                 "quantized_scale: expected one number for each channel");
+                 "quantized_scale: there must be one number for each channel");
   RUSH_TRY(new_bytes(c, 2, x->rank, x->sizes, &out));
   if (out->numel == 0) return RUSH_OK;
   const double unit = arg_float(c, 2) / p->scales[0], of_by = q->scales[0];
@@ -113,10 +114,11 @@ RUSH_OP(quantized_scale) {
 RUSH_OP(quantized_by_table) {
   rush_tensor *x = arg_tensor(c, 0), *out;
   const rush_tensor *table = arg_tensor(c, 1);
-  RUSH_CHECK_ARG((x->dtype == RUSH_QUINT8 || x->dtype == RUSH_QINT8) && table->dtype == x->dtype &&
-                     table->numel == UINT8_MAX + 1 && rush_is_contiguous(table) &&
-                     rush_quant_of(table)->axis < 0,
-                 "expected a tensor of bytes and a table of 256 of its dtype");
+  RUSH_CHECK_ARG(
+      (x->dtype == RUSH_QUINT8 || x->dtype == RUSH_QINT8) && table->dtype == x->dtype &&
+          table->numel == UINT8_MAX + 1 && rush_is_contiguous(table) &&
+          rush_quant_of(table)->axis < 0,
+      "the input must be quint8 or qint8, and the table must have 256 elements of its dtype");
   rush_enable_quantized(c->heap);
   if (!rush_is_dense(x)) RUSH_TRY(tmp_contiguous(c, x, &x));
   RUSH_TRY(rush_result_like(c, 0, x, x->dtype, &out));
@@ -141,8 +143,8 @@ RUSH_OP(mean_of_quantized) {
   const int64_t n = sizes[0], channels = sizes[1];
   if (out->numel == 0) return RUSH_OK;
   const int64_t places = x->numel / out->numel;
-  RUSH_CHECK_ARG(places > 0 && places <= UINT32_MAX / UINT8_MAX, "a mean over %lld places",
-                 (long long)places);
+  RUSH_CHECK_ARG(places > 0 && places <= UINT32_MAX / UINT8_MAX,
+                 "a mean over %lld elements is not supported", (long long)places);
   RUSH_TRY(tmp_channels_last(c, x, &x));
   RUSH_TRY(tmp_items(c, channels, sizeof *sums, (void **)&sums));
   const uint8_t *from = rush_data(x);

@@ -151,7 +151,7 @@ static rush_status check(rush_call *c, network *n) {
   const rush_tensor *x = arg_tensor(c, INPUT), *w = arg_tensor(c, WEIGHT);
   const rush_tensor *scales = arg_tensor(c, SCALES), *zeros = arg_tensor(c, ZEROS);
   const rush_tensor *bias = arg_tensor(c, BIAS);
-  RUSH_CHECK_ARG(x->dtype == RUSH_FLOAT32, "a quantized recurrent layer takes float32, not %s",
+  RUSH_CHECK_ARG(x->dtype == RUSH_FLOAT32, "the input must be float32, got %s",
                  rush_dtype_name(x->dtype));
   RUSH_CHECK_ARG(w->dtype == RUSH_INT8 && w->rank == 1 && scales->dtype == RUSH_FLOAT32 &&
                      scales->rank == 1 && zeros->dtype == RUSH_INT32 && zeros->rank == 1 &&
@@ -159,13 +159,14 @@ static rush_status check(rush_call *c, network *n) {
                      zeros->numel == scales->numel && bias->numel == scales->numel &&
                      shape_of(n->base.kind, w->numel, scales->numel, n->base.layers,
                               n->base.directions == 2, &n->shape),
-                 "expected weights of int8, and a scale, a zero point and a bias for each row of "
-                 "them, for %lld layers",
+                 "the weights must be int8, with a scale, a zero point and a bias for each "
+                 "row, for %lld layers",
                  (long long)n->base.layers);
   RUSH_CHECK_ARG(x->rank > 0 && x->sizes[x->rank - 1] == n->shape.in,
                  "input.size(-1) must be equal to input_size. Expected %lld",
                  (long long)n->shape.in);
-  RUSH_CHECK_ARG(n->levels >= 1 && n->levels <= UINT8_MAX, "%lld levels", (long long)n->levels);
+  RUSH_CHECK_ARG(n->levels >= 1 && n->levels <= UINT8_MAX,
+                 "levels must be between 1 and 255, got %lld", (long long)n->levels);
   return RUSH_OK;
 }
 
@@ -191,7 +192,7 @@ static rush_status run(rush_call *c, rush_cell_kind kind) {
   RUSH_TRY(check(c, &n));
   RUSH_TRY(rush_recurrent_state(c, &n.base, &s, HX));
   RUSH_CHECK_ARG(n.base.hidden == n.shape.hidden && n.base.out == n.shape.hidden,
-                 "expected states of %lld features", (long long)n.shape.hidden);
+                 "the states must have %lld features", (long long)n.shape.hidden);
   if (n.packed == NULL) RUSH_TRY(pack_now(c, &n.shape, &n.packed));
   const int64_t deep = n.shape.directions * n.shape.hidden;
   RUSH_TRY(rush_int8_rows_new(c, s.rows, n.shape.in > deep ? n.shape.in : deep, &n.rows));

@@ -149,8 +149,8 @@ static void pairs(rush_dtype dtype, rush_dtype drawn, char *at, double mean, dou
     pairs_f64((double *)(void *)at, mean, std);
 }
 
-/* From 16 elements on, PyTorch draws all numbers first. If the size is no multiple of 16, it then
- * redraws the last 16. */
+/* From 16 elements on, PyTorch draws all numbers first. If the size is not a multiple of 16, it
+ * then redraws the last 16. */
 static void fill_many(rush_call *c, rush_tensor *t, rush_dtype drawn, double mean, double std) {
   const rush_dtype dtype = t->dtype;
   const size_t item = rush_itemsize(t);

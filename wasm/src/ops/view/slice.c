@@ -175,11 +175,9 @@ static rush_status split_sections(rush_call *c, int dim, int64_t sections) {
 /* Adds one part of tensor_split with indices: self.slice(dim, from, to). */
 static rush_status add_slice(rush_call *c, int dim, int64_t from, int64_t to) {
   int64_t size = arg_tensor(c, 0)->sizes[dim];
-  if (from < 0) from += size;
-  if (to < 0) to += size;
-  from = from < 0 ? 0 : from > size ? size : from;
-  to = to < from ? from : to > size ? size : to;
-  return add_part(c, dim, from, to - from);
+  from = rush_clamp_index(from, size);
+  to = rush_clamp_index(to, size);
+  return add_part(c, dim, from, to > from ? to - from : 0);
 }
 
 static rush_status split_at_list(rush_call *c, int dim, const rush_list *at) {

@@ -19,7 +19,7 @@ static rush_status check_sizes(rush_call *c, const char *name, const rush_tensor
 static rush_status check_numbers(rush_call *c, const rush_deform *d, int64_t groups) {
   const int64_t most = INT32_MAX;
   for (int k = 0; k < 2; k++) {
-    RUSH_CHECK_ARG(d->kernel[k] > 0, "weight has no taps");
+    RUSH_CHECK_ARG(d->kernel[k] > 0, "weight must have kernel sizes of at least 1, got 0");
     RUSH_CHECK_ARG(d->stride[k] > 0 && d->stride[k] <= most, "stride_h: %lld stride_w: %lld",
                    (long long)d->stride[0], (long long)d->stride[1]);
     RUSH_CHECK_ARG(d->padding[k] >= 0 && d->padding[k] <= most, "pad_h: %lld pad_w: %lld",
@@ -91,8 +91,8 @@ static rush_status read_args(rush_call *c, rush_deform *d) {
   RUSH_TRY(check_sizes(c, "offset", offset, x, moves, d));
   if (masked) RUSH_TRY(check_sizes(c, "mask", mask, x, taps, d));
   const rush_tensor *bias = arg_tensor(c, 4);
-  RUSH_CHECK_ARG(bias->numel == weight->sizes[0], "bias has %lld elements, wanted %lld",
-                 (long long)bias->numel, (long long)weight->sizes[0]);
+  RUSH_CHECK_ARG(bias->numel == weight->sizes[0], "bias must have %lld elements, got %lld",
+                 (long long)weight->sizes[0], (long long)bias->numel);
   return check_dtypes(c);
 }
 

@@ -1,0 +1,125 @@
+/* Rows that gather by indices. Indices stay in memory too, where they are checked. */
+#include "gpu/device.h"
+
+/* clang-format off */
+#define WGSL(...) #__VA_ARGS__ "\n"
+/* Parameters: 0 elements of the result, 1 of a row, 2 offset and 3, 4 strides of the matrix, 5 the
+ * first index and 6 the words of an index. */
+static const char embedding[] = WGSL(
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) ng: vec3<u32>,
+        @builtin(local_invocation_index) l: u32) {
+  let i = group_of(g, ng) * 64u + l;
+  if (i >= word(0u)) { return; }
+  let row = in1[(word(5u) + i / word(1u)) * word(6u)];
+  out[i] = in0[word(2u) + row * word(3u) + i % word(1u) * word(4u)];
+}
+);
+/* The input is [outer, size, inner]. 1 inner, 2 offset, 3 size, 4 rows of the result; 7 is 1 if
+ * each element has an index. */
+static const char selection[] = WGSL(
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) ng: vec3<u32>,
+        @builtin(local_invocation_index) l: u32) {
+  let i = group_of(g, ng) * 64u + l;
+  if (i >= word(0u)) { return; }
+  let k = select(i / word(1u) % word(4u), i, word(7u) == 1u);
+  let row = in1[(word(5u) + k) * word(6u)];
+  out[i] = in0[word(2u) + (i / (word(1u) * word(4u)) * word(3u) + row) * word(1u) + i % word(1u)];
+}
+);
+/* clang-format on */
+
+static void write_gather(rush_text *t, const void *what) {
+  rush_text_add(t, "%s", (const char *)what);
+}
+
+/* Returns whether the indices are in memory, and all of them are rows. */
+static bool are_rows(const rush_tensor *t, int64_t rows) {
+  if ((t->dtype != RUSH_INT64 && t->dtype != RUSH_INT32) || !rush_is_contiguous(t) ||
+      rush_is_turned(t) || t->storage->bytes > INT32_MAX ||
+      (t->storage->on_device && !t->storage->on_device->in_memory))
+    return false;
+  for (int64_t i = 0; i < t->numel; i++) {
+    const int64_t row =
+        rush_load_int(t->dtype, (const char *)rush_data(t) + i * (int64_t)rush_itemsize(t));
+    if (row < 0 || row >= rows) return false;
+  }
+  return true;
+}
+
+static rush_status dispatch(rush_gpu_job *job, const char *text, const rush_tensor *from,
+                            const rush_tensor *indices, const rush_tensor *out) {
+  const uint32_t key[] = {'e', text == embedding};
+  RUSH_TRY(rush_gpu_bind(job, from));
+  RUSH_TRY(rush_gpu_bind(job, indices));
+  RUSH_TRY(rush_gpu_bind(job, out));
+  RUSH_TRY(rush_gpu_find_pipeline(job, key, 2, "fuf", write_gather, text));
+  job->params[0] = (uint32_t)out->numel;
+  job->params[2] = (uint32_t)from->offset;
+  job->params[5] = (uint32_t)indices->offset;
+  job->params[6] = (uint32_t)rush_itemsize(indices) / 4;
+  rush_gpu_dispatch_elements(job, (uint64_t)out->numel);
+  return RUSH_OK;
+}
+
+static rush_status run_gather(rush_gpu *g, rush_call *c, const rush_tensor *w,
+                              const rush_tensor *indices) {
+  rush_gpu_job job = {.g = g, .c = c};
+  int64_t sizes[RUSH_MAX_RANK];
+  memcpy(sizes, indices->sizes, indices->rank * sizeof *sizes);
+  sizes[indices->rank] = w->sizes[1];
+  RUSH_TRY(rush_gpu_result(g, c, indices->rank + 1, sizes, NULL));
+  const rush_tensor *out = rush_as_tensor(c->results);
+  if (out->numel == 0) return RUSH_OK;
+  job.params[1] = (uint32_t)w->sizes[1];
+  job.params[3] = (uint32_t)w->strides[0], job.params[4] = (uint32_t)w->strides[1];
+  return dispatch(&job, embedding, w, indices, out);
+}
+
+bool rush_gpu_embedding(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  const rush_tensor *w = arg_tensor(c, 0), *indices = arg_tensor(c, 1);
+  int64_t numel, sizes[2] = {indices->numel, w->rank == 2 ? w->sizes[1] : 0};
+  (void)row;
+  if (!rush_gpu_can_read(w) || rush_is_turned(w) || w->rank != 2 ||
+      indices->rank >= RUSH_MAX_RANK || !rush_numel(2, sizes, &numel) || numel >= INT32_MAX ||
+      !are_rows(indices, w->sizes[0]))
+    return false;
+  *st = run_gather(g, c, w, indices);
+  return true;
+}
+
+/* Computes the result's sizes. Returns false for whatever is not plain. */
+static bool select_sizes(const rush_tensor *t, const rush_tensor *index, int dim, bool each,
+                         int64_t *sizes) {
+  if (!each && index->rank > 1) return false;
+  if (each && (index->rank != t->rank || index->dtype != RUSH_INT64)) return false;
+  for (int d = 0; each && d < t->rank; d++)
+    if (d != dim && index->sizes[d] != t->sizes[d]) return false;
+  memcpy(sizes, t->sizes, (size_t)t->rank * sizeof *sizes);
+  sizes[dim] = each ? index->sizes[dim] : index->numel;
+  int64_t numel;
+  return rush_numel(t->rank, sizes, &numel) && numel < INT32_MAX;
+}
+
+/* number: 1 for index_select, and 2 for gather, where each element has an index. */
+bool rush_gpu_index_select(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  const rush_tensor *t = arg_tensor(c, 0), *index = arg_tensor(c, 2);
+  const bool each = row->number == 2;
+  rush_gpu_job job = {.g = g, .c = c};
+  int64_t sizes[RUSH_MAX_RANK];
+  int dim;
+  if (!rush_gpu_can_read(t) || t->rank == 0 || t->numel == 0 || !rush_is_contiguous(t) ||
+      rush_is_turned(t) || arg_dim(c, 1, t->rank, &dim) != RUSH_OK ||
+      !select_sizes(t, index, dim, each, sizes) || !are_rows(index, t->sizes[dim]))
+    return false;
+  job.params[1] = 1;
+  for (int d = dim + 1; d < t->rank; d++) job.params[1] *= (uint32_t)t->sizes[d];
+  job.params[3] = (uint32_t)t->sizes[dim];
+  job.params[4] = (uint32_t)sizes[dim];
+  job.params[7] = each;
+  *st = rush_gpu_result(g, c, t->rank, sizes, NULL);
+  const rush_tensor *out = *st == RUSH_OK ? rush_as_tensor(c->results) : NULL;
+  if (out && out->numel > 0) *st = dispatch(&job, selection, t, index, out);
+  return true;
+}

@@ -1,0 +1,60 @@
+/* Runs rows on a GPU. docs/design/gpu.md has the design.
+ *
+ * This folder decides: which rows run on the device, with which kernels, sizes and workgroups. A
+ * driver executes: it makes buffers and pipelines, and records commands. JavaScript is the driver
+ * in wasm (js/src/gpu), and tests supply one of their own.
+ *
+ * Rows compute float32. Bodies decline whatever else, and the interpreter then runs the row in
+ * memory, which also reports all errors. */
+#ifndef RUSH_GPU_H
+#define RUSH_GPU_H
+
+#include "call/schema.h"
+#include "tensor/device_interface.h"
+#include "tensor/value.h"
+
+enum {
+  RUSH_GPU_WORDS = 64,    /* of parameters of a dispatch, in its uniform buffer */
+  RUSH_GPU_BUFFERS = 8,   /* of a dispatch, the result last */
+  RUSH_GPU_GROUPS = 65535 /* workgroups of a dispatch, in each dimension */
+};
+
+/* Commands run in the order of the calls, but `write` runs before all commands that are not
+ * submitted yet. Buffers and pipelines are numbers; 0 says that the driver cannot make one. */
+typedef struct rush_gpu_driver {
+  uint32_t (*make_buffer)(void *user, size_t bytes);
+  void (*destroy_buffer)(void *user, uint32_t buffer);
+  void (*write)(void *user, uint32_t buffer, const void *from, size_t bytes);
+  uint32_t (*make_pipeline)(void *user, const char *wgsl, size_t size, uint32_t n_buffers);
+  void (*dispatch)(void *user, uint32_t pipeline, const uint32_t *buffers, uint32_t n_buffers,
+                   const uint32_t *params, uint32_t x, uint32_t y, uint32_t z);
+  /* Requests the bytes of a buffer. The host writes them to rush_gpu_place(token) later, and then
+   * calls rush_gpu_arrived. */
+  void (*read)(void *user, uint32_t buffer, size_t bytes, uint32_t token);
+  void (*submit)(void *user);
+} rush_gpu_driver;
+
+typedef struct rush_gpu rush_gpu;
+
+rush_status rush_gpu_create(rush_ctx *ctx, const rush_gpu_driver *driver, void *user,
+                            rush_gpu **out);
+/* Frees the device. The sessions of the context must have ended. Accepts NULL. */
+void rush_gpu_destroy(rush_gpu *gpu);
+const rush_device *rush_gpu_device(const rush_gpu *gpu);
+/* Returns the address for the bytes of a read, or NULL if nobody needs them any more. */
+void *rush_gpu_place(rush_gpu *gpu, uint32_t token);
+/* Tells that the bytes of all reads that were requested have been written. */
+void rush_gpu_arrived(rush_gpu *gpu);
+/* Tells that the device is lost. From now on, all rows run in memory. If one needs bytes that only
+ * the device had, it fails with RUSH_ERR_DEVICE_LOST. */
+void rush_gpu_lose(rush_gpu *gpu);
+/* Lets all rows run in memory for some time, or no longer. The bytes on the device stay. */
+void rush_gpu_set_idle(rush_gpu *gpu, bool idle);
+/* Keeps the state of the session's random numbers, for a run that begins again. */
+void rush_gpu_keep_random(rush_gpu *gpu, const struct rush_session *session);
+/* Sets that state back. */
+void rush_gpu_return_random(const rush_gpu *gpu, struct rush_session *session);
+/* Returns how many reads are on their way. */
+uint32_t rush_gpu_pending(const rush_gpu *gpu);
+
+#endif

@@ -1,0 +1,301 @@
+/* Pointwise rows as generated WGSL: one row, or several that follow each other (rush::chain). */
+#include "gpu/pointwise_program.h"
+
+enum {
+  /* The words of a program: 8 has the number of elements, and a walk has 16 to 56. */
+  ELEMENTS = 8,
+  LOW_WORDS = 15,
+  HIGH_WORDS = 57,
+};
+
+/* Returns the word of parameter i. */
+static unsigned word_of(unsigned i) {
+  return i < ELEMENTS ? i : i < LOW_WORDS ? i + 1 : HIGH_WORDS + (i - LOW_WORDS);
+}
+
+/* ---- The text -------------------------------------------------------------------------------- */
+
+static void write_operand(rush_text *t, char name, uint8_t from, const char *types) {
+  const unsigned k = from - RUSH_GPU_OUTSIDE;
+  if (from < RUSH_GPU_STEPS)
+    rush_text_add(t, "let %c = v%u;\n", name, from);
+  else if (from >= RUSH_GPU_NUMBER)
+    rush_text_add(t, "let %c = number(%uu);\n", name, word_of(from - RUSH_GPU_NUMBER));
+  else if (types[k] == 'u')
+    rush_text_add(t, "let %c = ((in%u[a%u >> 2u] >> ((a%u & 3u) * 8u)) & 0xffu) != 0u;\n", name, k,
+                  k, k);
+  else
+    rush_text_add(t, "let %c = in%u[a%u];\n", name, k, k);
+}
+
+static void write_step(rush_text *t, const rush_gpu_program *p, int k) {
+  const rush_gpu_step *s = p->steps + k;
+  rush_text_add(t, "var v%d: f32;\n{\n", k);
+  for (int i = 0; i < s->n; i++) write_operand(t, "xyzw"[i], s -> in[i], p -> types);
+  for (int i = 0; i < 3; i++)
+    if (s->params[i]) write_operand(t, "stu"[i], s -> params[i], p -> types);
+  rush_text_add(t, "v%d = %s;\n}\n", k, s->text);
+}
+
+/* Begins a kernel whose thread i has element i. */
+static void write_main(rush_text *t) {
+  rush_text_add(t,
+                "@compute @workgroup_size(%d) fn main(@builtin(workgroup_id) g: vec3<u32>, "
+                "@builtin(num_workgroups) ng: vec3<u32>, @builtin(local_invocation_index) l: u32) "
+                "{\nlet i = group_of(g, ng) * %du + l;\nif (i >= word(8u)) { return; }\n",
+                RUSH_GPU_GROUP, RUSH_GPU_GROUP);
+}
+
+static void write_program(rush_text *t, const void *what) {
+  const rush_gpu_program *p = what;
+  const char *texts[RUSH_GPU_STEPS];
+  for (int k = 0; k < p->n; k++) texts[k] = p->steps[k].text;
+  rush_gpu_functions(t, texts, p->n);
+  write_main(t);
+  rush_gpu_write_walk(t, &p->walk);
+  for (int k = 0; k < p->n; k++) write_step(t, p, k);
+  rush_text_add(t, "out[i] = v%d;\n}\n", p->n - 1);
+}
+
+/* ---- Which text ------------------------------------------------------------------------------ */
+
+static const char between[] = "select(select(x, t, x > t), s, x < s)";
+static const char low[] = "select(x, y, x < y && !isnan(x))";
+static const char high[] = "select(x, y, x > y && !isnan(x))";
+
+/* Returns the text for a row whose preparation may have chosen another body, or NULL. */
+static const char *text_of(const rush_call *c, const rush_gpu_row *row, const rush_pw_plan *plan) {
+  const bool swapped = plan->job.row != c->op->family;
+  switch (row->number) {
+    case RUSH_GPU_ANY_BODY:
+      return row->text;
+    case RUSH_GPU_GELU:
+      return swapped ? "gelu_tanh(x)" : row->text;
+    case RUSH_GPU_CLAMP:
+      if (plan->job.n == 1) return between;
+      if (plan->job.n == 3) return "smaller(larger(x, y), z)";
+      if (c->args[plan->job.arg[1]].kind == RUSH_KIND_TENSOR) return NULL;
+      return plan->job.arg[1] == 1 ? low : high;
+    case RUSH_GPU_LOW:
+      return plan->o.t[1] ? "larger(x, y)" : low;
+    case RUSH_GPU_HIGH:
+      return plan->o.t[1] ? "smaller(x, y)" : high;
+    case RUSH_GPU_POWER: {
+      const double e = arg_scalar_double(c, 1);
+      return e == 2 ? "x * x" : e == 3 ? "x * x * x" : e == -1 ? "div_(1.0, x)" : NULL;
+    }
+    default:
+      return swapped ? NULL : row->text;
+  }
+}
+
+static bool is_in_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Returns whether a text names a variable of one letter. */
+static bool names(const char *text, char name) {
+  for (const char *at = text; *at; at++)
+    if (*at == name && (at == text || !is_in_name(at[-1])) && !is_in_name(at[1])) return true;
+  return false;
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------- */
+
+static bool add_number(rush_gpu_program *p, float v, uint8_t *from) {
+  if (p->n_numbers == RUSH_GPU_NUMBERS) return false;
+  p->numbers[p->n_numbers] = v;
+  *from = (uint8_t)(RUSH_GPU_NUMBER + p->n_numbers++);
+  return true;
+}
+
+static bool add_outside(rush_gpu_program *p, const rush_tensor *t, rush_dtype dtype,
+                        uint8_t *from) {
+  const char type = dtype == RUSH_BOOL ? 'u' : 'f';
+  int k = 0;
+  while (k < p->n_outside && (p->outside[k] != t || p->types[k] != type)) k++;
+  *from = (uint8_t)(RUSH_GPU_OUTSIDE + k);
+  if (k < p->n_outside) return true;
+  if (k == RUSH_GPU_OPERANDS || t->dtype != dtype) return false;
+  if (dtype == RUSH_BOOL ? t->storage->bytes >= INT32_MAX : !rush_gpu_can_read(t)) return false;
+  p->types[k] = type;
+  p->outside[p->n_outside++] = t;
+  return true;
+}
+
+/* Stores where operand k comes from. Returns false if the kernel cannot read it. */
+static bool add_operand(rush_gpu_program *p, const rush_call *c, const rush_pw_plan *plan, int k,
+                        uint8_t *from) {
+  const rush_tensor *t = plan->o.t[k];
+  const rush_dtype dtype = rush_pw_operand_dtype(plan, k);
+  if (t && p->stand_ins && t >= p->stand_ins && t < p->stand_ins + p->n) {
+    *from = (uint8_t)(t - p->stand_ins);
+    return dtype == RUSH_FLOAT32;
+  }
+  if (t) return add_outside(p, t, dtype, from);
+  int64_t element[2] = {0};
+  float v;
+  if (dtype != RUSH_FLOAT32) return false;
+  rush_pw_place_scalar(c, plan, k, element);
+  memcpy(&v, element, sizeof v);
+  return add_number(p, v, from);
+}
+
+/* Returns whether the result lies like that of the first step. */
+static bool shape_result(rush_gpu_program *p, const rush_call *c, const rush_pw_plan *plan) {
+  int64_t memory[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
+  const size_t bytes = (size_t)plan->o.rank * sizeof *strides;
+  rush_pw_result_strides(c, plan, memory, strides);
+  if (p->n > 0)
+    return p->rank == plan->o.rank && memcmp(p->sizes, plan->o.sizes, bytes) == 0 &&
+           memcmp(p->strides, strides, bytes) == 0;
+  p->rank = plan->o.rank;
+  memcpy(p->sizes, plan->o.sizes, bytes);
+  memcpy(p->strides, strides, bytes);
+  return true;
+}
+
+static bool add_inputs(rush_gpu_program *p, const rush_call *c, const rush_pw_plan *plan,
+                       rush_gpu_step *s) {
+  for (int k = 0; k < s->n; k++)
+    if (!add_operand(p, c, plan, k, &s->in[k])) return false;
+  for (int k = 0; k < 3; k++)
+    if (names(s->text, "stu"[k]) && !add_number(p, (float)plan->job.p.f[k], &s->params[k]))
+      return false;
+  return true;
+}
+
+/* Adds the row of a call. Returns false, and adds nothing, if the kernel cannot compute it. */
+static bool add_step(rush_gpu_program *p, rush_call *c, const rush_gpu_row *row) {
+  rush_pw_plan plan;
+  const int n_outside = p->n_outside, n_numbers = p->n_numbers;
+  if (p->n == RUSH_GPU_STEPS || rush_pw_plan_call(c, c->op->family, &plan) != RUSH_OK) return false;
+  rush_gpu_step s = {.text = text_of(c, row, &plan), .n = (uint8_t)plan.job.n};
+  if (!s.text || plan.result != RUSH_FLOAT32 || plan.compute != RUSH_FLOAT32 ||
+      !shape_result(p, c, &plan))
+    return false;
+  if (!add_inputs(p, c, &plan, &s)) {
+    p->n_outside = n_outside;
+    p->n_numbers = n_numbers;
+    return false;
+  }
+  s.n_outside = (uint8_t)p->n_outside;
+  p->steps[p->n++] = s;
+  return true;
+}
+
+/* Plans the kernel of the first n steps. */
+static bool plan_steps(rush_gpu_program *p, int n) {
+  p->n = n;
+  p->n_outside = p->steps[n - 1].n_outside;
+  return p->n_outside > 0 &&
+         rush_gpu_plan_walk(&p->walk, p->rank, p->sizes, p->strides, p->n_outside, p->outside);
+}
+
+static uint32_t make_key(const rush_gpu_program *p, uint32_t *key) {
+  uint32_t n = 0;
+  key[n++] = 'p' | (uint32_t)p->n << 8;
+  for (int k = 0; k < p->n; k++) {
+    key[n++] = (uint32_t)(uintptr_t)p->steps[k].text;
+    memcpy(key + n++, p->steps[k].in, sizeof *key);
+  }
+  uint32_t types = 0;
+  for (int k = 0; k < p->n_outside; k++) types |= (uint32_t)(p->types[k] == 'u') << k;
+  key[n++] = types;
+  key[n++] = rush_gpu_key_walk(&p->walk);
+  return n;
+}
+
+static rush_status run_steps(rush_gpu *g, rush_call *c, const rush_gpu_program *p) {
+  rush_gpu_job job = {.g = g, .c = c};
+  uint32_t key[RUSH_GPU_KEY];
+  char types[RUSH_GPU_BUFFERS + 1] = {0};
+  memcpy(types, p->types, (size_t)p->n_outside);
+  types[p->n_outside] = 'f';
+  for (int k = 0; k < p->n_outside; k++) RUSH_TRY(rush_gpu_bind(&job, p->outside[k]));
+  RUSH_TRY(rush_gpu_result(g, c, p->rank, p->sizes, p->strides));
+  RUSH_TRY(rush_gpu_bind(&job, rush_as_tensor(c->results)));
+  RUSH_TRY(rush_gpu_find_pipeline(&job, key, make_key(p, key), types, write_program, p));
+  for (int k = 0; k < p->n_numbers; k++)
+    memcpy(job.params + word_of((unsigned)k), p->numbers + k, sizeof *p->numbers);
+  job.params[ELEMENTS] = p->walk.numel;
+  rush_gpu_place_walk(&p->walk, job.params);
+  rush_gpu_dispatch_elements(&job, (uint64_t)p->walk.numel);
+  return RUSH_OK;
+}
+
+bool rush_gpu_pointwise(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  rush_gpu_program p = {0};
+  if (!add_step(&p, c, row) || !plan_steps(&p, 1)) return false;
+  *st = run_steps(g, c, &p);
+  return true;
+}
+
+/* ---- Chains ---------------------------------------------------------------------------------- */
+
+rush_status rush_gpu_make_program(rush_ctx *ctx, rush_gpu_program **out) {
+  void *memory;
+  RUSH_TRY(rush_calloc(ctx, 1, sizeof **out, &memory));
+  *out = memory;
+  return RUSH_OK;
+}
+
+void rush_gpu_free_program(rush_ctx *ctx, rush_gpu_program *program) {
+  rush_release(ctx, program, sizeof *program);
+}
+
+bool rush_gpu_add_step(rush_call *c, uint32_t k, rush_tensor *stand_in) {
+  rush_gpu *g = rush_gpu_of(c->heap);
+  rush_gpu_program *p = g->program;
+  const rush_gpu_row *row = g->lost || g->idle ? NULL : rush_gpu_find_row(g, c->op);
+  if (k == 0) *p = (rush_gpu_program){.stand_ins = stand_in};
+  if (!row || row->run != rush_gpu_pointwise || !add_step(p, c, row)) return false;
+  *stand_in = (rush_tensor){.object.refs = 2, .dtype = RUSH_FLOAT32, .rank = (uint8_t)p->rank};
+  stand_in->storage = &p->none;
+  p->none.refs = 2;
+  memcpy(stand_in->sizes, p->sizes, sizeof p->sizes);
+  memcpy(stand_in->strides, p->strides, sizeof p->strides);
+  memcpy(stand_in->nominal, p->strides, sizeof p->strides);
+  return rush_numel(p->rank, p->sizes, &stand_in->numel);
+}
+
+bool rush_gpu_run_steps(rush_call *c, uint32_t n, rush_status *st) {
+  rush_gpu *g = rush_gpu_of(c->heap);
+  if (!plan_steps(g->program, (int)n)) return false;
+  g->refused = false;
+  *st = run_steps(g, c, g->program);
+  return !rush_gpu_is_refused(g, c, *st);
+}
+
+/* ---- Copies ---------------------------------------------------------------------------------- */
+
+static void write_scatter(rush_text *t, const void *what) {
+  write_main(t);
+  rush_gpu_write_walk(t, what);
+  rush_text_add(t, "out[a1] = in0[a0];\n}\n");
+}
+
+bool rush_gpu_can_copy(const rush_tensor *to, const rush_tensor *from) {
+  rush_gpu_walk walk;
+  const rush_tensor *const both[] = {from, to};
+  return rush_gpu_can_read(from) && rush_gpu_can_read(to) &&
+         rush_gpu_plan_walk(&walk, to->rank, to->sizes, to->strides, 2, both);
+}
+
+rush_status rush_gpu_copy(rush_gpu *g, rush_call *c, const rush_tensor *to,
+                          const rush_tensor *from) {
+  rush_gpu_walk walk;
+  rush_gpu_job job = {.g = g, .c = c};
+  const rush_tensor *const both[] = {from, to};
+  const bool planned = rush_gpu_plan_walk(&walk, to->rank, to->sizes, to->strides, 2, both);
+  assert(planned);
+  (void)planned;
+  RUSH_TRY(rush_gpu_bind(&job, from));
+  RUSH_TRY(rush_gpu_bind(&job, to));
+  const uint32_t key[] = {'c', rush_gpu_key_walk(&walk)};
+  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 2, "ff", write_scatter, &walk));
+  job.params[8] = walk.numel;
+  rush_gpu_place_walk(&walk, job.params);
+  rush_gpu_dispatch_elements(&job, (uint64_t)walk.numel);
+  return RUSH_OK;
+}

@@ -1,0 +1,226 @@
+/* What kernels have in common: their buffers, NaN and infinities, and elementary functions.
+ *
+ * WGSL lets an implementation assume that there is no NaN, and its functions may be inexact or
+ * overflow. So NaN is recognized by its bits, and the functions are those of
+ * kernels/elementary_inline.h: their error is at most 3 ulp, and 1e-37 where a GPU flushes
+ * subnormal numbers. */
+#include "gpu/device.h"
+
+/* clang-format off */
+#define WGSL(...) #__VA_ARGS__ "\n"
+
+static const char common[] = WGSL(
+var<private> inf_bits: u32 = 0x7f800000u;
+var<private> nan_bits: u32 = 0x7fc00000u;
+fn inf() -> f32 { return bitcast<f32>(inf_bits); }
+fn nan() -> f32 { return bitcast<f32>(nan_bits); }
+fn isnan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
+fn word(i: u32) -> u32 { return params[i >> 2u][i & 3u]; }
+fn number(i: u32) -> f32 { return bitcast<f32>(word(i)); }
+fn larger(a: f32, b: f32) -> f32 {
+  return select(select(select(b, a, a >= b), b, isnan(b)), a, isnan(a));
+}
+fn smaller(a: f32, b: f32) -> f32 {
+  return select(select(select(b, a, a <= b), b, isnan(b)), a, isnan(a));
+}
+fn group_of(g: vec3<u32>, n: vec3<u32>) -> u32 { return g.y * n.x + g.x; }
+);
+
+/* Division and roots of whatever a GPU may flush, or may assume not to exist. */
+static const char quotients[] = WGSL(
+fn unit_of(x: u32) -> f32 {
+  let n = select(x, bitcast<u32>(f32(x)), x < 0x00800000u);
+  return bitcast<f32>((n & 0x007fffffu) | 0x3f800000u);
+}
+fn exponent_of(x: u32) -> i32 {
+  let n = select(x, bitcast<u32>(f32(x)), x < 0x00800000u);
+  return i32(n >> 23u) - select(127, 276, x < 0x00800000u);
+}
+fn div_(a: f32, b: f32) -> f32 {
+  let x = bitcast<u32>(a) & 0x7fffffffu;
+  let y = bitcast<u32>(b) & 0x7fffffffu;
+  if (x - 0x04000000u < 0x78000000u && y - 0x04000000u < 0x78000000u) { return a / b; }
+  let sign = (bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u;
+  let odd = x == y && (x == 0u || x == 0x7f800000u);
+  if (x > 0x7f800000u || y > 0x7f800000u || odd) { return nan(); }
+  if (x == 0x7f800000u || y == 0u) { return bitcast<f32>(sign | inf_bits); }
+  if (y == 0x7f800000u || x == 0u) { return bitcast<f32>(sign); }
+  let e = clamp(exponent_of(x) - exponent_of(y), -252, 252);
+  let h = e >> 1u;
+  let low = bitcast<f32>(u32(h + 127) << 23u);
+  let q = unit_of(x) / unit_of(y) * low * bitcast<f32>(u32(e - h + 127) << 23u);
+  return bitcast<f32>(bitcast<u32>(q) | sign);
+}
+fn sqrt_(x: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  if ((bits & 0x7fffffffu) == 0u) { return x; }
+  if (bits > 0x7f800000u) { return nan(); }
+  if (bits == 0x7f800000u) { return x; }
+  if (bits < 0x00800000u) { return sqrt(f32(bits) * 2.0) * 2.64697796e-23; }
+  return sqrt(x);
+}
+);
+
+static const char exponential[] = WGSL(
+fn pow2(n: i32) -> f32 { return bitcast<f32>(u32(n + 127) << 23u); }
+fn exp_poly(r: f32) -> f32 {
+  var p = fma(1.39464578e-3, r, 8.36658943e-3);
+  p = fma(p, r, 4.16662805e-2);
+  p = fma(p, r, 1.66665435e-1);
+  return fma(p, r, 0.5);
+}
+fn exp_reduce(x: f32) -> vec2<f32> {
+  let k = round(x * 1.44269504);
+  return vec2<f32>(fma(k, 2.12194440e-4, fma(k, -0.693359375, x)), k);
+}
+fn exp_(x: f32) -> f32 {
+  if (isnan(x)) { return x; }
+  if (x > 88.722839) { return inf(); }
+  if (x < -103.972084) { return 0.0; }
+  let e = exp_reduce(x);
+  let n = i32(e.y);
+  let h = n >> 1u;
+  return (fma(exp_poly(e.x), e.x * e.x, e.x) + 1.0) * pow2(h) * pow2(n - h);
+}
+fn expm1_(x: f32) -> f32 {
+  if (isnan(x) || x == 0.0) { return x; }
+  if (x > 88.722839) { return inf(); }
+  let y = max(x, -18.0);
+  let k = round(y * 1.44269504);
+  let r = fma(k, -0.693359375, y);
+  var low = k * 2.12194440e-4;
+  let s = r + low;
+  low = (r - s) + low;
+  let p = fma(exp_poly(s), s * s, low);
+  if (k == 0.0) { return s + p; }
+  let half = pow2(i32(k) - 1);
+  let e = (half * p + half * s) + (half - 0.5);
+  return e + e;
+}
+fn sigmoid_(x: f32) -> f32 {
+  if (isnan(x)) { return x; }
+  let e = exp_(-abs(x));
+  return select(e, 1.0, x >= 0.0) / (1.0 + e);
+}
+fn tanh_(x: f32) -> f32 {
+  if (isnan(x)) { return x; }
+  let t = expm1_(-2.0 * min(abs(x), 10.0));
+  let y = -t / (t + 2.0);
+  return bitcast<f32>((bitcast<u32>(y) & 0x7fffffffu) | (bitcast<u32>(x) & 0x80000000u));
+}
+);
+
+static const char normal[] = WGSL(
+fn normal_tail(x: f32) -> f32 {
+  if (x > 13.1) { return 0.0; }
+  let t = 3.0 / (x + 3.0);
+  var p = fma(-2.72188801e-2, t, 1.51928455e-1);
+  p = fma(p, t, -3.19350272e-1);
+  p = fma(p, t, 2.77094573e-1);
+  p = fma(p, t, -9.67856422e-2);
+  p = fma(p, t, 1.40615374e-1);
+  p = fma(p, t, 1.06131762e-1);
+  p = fma(p, t, 1.34745583e-1);
+  p = fma(p, t, 1.32833749e-1);
+  p = fma(p, t, 5.30887883e-6);
+  let high = bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
+  let low = (high - x) * (high + x) * 0.5;
+  let e = exp_reduce(-0.5 * high * high);
+  let r = e.x + low;
+  return p * (fma(exp_poly(r), r * r, r) + 1.0) * pow2(i32(e.y));
+}
+fn gelu_tanh(x: f32) -> f32 {
+  return x * sigmoid_(fma(x * x * x, 0.044715, x) * 1.59576912);
+}
+fn erf_(x: f32) -> f32 {
+  if (isnan(x)) { return x; }
+  let a = abs(x);
+  let z = x * x;
+  if (a < 1.0) {
+    var p = fma(7.85385419e-5, z, -8.01019138e-4);
+    p = fma(p, z, 5.18832729e-3);
+    p = fma(p, z, -2.68538110e-2);
+    p = fma(p, z, 1.12835854e-1);
+    p = fma(p, z, -3.76126260e-1);
+    p = fma(p, z, 1.28379107e-1);
+    return fma(p, x, x);
+  }
+  let q = normal_tail(a * 1.41421356);
+  return select(1.0, -1.0, x < 0.0) * (1.0 - (q + q));
+}
+fn gelu_(x: f32) -> f32 {
+  if (isnan(x)) { return x; }
+  let q = normal_tail(abs(x));
+  return x * select(1.0 - q, q, x < 0.0);
+}
+);
+
+/* An implementation may multiply by the constants first, and the product would not overflow. */
+static const char hardswish[] = WGSL(
+fn hardswish_(x: f32) -> f32 {
+  let y = x * smaller(6.0, larger(0.0, x + 3.0));
+  let odd = (bitcast<u32>(y) & 0x7f800000u) == 0x7f800000u;
+  return select(y * 0.166666667, y, odd);
+}
+);
+
+static const char logarithm[] = WGSL(
+fn log_any(x: f32) -> f32 {
+  if (isnan(x)) { return x; }
+  let bits = bitcast<u32>(x);
+  if ((bits & 0x7fffffffu) == 0u) { return -inf(); }
+  if (bits >= 0x80000000u) { return nan(); }
+  if (bits == 0x7f800000u) { return x; }
+  let ix = i32(bits) + 0x004afb0d;
+  let k = f32((ix >> 23u) - 127);
+  let f = bitcast<f32>((ix & 0x7fffff) + 0x3f3504f3) - 1.0;
+  let z = f * f;
+  var p = fma(6.74659163e-2, f, -1.16756387e-1);
+  p = fma(p, f, 1.18881777e-1);
+  p = fma(p, f, -1.24055922e-1);
+  p = fma(p, f, 1.42195508e-1);
+  p = fma(p, f, -1.66679963e-1);
+  p = fma(p, f, 2.00021192e-1);
+  p = fma(p, f, -2.50000089e-1);
+  p = fma(p, f, 3.33333135e-1);
+  let y = fma(-0.5, z, fma(k, -2.12194440e-4, p * f * z)) + f;
+  return fma(k, 0.693359375, y);
+}
+fn log_(x: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  if (bits > 0u && bits < 0x00800000u) { return log_any(f32(bits)) - 103.278929; }
+  return log_any(x);
+}
+);
+/* clang-format on */
+
+void rush_gpu_prelude(rush_text *t, const char *types) {
+  const unsigned last = (unsigned)strlen(types) - 1;
+  rush_text_add(t, "@group(0) @binding(0) var<uniform> params: array<vec4<u32>, 16>;\n");
+  for (unsigned n = 0; n < last; n++)
+    rush_text_add(t, "@group(0) @binding(%u) var<storage, read> in%u: array<%s>;\n", n + 1, n,
+                  types[n] == 'u' ? "u32" : "f32");
+  rush_text_add(t, "@group(0) @binding(%u) var<storage, read_write> out: array<%s>;\n", last + 1,
+                types[last] == 'u' ? "u32" : "f32");
+  rush_text_bytes(t, common, sizeof common - 1);
+}
+
+static bool is_named(const char *const *texts, int n, const char *name) {
+  for (int k = 0; k < n; k++)
+    if (strstr(texts[k], name)) return true;
+  return false;
+}
+
+void rush_gpu_functions(rush_text *t, const char *const *texts, int n) {
+  const bool tails = is_named(texts, n, "erf_") || is_named(texts, n, "gelu_");
+  const char *const names[] = {"exp_", "expm1_", "sigmoid_", "tanh_"};
+  bool exponentials = tails;
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+    exponentials = exponentials || is_named(texts, n, names[k]);
+  if (exponentials) rush_text_bytes(t, exponential, sizeof exponential - 1);
+  if (tails) rush_text_bytes(t, normal, sizeof normal - 1);
+  if (is_named(texts, n, "div_") || is_named(texts, n, "sqrt_"))
+    rush_text_bytes(t, quotients, sizeof quotients - 1);
+  if (is_named(texts, n, "hardswish_")) rush_text_bytes(t, hardswish, sizeof hardswish - 1);
+  if (is_named(texts, n, "log_")) rush_text_bytes(t, logarithm, sizeof logarithm - 1);
+}

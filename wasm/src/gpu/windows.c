@@ -1,0 +1,244 @@
+/* Convolutions and pooling: a thread computes an element of the result. */
+#include <math.h>
+
+#include "gpu/device.h"
+#include "tensor/layout.h"
+
+/* clang-format off */
+#define WGSL(...) #__VA_ARGS__ "\n"
+/* Parameters: 0 elements, 1 channels, 2 height and 3 width of the result; 4-8 offset and strides of
+ * the input, 9 its height, 10 its width; 11, 12 the window; 13-18 stride, padding, dilation. */
+static const char head[] = WGSL(
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) ng: vec3<u32>,
+        @builtin(local_invocation_index) l: u32) {
+  let i = group_of(g, ng) * 64u + l;
+  if (i >= word(0u)) { return; }
+  let ow = i % word(3u); let oh = i / word(3u) % word(2u);
+  let oc = i / (word(3u) * word(2u)) % word(1u); let b = i / (word(3u) * word(2u) * word(1u));
+  let h0 = i32(oh * word(13u)) - i32(word(15u)); let w0 = i32(ow * word(14u)) - i32(word(16u));
+);
+/* 19 channels of a group, 20 results of a group, 21-25 offset and strides of the weight, 26 offset
+ * of the bias, 27, 28 limits. */
+static const char convolution[] = WGSL(
+  let x0 = word(4u) + b * word(5u) + oc / word(20u) * word(19u) * word(6u);
+  let y0 = word(21u) + oc * word(22u);
+  var sum = 0.0;
+  for (var c = 0u; c < word(19u); c++) {
+    for (var r = 0u; r < word(11u); r++) {
+      let h = h0 + i32(r * word(17u));
+      for (var q = 0u; q < word(12u); q++) {
+        let w = w0 + i32(q * word(18u));
+        var x = 0.0;
+        if (h >= 0 && h < i32(word(9u)) && w >= 0 && w < i32(word(10u))) {
+          x = in0[x0 + c * word(6u) + u32(h) * word(7u) + u32(w) * word(8u)];
+        }
+        sum = fma(x, in1[y0 + c * word(23u) + r * word(24u) + q * word(25u)], sum);
+      }
+    }
+  }
+);
+static const char limits[] = WGSL(
+  out[i] = select(select(sum, number(28u), sum > number(28u)), number(27u), sum < number(27u));
+}
+);
+static const char max_pool[] = WGSL(
+  let x0 = word(4u) + b * word(5u) + oc * word(6u);
+  var m = -inf();
+  for (var r = 0u; r < word(11u); r++) {
+    let h = h0 + i32(r * word(17u));
+    if (h < 0 || h >= i32(word(9u))) { continue; }
+    for (var q = 0u; q < word(12u); q++) {
+      let w = w0 + i32(q * word(18u));
+      if (w < 0 || w >= i32(word(10u))) { continue; }
+      m = larger(m, in0[x0 + u32(h) * word(7u) + u32(w) * word(8u)]);
+    }
+  }
+  out[i] = m;
+}
+);
+/* clang-format on */
+
+typedef struct window {
+  const rush_tensor *x, *w, *bias; /* w is NULL for pooling */
+  int dims;                        /* spatial dimensions: 1 or 2 */
+  int64_t kernel[2], stride[2], before[2], after[2], dilation[2], groups;
+  float min, max;
+  bool ceils;
+} window;
+
+static void write_window(rush_text *t, const void *what) {
+  const window *a = what;
+  rush_text_bytes(t, head, sizeof head - 1);
+  if (!a->w) {
+    rush_text_bytes(t, max_pool, sizeof max_pool - 1);
+    return;
+  }
+  rush_text_bytes(t, convolution, sizeof convolution - 1);
+  if (a->bias) rush_text_add(t, "sum += in2[word(26u) + oc];\n");
+  rush_text_bytes(t, limits, sizeof limits - 1);
+}
+
+/* Reads a list with a number for each dimension, or one for all. A missing list has `otherwise`. */
+static bool read_list(rush_call *c, uint32_t arg, int dims, const int64_t *otherwise,
+                      int64_t out[2]) {
+  int64_t list[RUSH_MAX_RANK];
+  int n;
+  out[0] = out[1] = 1;
+  if (arg_ints(c, arg, RUSH_MAX_RANK, list, &n) != RUSH_OK) return false;
+  if (n == 0 && otherwise) {
+    out[0] = otherwise[0], out[1] = otherwise[1];
+    return true;
+  }
+  if (n != 1 && n != dims) return false;
+  for (int d = 0; d < dims; d++) {
+    out[2 - dims + d] = list[n == 1 ? 0 : d];
+    if (out[2 - dims + d] < 0 || out[2 - dims + d] > 1 << 24) return false;
+  }
+  return true;
+}
+
+/* Computes the sizes of the result [batch, channels, (height,) width]. */
+static bool result_sizes(const window *a, int64_t channels, int64_t *sizes) {
+  sizes[0] = a->x->sizes[0];
+  sizes[1] = channels;
+  for (int d = 0; d < a->dims; d++) {
+    const int k = 2 - a->dims + d;
+    const int64_t reach = a->dilation[k] * (a->kernel[k] - 1) + 1, stride = a->stride[k];
+    const int64_t room = a->x->sizes[2 + d] + a->before[k] + a->after[k] - reach;
+    if (stride < 1 || a->kernel[k] < 1 || a->dilation[k] < 1 || room < 0) return false;
+    sizes[2 + d] = (room + (a->ceils ? stride - 1 : 0)) / stride + 1;
+    /* The last window must begin inside the input or its padding. */
+    if (a->ceils && (sizes[2 + d] - 1) * stride >= a->x->sizes[2 + d] + a->before[k])
+      sizes[2 + d]--;
+  }
+  return true;
+}
+
+static uint32_t at(const int64_t *list, int dims, int d) {
+  return d >= 2 - dims ? (uint32_t)list[d - (2 - dims)] : 1;
+}
+
+static void place(const window *a, const rush_tensor *out, uint32_t *p) {
+  p[0] = (uint32_t)out->numel, p[1] = (uint32_t)out->sizes[1];
+  p[2] = at(out->sizes + 2, a->dims, 0), p[3] = at(out->sizes + 2, a->dims, 1);
+  p[4] = (uint32_t)a->x->offset;
+  p[5] = (uint32_t)a->x->strides[0], p[6] = (uint32_t)a->x->strides[1];
+  p[7] = at(a->x->strides + 2, a->dims, 0), p[8] = at(a->x->strides + 2, a->dims, 1);
+  p[9] = at(a->x->sizes + 2, a->dims, 0), p[10] = at(a->x->sizes + 2, a->dims, 1);
+  for (int d = 0; d < 2; d++) {
+    p[11 + d] = (uint32_t)a->kernel[d], p[13 + d] = (uint32_t)a->stride[d];
+    p[15 + d] = (uint32_t)a->before[d], p[17 + d] = (uint32_t)a->dilation[d];
+  }
+  if (!a->w) return;
+  p[19] = (uint32_t)a->w->sizes[1], p[20] = (uint32_t)(a->w->sizes[0] / a->groups);
+  p[21] = (uint32_t)a->w->offset;
+  p[22] = (uint32_t)a->w->strides[0], p[23] = (uint32_t)a->w->strides[1];
+  p[24] = at(a->w->strides + 2, a->dims, 0), p[25] = at(a->w->strides + 2, a->dims, 1);
+  p[26] = a->bias ? (uint32_t)a->bias->offset : 0;
+  memcpy(p + 27, &a->min, sizeof a->min);
+  memcpy(p + 28, &a->max, sizeof a->max);
+}
+
+static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const int64_t *sizes) {
+  rush_gpu_job job = {.g = g, .c = c};
+  const uint32_t key[] = {'w', a->w != NULL, a->bias != NULL};
+  RUSH_TRY(rush_gpu_result(g, c, a->x->rank, sizes, NULL));
+  const rush_tensor *out = rush_as_tensor(c->results);
+  if (out->numel == 0) return RUSH_OK;
+  RUSH_TRY(rush_gpu_bind(&job, a->x));
+  if (a->w) RUSH_TRY(rush_gpu_bind(&job, a->w));
+  if (a->bias) RUSH_TRY(rush_gpu_bind(&job, a->bias));
+  RUSH_TRY(rush_gpu_bind(&job, out));
+  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 3,
+                                  a->bias ? "ffff"
+                                  : a->w  ? "fff"
+                                          : "ff",
+                                  write_window, a));
+  place(a, out, job.params);
+  rush_gpu_dispatch_elements(&job, (uint64_t)out->numel);
+  return RUSH_OK;
+}
+
+/* PyTorch's result is contiguous if neither the input nor the weight is channels-last. */
+static bool is_plain(const rush_tensor *t) {
+  return rush_gpu_can_read(t) && !rush_is_turned(t) && t->numel > 0 &&
+         rush_suggest_format(t) == RUSH_FORMAT_CONTIGUOUS;
+}
+
+/* Returns whether the strides are those of a new tensor, also in dimensions of size 1. */
+static bool is_as_new(const rush_tensor *t) {
+  int64_t strides[RUSH_MAX_RANK];
+  rush_strides_contiguous(t->rank, t->sizes, strides);
+  return memcmp(strides, t->strides, t->rank * sizeof *strides) == 0;
+}
+
+/* Returns whether PyTorch takes the weight as contiguous. It sees one of conv1d as an image. */
+static bool has_plain_format(const rush_tensor *w) {
+  return w->rank == 3 ? is_as_new(w) : rush_suggest_format(w) == RUSH_FORMAT_CONTIGUOUS;
+}
+
+static bool run_conv(rush_gpu *g, rush_call *c, window *a, int64_t format, rush_status *st) {
+  int64_t sizes[RUSH_MAX_RANK], numel;
+  const rush_tensor *x = a->x, *w = a->w;
+  if (!is_plain(x) || (x->rank == 3 && !is_as_new(x)) || !rush_gpu_can_read(w) ||
+      rush_is_turned(w) || w->numel == 0)
+    return false;
+  if (format > 0 || (format < 0 && !has_plain_format(w))) return false;
+  if (x->rank != a->dims + 2 || a->groups < 1 || w->sizes[0] % a->groups != 0 ||
+      x->sizes[1] != w->sizes[1] * a->groups)
+    return false;
+  if (a->bias && (!rush_gpu_can_read(a->bias) || a->bias->rank != 1 ||
+                  a->bias->sizes[0] != w->sizes[0] || a->bias->strides[0] != 1))
+    return false;
+  a->kernel[0] = 1;
+  for (int d = 0; d < a->dims; d++) a->kernel[2 - a->dims + d] = w->sizes[2 + d];
+  if (!result_sizes(a, w->sizes[0], sizes) || !rush_numel(x->rank, sizes, &numel) ||
+      numel >= INT32_MAX)
+    return false;
+  *st = run_window(g, c, a, sizes);
+  return true;
+}
+
+/* number: 0 for rush::conv, otherwise the dimensions of aten::conv1d and aten::conv2d. */
+bool rush_gpu_conv(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  const rush_tensor *w = arg_tensor(c, 1);
+  window a = {.x = arg_tensor(c, 0), .w = w, .bias = arg_tensor(c, 2), .dims = w->rank - 2};
+  int64_t padding[2 * RUSH_MAX_RANK];
+  int n;
+  if (a.dims < 1 || a.dims > 2 || !read_list(c, 3, a.dims, NULL, a.stride) ||
+      !read_list(c, 5, a.dims, NULL, a.dilation) ||
+      arg_ints(c, 4, 2 * RUSH_MAX_RANK, padding, &n) != RUSH_OK)
+    return false;
+  const bool ours = row->number == 0;
+  if (ours ? n != 2 * a.dims : n != 1 && n != a.dims) return false;
+  for (int d = 0; d < a.dims; d++) {
+    const int k = 2 - a.dims + d;
+    a.before[k] = padding[ours ? 2 * d : n == 1 ? 0 : d];
+    a.after[k] = ours ? padding[2 * d + 1] : a.before[k];
+    if (a.before[k] < 0 || a.before[k] > 1 << 24 || a.after[k] < 0 || a.after[k] > 1 << 24)
+      return false;
+  }
+  a.groups = arg_int(c, 6);
+  a.min = ours ? (float)arg_float(c, 7) : -INFINITY;
+  a.max = ours ? (float)arg_float(c, 8) : INFINITY;
+  return run_conv(g, c, &a, ours ? arg_int(c, 9) : -1, st);
+}
+
+/* number: the dimensions. */
+bool rush_gpu_max_pool(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  window a = {.x = arg_tensor(c, 0), .dims = row->number, .ceils = arg_bool(c, 5)};
+  int64_t sizes[RUSH_MAX_RANK];
+  if (!is_plain(a.x) || a.x->rank != a.dims + 2 || !read_list(c, 1, a.dims, NULL, a.kernel) ||
+      !read_list(c, 2, a.dims, a.kernel, a.stride) || !read_list(c, 3, a.dims, NULL, a.before) ||
+      !read_list(c, 4, a.dims, NULL, a.dilation))
+    return false;
+  if (a.dims == 1) a.before[0] = 0;
+  for (int d = 0; d < 2; d++) {
+    if (a.before[d] > a.kernel[d] / 2) return false;
+    a.after[d] = a.before[d];
+  }
+  if (!result_sizes(&a, a.x->sizes[1], sizes)) return false;
+  *st = run_window(g, c, &a, sizes);
+  return true;
+}
