@@ -1,8 +1,8 @@
 """pip install --no-build-isolation ./exporter/python, with this checkout around it and CMake on the path: puts the compiled files
 in the package, which rushlight/_build.py has CMake build, or takes from its build folder RUSH_NATIVE.
 
-RUSH_TORCH=OFF pip wheel --no-build-isolation ./exporter/python makes the wheel that serves every version of Python and of PyTorch. It
-lacks librushlight_torch, which binds to one PyTorch.
+RUSH_WHEEL=PLATFORM pip wheel --no-build-isolation ./exporter/python makes the wheel that serves every version of Python and of PyTorch,
+with this tag of a platform, such as manylinux_2_28_x86_64. It lacks librushlight_torch, which binds to one PyTorch.
 """
 
 import atexit
@@ -22,7 +22,7 @@ except ImportError:  # setuptools before 70.1
     from wheel.bdist_wheel import bdist_wheel
 
 HERE = pathlib.Path(__file__).resolve().parent
-WITH_TORCH = os.environ.get("RUSH_TORCH", "ON") != "OFF"
+PLATFORM = os.environ.get("RUSH_WHEEL")
 
 
 def build_module():
@@ -54,7 +54,7 @@ class Build(build_ext):
         if not self.inplace:
             for name in ("LICENSE", "THIRD_PARTY_NOTICES"):
                 shutil.copy(HERE.parents[1] / name, into / name)
-        if WITH_TORCH:
+        if not PLATFORM:
             shutil.copy(build.class_library(), into / build.CLASS_LIBRARY)
 
 
@@ -62,8 +62,7 @@ class Wheel(bdist_wheel):
     """Without librushlight_torch, one wheel serves all versions of Python: its library binds to none."""
 
     def get_tag(self):
-        tag = super().get_tag()
-        return tag if WITH_TORCH else ("py3", "none", tag[2])
+        return ("py3", "none", PLATFORM) if PLATFORM else super().get_tag()
 
 
 class Compiled(Distribution):

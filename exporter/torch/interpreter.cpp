@@ -15,9 +15,9 @@
 // a model that writes attributes has one session, and runs wait. Python's lock is released by
 // torch.
 //
-// What a program writes in place into its arguments is written to the caller's tensors, and a
-// result that is a view of an argument is one of the caller's tensor, as in PyTorch. Values that
-// stay in attributes are copies.
+// As in PyTorch, a write to an argument in place also changes the caller's tensor, and a result that
+// is a view of an argument is a view of the caller's tensor. Values that stay in attributes are
+// copies.
 //
 // Ctrl-C in a Python process ends loading and runs (signals.h).
 //

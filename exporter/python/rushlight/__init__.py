@@ -13,6 +13,8 @@ and names the operator and its Python lines.
 Without PyTorch the package runs files (load, Session, describe), and its tensors are NumPy arrays.
 """
 
+from __future__ import annotations
+
 import os
 import pkgutil
 from typing import TYPE_CHECKING
@@ -31,16 +33,19 @@ if TYPE_CHECKING:
     from .export import export
     from .export_text import export_text
     from .lower import Lowered, load_library, lower
+    from .pipeline import pipeline
     from .report import Report
+
+    __version__: str
 
 _native.use(_build.native_library)
 
 # The order is that of the reference page: the most important names come first.
-__all__ = ["export", "export_text", "load", "Session", "Report", "describe", "diff", "Diff", "lower", "Lowered", "load_library",
+__all__ = ["export", "export_text", "pipeline", "load", "Session", "Report", "describe", "diff", "Diff", "lower", "Lowered", "load_library",
            "register_decomposition", "RushlightError"]
 
 
-def describe(path, json=False):
+def describe(path: str | os.PathLike[str], json: bool = False) -> str:
     """Describes a .rush file: methods with inputs and outputs, operators, sizes, attributes and the program. The weights are not read.
 
     Args:
@@ -57,13 +62,18 @@ def describe(path, json=False):
     return text if json else "\n".join(map(_printable, text.split("\n")))
 
 
-def __getattr__(name):
+def _found(name):
+    """Returns an attribute that is found on its first use."""
     if name == "__version__":  # asked of the runtime, which may have to be compiled first
         return _native.call("version")
     if name in __all__:
         _import_what_needs_torch(name)
         return globals()[name]
     raise AttributeError(f"module 'rushlight' has no attribute {name!r}")
+
+
+if not TYPE_CHECKING:  # a checker would take every name for an attribute
+    __getattr__ = _found
 
 
 def _import_what_needs_torch(name):
@@ -80,9 +90,10 @@ def _import_what_needs_torch(name):
     from .export import export
     from .export_text import export_text
     from .lower import Lowered, load_library, lower
+    from .pipeline import pipeline
     from .report import Report
 
-    of_torch = register_decomposition, Diff, diff, export, export_text, Lowered, load_library, lower, Report
+    of_torch = register_decomposition, Diff, diff, export, export_text, Lowered, load_library, lower, pipeline, Report
     globals().update({found.__name__: found for found in of_torch})
 
 

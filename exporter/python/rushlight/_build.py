@@ -23,7 +23,11 @@ _HERE = pathlib.Path(__file__).resolve().parent
 
 def class_library():
     """Returns the path of librushlight_torch, which is compiled if necessary."""
-    return str(_found([CLASS_LIBRARY]) or _built("rushlight_torch", [f"lib/{CLASS_LIBRARY}"]))
+    found = _found([CLASS_LIBRARY])
+    if not found and not _is_checkout():
+        raise RuntimeError("rushlight.lower needs a library that is compiled for one PyTorch, and this installation has none: run pip "
+                           "install --no-build-isolation ./exporter/python in a checkout, with CMake and a C++ compiler")
+    return str(found or _built("rushlight_torch", [f"lib/{CLASS_LIBRARY}"]))
 
 
 def native_library():
@@ -75,13 +79,15 @@ def _built(target, names, torch=True):
     return next(folder / name for name in names if (folder / name).exists())
 
 
+def _is_checkout():
+    return len(_HERE.parents) > 2 and (_HERE.parents[2] / "exporter" / "CMakeLists.txt").exists()
+
+
 def _top():
     """Returns the checkout."""
-    found = _HERE.parents[2]
-    if not (found / "exporter" / "CMakeLists.txt").exists():
-        raise RuntimeError("torch.classes.rushlight is not compiled in this installation, and its sources are not here: install from a "
-                           "checkout, pip install --no-build-isolation ./exporter/python")
-    return found
+    if not _is_checkout():
+        raise RuntimeError(f"the installation of rushlight must have {NATIVE_LIBRARY}, which is missing: install the package again")
+    return _HERE.parents[2]
 
 
 def _folder(with_torch):

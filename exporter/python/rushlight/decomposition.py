@@ -1,11 +1,17 @@
 """Decompositions: operators of your own, written as TorchScript functions of other operators."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import torch
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _known = {}
 
 
-def register_decomposition(op):
+def register_decomposition(op: Any) -> Callable[[_Function], _Function]:
     """Registers a function with which export() replaces an operator, so that the file does not need the operator itself.
 
         @rushlight.register_decomposition("my_ops::scale")

@@ -1,6 +1,9 @@
 """Compares a .rush file with its model, operator by operator."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -25,20 +28,38 @@ class Diff:
         text (str): the text that print() shows
     """
 
-    def __init__(self, fields):
+    if TYPE_CHECKING:  # the docstring describes them
+        agree: bool
+        where: str
+        compared: int
+        unpaired: int
+        max_abs: float
+        max_rel: float
+        text: str
+
+    def __init__(self, fields: dict[str, Any]) -> None:
         self.__dict__.update(fields)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.agree
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.text
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<rushlight.Diff: {'agrees' if self.agree else self.where}>"
 
 
-def diff(path, model=None, example_inputs=(), *, method="forward", train=False, rtol=-1.0, atol=-1.0):
+def diff(
+    path: str | os.PathLike[str],
+    model: Any = None,
+    example_inputs: Any = (),
+    *,
+    method: str = "forward",
+    train: bool = False,
+    rtol: float = -1.0,
+    atol: float = -1.0,
+) -> Diff:
     """Runs a .rush file and its model, and names the first value that differs.
 
     The result of each operator, branch and loop is compared with that of its node in PyTorch's graph, as the graph was before it was
@@ -71,7 +92,7 @@ def diff(path, model=None, example_inputs=(), *, method="forward", train=False, 
     if captured.program is not None:
         return Diff(core.diff_graph(os.fspath(path), "forward", args, None,
                                     tracing(lambda name, _, exact: captured.tracer(name, args, exact)), rtol, atol))
-    subject = torchscript.subject_of(captured.target, train, args)
+    subject = torchscript.subject_of(captured.target, train, args, is_traced=captured.reference is not None)
     args = subject.checked(method, args)
     with torch.no_grad(), patches.applied(None, ("fast path",)):
         return Diff(core.diff_graph(os.fspath(path), method, args, subject.types(method), tracing(subject.trace), rtol, atol))

@@ -1,6 +1,11 @@
 """Exports a PyTorch model to a .rush file."""
 
+from __future__ import annotations
+
+import os
 import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 
@@ -9,35 +14,36 @@ from .base.errors import RushlightError
 from .baked import explained
 from .front.answers import answers_of
 from .front.torchscript import export as torchscript
-from .report import report_of
+from .report import Report, report_of
 from .request import request_of
+from .method_sequence import check_sequence
 
 
 def export(
-    model,
-    example_inputs=None,
-    path=None,
+    model: Any,
+    example_inputs: Any = None,
+    path: str | os.PathLike[str] | None = None,
     *,
-    methods=("forward",),
-    inputs=(),
-    input_names=(),
-    output_names=(),
-    dynamic_shapes=None,
-    tests=(),
-    test_inputs=(),
-    verify=True,
-    test_vectors=True,
-    train=False,
-    source=True,
-    trace=False,
-    allow_missing=False,
-    assets=None,
-    quantize="",
-    calibration=None,
-    dump_after="",
-    rtol=-1.0,
-    atol=-1.0,
-):
+    methods: Iterable[str] = ("forward",),
+    inputs: Iterable[str] = (),
+    input_names: Iterable[str] = (),
+    output_names: Iterable[str] = (),
+    dynamic_shapes: Any = None,
+    tests: Iterable[Sequence[Any]] = (),
+    test_inputs: Iterable[Any] = (),
+    verify: bool = True,
+    test_vectors: bool = True,
+    train: bool = False,
+    source: bool = True,
+    trace: bool = False,
+    allow_missing: bool = False,
+    assets: Mapping[str, bytes | bytearray | memoryview | str | os.PathLike[str]] | None = None,
+    quantize: str | Mapping[str, str | None] = "",
+    calibration: Iterable[Any] | None = None,
+    dump_after: str = "",
+    rtol: float = -1.0,
+    atol: float = -1.0,
+) -> Report:
     """Exports `model` to a .rush file, runs the file natively and compares its answers with PyTorch's.
 
     The file stores the program and all tensors of the model, in their dtypes: float16, float32, float64, bfloat16, int8 to int64,
@@ -47,11 +53,15 @@ def export(
     Args:
         model: an nn.Module or a function (both are traced), a ScriptModule, a ScriptFunction, a torch.fx.GraphModule, an
             ExportedProgram, or the path of a file of torch.jit.save or torch.export.save. The wrappers of torch.compile and
-            DataParallel are removed
+            DataParallel are removed. A dict gives the file several methods, which are traced:
+            {"encode": (model.encode, (x,)), "step": (decoder, (token, position))}. Each is a module, a function or a method of a module
+            with its example inputs. They share weights, and the buffers that one writes and another reads. Each is verified from the
+            state in the model, and all of them in turn. `input_names`, `output_names`, `dynamic_shapes` and `test_inputs` are then
+            dicts by method
         example_inputs: the inputs for tracing and verification: one tensor, a tuple of positional arguments, or a dict by name.
             They belong to forward, or to the first method if forward is not exported
         path (str or PathLike): path of the file to write
-        methods: names of the methods to export. Others than forward need a ScriptModule
+        methods: names of the methods to export. Methods other than forward need a ScriptModule
         inputs: descriptions of random inputs, in place of examples: "x=1x3x224x224:float32", as on the command line
         input_names: new names for the inputs of the first method, in order
         output_names: new names for its outputs
@@ -79,12 +89,14 @@ def export(
             - "int8": weights of linear layers, one scale for each output; activations are quantized at run time, row by row. Rows of
               embeddings have one scale each
             - "int8-static": as "int8", and convolutions, sums, pools and what is between them, with ranges from `calibration`
-            - "int4": weights of linear layers in groups of 32 with one scale each; activations get 8 bits at run time.
-              "int4:64" and "int4:128" set the size of a group; ":zero-points" adds a zero point for each
+            - "int4": weights of linear layers in groups of 32 with one scale each; activations get 8 bits at run time. Embeddings,
+              and layers that share their weights, get 8 bits.
+              "int4:64" and "int4:128" set the size of a group; ":zero-points" adds an integer zero point for each, and ":minima" a
+              float minimum
             - "int8-weights", "int4-weights": weights alone; activations keep 16 bits
             - "float16": weights alone; those of convolutions are float32 in memory
-        calibration: for "int8-static": typical inputs, each in the form of example_inputs; ten to a hundred are enough. The
-            default is example_inputs
+        calibration (list): typical inputs, each in the form of example_inputs; ten to a hundred are enough. "int8-static" needs them for
+            the ranges of activations, and takes example_inputs by default. 4-bit weights become more precise where inputs are large
         dump_after (str): name of a pass or a stage of passes, after which the graph is printed
         rtol (float): tolerance relative to PyTorch's answer, as in torch.allclose. The default depends on the dtype; an answer is then
             also accepted if it is as close as PyTorch's to the answer in float64
@@ -109,6 +121,7 @@ def export(
     captured = request.captured
     try:
         fields = _exported(request)
+        check_sequence(request)
     except RushlightError as error:
         raise explained(error, captured)
     for text in fields["warnings"]:
@@ -120,7 +133,8 @@ def _exported(request):
     if request.captured.program is None:
         return torchscript.export(request)
     captured = request.captured
-    return core.export_graph(captured.target, request.settings, request.examples,
+    examples = [{**e, "expected": captured.result(e["expected"])} if "expected" in e else e for e in request.examples]
+    return core.export_graph(captured.target, request.settings, examples,
                              answers_of(captured.reference, captured.graph, captured.tracer))
 
 

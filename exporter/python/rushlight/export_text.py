@@ -1,25 +1,45 @@
 """The function export_text()."""
 
+from __future__ import annotations
+
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 
 from .base.errors import unsupported
 from .export import export
-from .text import encoder
+from .export_seq2seq import export_seq2seq, is_seq2seq
+from .report import Report
+from .text import encoder, gguf_file
 from .text.assets import text_assets
+from .text.half_precision import HALVES, vectors_in_float32
 
 _EXAMPLE = "The quick brown fox jumps over the lazy dog."
 _TASKS = {"ForSequenceClassification": "classify", "ForTokenClassification": "tokens"}
 
 
-def export_text(model, tokenizer, path, *, length=1024, pooling=None, normalize=None, assets=None, **options):
+def export_text(
+    model: Any,
+    tokenizer: Any,
+    path: str | os.PathLike[str],
+    *,
+    length: int = 1024,
+    pooling: str | None = None,
+    normalize: bool | None = None,
+    assets: Mapping[str, bytes | bytearray | memoryview | str | os.PathLike[str]] | None = None,
+    **options: Any,
+) -> Report:
     """Exports a transformers model of text with its tokenizer, so that `loadText` of rushlight/text needs this file alone.
 
     The class of the model decides what the file does:
 
     - a CausalLM generates text. Its keys and values are state of the file, with room for `length` tokens. Prompts and single tokens
       go through the same method, which takes tokens [1, n] and the position of the first one, and returns the logits after the last
+    - a Seq2SeqLM, such as T5, BART or Marian, has the methods encode() and forward(): the first one takes an input and keeps cross keys
+      and values, the second one is that of a CausalLM
+    - Whisper has the same methods, and its encode() takes samples of sound. align() returns the times of tokens
     - a model for sequence or token classification returns the logits of its labels. It also takes pairs of texts
     - another encoder returns embeddings of texts
 
@@ -27,11 +47,12 @@ def export_text(model, tokenizer, path, *, length=1024, pooling=None, normalize=
     writes them, and text.json.
 
     Args:
-        model: a transformers model in float32, or the path of a folder with config.json and its weights, such as one of
-            sentence-transformers
-        tokenizer: its fast tokenizer. None takes the one in the folder
+        model: a transformers model, or the path of a folder with config.json and its weights, such as one of sentence-transformers.
+            Weights in bfloat16 and float16 stay as they are in the file, or are quantized; the model computes in float32
+            Of a .gguf file, the layers keep their bits where a format has them, else they get 8 bits, unless `quantize` is given
+        tokenizer: its fast tokenizer, or the processor of Whisper. None takes the one in the folder or the file
         path (str or PathLike): path of the file to write
-        length (int): most tokens of a conversation, prompt and answers
+        length (int): most tokens of a conversation, prompt and answers; of a decoder, if the model has no smaller limit
         pooling (str): "mean", "cls", "max" or "last": how embeddings of tokens become one of the text. The default is that of the
             folder, else "mean"
         normalize (bool): whether embeddings have the length 1. The default is that of the folder, else True
@@ -47,18 +68,28 @@ def export_text(model, tokenizer, path, *, length=1024, pooling=None, normalize=
         ValueError: an argument is wrong
     """
     settings = {}
-    if isinstance(model, (str, os.PathLike)):
+    if isinstance(model, (str, os.PathLike)) and gguf_file.is_gguf(model):
+        options.setdefault("quantize", gguf_file.bits(model))
+        model, own = gguf_file.load(model)
+        tokenizer = own if tokenizer is None else tokenizer
+    elif isinstance(model, (str, os.PathLike)):
         settings = encoder.sentence_settings(model) or {}
         model, tokenizer = _loaded(model, tokenizer, bool(settings))
     _check(model, length, pooling)
-    model = model.eval()
+    with vectors_in_float32(model):
+        return _export(model.eval(), tokenizer, path, length, pooling, normalize, settings, assets, options)
+
+
+def _export(model, tokenizer, path, length, pooling, normalize, settings, assets, options):
     name = type(model).__name__
     if name.endswith(("ForCausalLM", "LMHeadModel")) or hasattr(model.config, "vision_config") or not hasattr(model, "forward"):
         return _export_decoder(model, tokenizer, path, length, assets, options)
+    if is_seq2seq(model):
+        return export_seq2seq(model, tokenizer, path, length, _stop_tokens(model), assets, options)
     task = next((task for end, task in _TASKS.items() if name.endswith(end)), None)
     if task is None and "For" in name:
-        raise unsupported(f"export_text() takes models for causal language modeling, sequence and token classification, and encoders, "
-                          f"got {name}")
+        raise unsupported(f"model must be an encoder, or a model for causal language modeling, sequence to sequence, speech to text, "
+                          f"sequence or token classification, got {name}")
     settings = {"pooling": pooling or settings.get("pooling", "mean"),
                 "normalize": settings.get("normalize", True) if normalize is None else normalize}
     return _export_encoder(model, tokenizer, path, task or "embed", settings, assets, options)
@@ -70,7 +101,7 @@ def _loaded(folder, tokenizer, embeds):
     config = transformers.AutoConfig.from_pretrained(folder)
     name = (config.architectures or [""])[0]
     known = getattr(transformers, "AutoModel" if embeds else name, transformers.AutoModel)
-    model = known.from_pretrained(folder, torch_dtype=torch.float32)
+    model = known.from_pretrained(folder, torch_dtype="auto")
     return model, transformers.AutoTokenizer.from_pretrained(folder) if tokenizer is None else tokenizer
 
 
@@ -81,9 +112,9 @@ def _check(model, length, pooling):
         raise ValueError(f"length must be a whole number of at least 1, got {length!r}")
     if pooling not in (None, *encoder.POOLINGS):
         raise ValueError(f"pooling must be one of {', '.join(encoder.POOLINGS)}, got {pooling!r}")
-    dtype = next(model.parameters()).dtype
-    if dtype != torch.float32:
-        raise ValueError(f"the model must have float32 weights, got {dtype}: use model.float(), and quantize= for a smaller file")
+    others = {p.dtype for p in model.parameters() if p.is_floating_point()} - {torch.float32, *HALVES}
+    if others:
+        raise ValueError(f"the model must have weights in float32, bfloat16 or float16, got {', '.join(map(str, others))}")
 
 
 def _stop_tokens(model):

@@ -1,10 +1,14 @@
 """A model that runs in Rushlight's native runtime, as an nn.Module."""
 
+from __future__ import annotations
+
 import json
 import keyword
 import os
 import tempfile
 import unicodedata
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch.fx.experimental import proxy_tensor
@@ -12,11 +16,12 @@ from torch.fx.experimental import proxy_tensor
 from . import _build, lowered_source
 from .base.printable import printable
 from .export import export
+from .front.captured import KEEPS_DICTS
 
 _loaded = set()
 
 
-def load_library():
+def load_library() -> str:
     """Registers torch.classes.rushlight, as torch.classes.load_library(path) does.
 
     A lowered model in a file of torch.jit.save needs it before torch.jit.load. If there is no build, the first call compiles one,
@@ -35,7 +40,7 @@ def load_library():
     return path
 
 
-def lower(model, example_inputs=None, *, methods=("forward",), **options):
+def lower(model: Any, example_inputs: Any = None, *, methods: Iterable[str] = ("forward",), **options: Any) -> Lowered:
     """Converts a model to an nn.Module that runs in Rushlight's runtime.
 
     The module can be run, scripted, traced (also with torch.fx) as a part of a larger model, copied, and saved with torch.save and
@@ -62,9 +67,11 @@ def lower(model, example_inputs=None, *, methods=("forward",), **options):
     handle, path = tempfile.mkstemp(suffix=".rush")
     os.close(handle)
     try:
+        keeps = KEEPS_DICTS.set(True)
         export(model, example_inputs, path, methods=methods, **{"test_vectors": False, **options})
         interpreter = torch.classes.rushlight.Interpreter(path)
     finally:
+        KEEPS_DICTS.reset(keeps)
         if os.path.exists(path):
             os.unlink(path)
     return wrap(interpreter, _defaults(model))

@@ -1,5 +1,9 @@
 """The result of an export."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from .front.captured import grouped
 
 
@@ -45,13 +49,41 @@ class Report:
         random (str): an operator that draws random numbers, so that answers differ from call to call; "" if there is none
     """
 
-    def __init__(self, fields):
+    if TYPE_CHECKING:  # the docstring describes them
+        path: str
+        text: str
+        route: str
+        ops: dict[str, int]
+        missing: dict[str, int]
+        warnings: list[str]
+        notes: list[str]
+        inputs: list[str]
+        outputs: list[str]
+        state: list[str]
+        file_bytes: int
+        weights_bytes: int
+        test_vectors: int
+        verified: int
+        not_verified: str
+        tried: list[str]
+        max_abs: float
+        max_rel: float
+        measured: int
+        pytorch: dict[str, float]
+        rushlight: dict[str, float]
+        difference: dict[str, float]
+        not_measured: str
+        quantized: dict[str, Any] | None
+        real_inputs: bool
+        random: str
+
+    def __init__(self, fields: dict[str, Any]) -> None:
         self.__dict__.update(fields)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.text
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<rushlight.Report of {self.path}: {self.file_bytes} bytes, verified on {self.verified}>"
 
 

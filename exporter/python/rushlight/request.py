@@ -12,6 +12,7 @@ from .exported_program.reference import example_of
 from .front import dynamic_shapes, inputs
 from .front.capture import capture
 from .front.captured import Captured
+from .front.methods import capture_methods
 from .front.torchscript.program import describe_function
 
 _DEFAULT = -1.0  # a tolerance that the dtype decides
@@ -34,9 +35,45 @@ def request_of(model, example_inputs, path, arguments):
         RushlightError: the model cannot be captured
     """
     _check(path, arguments)
-    model = inputs.unwrapped(model)
     tests = arguments["tests"]
     _refuse_numpy("example_inputs and tests", [example_inputs, [test[:2] for test in tests]])
+    if _is_of_methods(model):
+        captured, called = _several(model, example_inputs, arguments)
+    else:
+        model = inputs.unwrapped(model)
+        captured, called = _one(model, example_inputs, arguments)
+    settings = {
+        **{name: arguments[name] for name in _AS_GIVEN},
+        "methods": [one.name for one in called] if captured.calls else list(arguments["methods"]),
+        "inputs": list(arguments["inputs"]),
+        "path": os.fspath(path),
+        "port_names": [[one.name, list(one.input_names), list(one.output_names)] for one in called],
+        "dynamic": [[one.name, *row] for one in called for row in _constraints(captured, one)],
+        "tracer_warned": bool(captured.warnings),
+        "assets": assets_of(arguments["assets"]),
+        "quantize": _bits(arguments["quantize"]),
+        "calibration": _calibration(called[0].model, arguments["calibration"], _bits(arguments["quantize"])),
+        "lines": captured.lines,
+        "decompositions": {op: describe_function(function) for op, function in decompositions().items()},
+        "graph_is_reference": captured.reference is None,
+    }
+    return Request(captured, settings, _examples(called, arguments)), model
+
+
+@dataclasses.dataclass
+class _Called:
+    """A method, and what the arguments say about it."""
+
+    name: str
+    model: object  # whose forward it is
+    example: tuple  # or None
+    input_names: list
+    output_names: list
+    dynamic_shapes: object
+    test_inputs: list
+
+
+def _one(model, example_inputs, arguments):
     example_inputs, names = inputs.positional(model, example_inputs)
     captured = capture(model, example_inputs, arguments["train"], arguments["source"], names)
     methods = list(arguments["methods"])
@@ -47,22 +84,33 @@ def request_of(model, example_inputs, path, arguments):
             example_inputs = example_of(captured.program)
     first = "forward" if "forward" in methods else methods[0]
     input_names = arguments["input_names"] or (names or ())[:len(example_inputs or ())]
-    settings = {
-        **{name: arguments[name] for name in _AS_GIVEN},
-        **{name: list(arguments[name]) for name in ("methods", "inputs", "output_names")},
-        "path": os.fspath(path),
-        "input_names": list(input_names),
-        "dynamic": _constraints(captured, input_names, arguments["dynamic_shapes"], example_inputs),
-        "tracer_warned": bool(captured.warnings),
-        "assets": assets_of(arguments["assets"]),
-        "quantize": _bits(arguments["quantize"]),
-        "calibration": _calibration(model, arguments["calibration"], arguments["quantize"]),
-        "lines": captured.lines,
-        "decompositions": {op: describe_function(function) for op, function in decompositions().items()},
-        "graph_is_reference": captured.reference is None,
-    }
-    examples = _examples(model, example_inputs, arguments, first)
-    return Request(captured, settings, examples), model
+    return captured, [_Called(first, model, example_inputs, input_names, arguments["output_names"], arguments["dynamic_shapes"],
+                              arguments["test_inputs"])]
+
+
+_PER_METHOD = ("input_names", "output_names", "dynamic_shapes", "test_inputs")
+
+
+def _is_of_methods(model):
+    return isinstance(model, dict) and model and not any(isinstance(value, torch.Tensor) for value in model.values())
+
+
+def _several(methods, example_inputs, arguments):
+    if example_inputs is not None:
+        raise ValueError("example_inputs must not be given for several methods: each has its own, as in {'encode': (module, inputs)}")
+    for name in "methods", "inputs":
+        if list(arguments[name]) != (["forward"] if name == "methods" else []):
+            raise ValueError(f"{name} must not be given for a dict of methods, got {arguments[name]!r}")
+    for name in _PER_METHOD:
+        value = arguments[name] or {}
+        if not isinstance(value, dict) or not set(value) <= set(methods):
+            raise ValueError(f"{name} of several methods must be a dict by method, whose keys are {', '.join(methods)}, got {value!r}")
+    captured = capture_methods(methods, arguments["train"])
+    called = []
+    for call in captured.calls:
+        given = {name: (arguments[name] or {}).get(call.method) or () for name in _PER_METHOD}
+        called.append(_Called(call.method, inputs.unwrapped(methods[call.method][0]), call.args, **given))
+    return captured, called
 
 
 _AS_GIVEN = ("verify", "test_vectors", "train", "source", "trace", "allow_missing", "dump_after")
@@ -96,20 +144,23 @@ def _refuse_numpy(what, values):
             raise ValueError(f"{what} must hold tensors or Python numbers, got numpy.{type(value).__name__}: use torch.from_numpy")
 
 
-def _constraints(captured, input_names, shapes, example_inputs):
-    names = captured.input_names(input_names)
-    return [*captured.constraints(input_names), *dynamic_shapes.constraints(shapes or {}, names, example_inputs or ()).items()]
+def _constraints(captured, called):
+    names = captured.input_names(called.input_names, called.name)
+    found = dynamic_shapes.constraints(called.dynamic_shapes or {}, names, called.example or ())
+    return [*captured.constraints(called.input_names), *found.items()]
 
 
-def _examples(model, example_inputs, arguments, first):
-    """Returns all examples, for the method `first` if they name no other."""
-    tolerances = arguments["rtol"], arguments["atol"]
-    examples = [] if example_inputs is None else [_example(example_inputs, None, *tolerances, first)]
-    for args in _all_positional(model, arguments["test_inputs"], "test_inputs"):
-        examples.append(_example(args, None, *tolerances, first, only_compared=True))
+def _examples(called, arguments):
+    """Returns all examples. A test is one of the first method if it names no other."""
+    tolerances, examples = (arguments["rtol"], arguments["atol"]), []
+    for one in called:
+        if one.example is not None:
+            examples.append(_example(one.example, None, *tolerances, one.name))
+        for args in _all_positional(one.model, one.test_inputs, "test_inputs"):
+            examples.append(_example(args, None, *tolerances, one.name, only_compared=True))
     for test in arguments["tests"]:
         args, expected, *rest = test
-        rtol, atol, method = (*rest, *(_DEFAULT, _DEFAULT, first)[len(rest):])
+        rtol, atol, method = (*rest, *(_DEFAULT, _DEFAULT, called[0].name)[len(rest):])
         examples.append(_example(args, expected, rtol, atol, method, store=True))
     return examples
 
@@ -138,8 +189,8 @@ def _all_positional(model, given, what):
 def _calibration(model, calibration, quantize):
     if calibration is None:
         return []
-    if quantize != "int8-static":
-        raise ValueError(f'calibration must not be given unless quantize is "int8-static", got quantize={quantize!r}')
+    if quantize != "int8-static" and "int4" not in quantize:
+        raise ValueError(f'calibration must not be given unless quantize is "int8-static" or has "int4", got quantize={quantize!r}')
     examples = _all_positional(model, calibration, "calibration")
     if not examples:
         raise ValueError("calibration must hold at least one example, got none: leave it out to calibrate with example_inputs")

@@ -52,7 +52,7 @@ class _ArraySession(Session):
         return True
 
     def kinds(self, method):
-        """What the inputs of a method are: "Tensor", "int", ..."""
+        """The types of the inputs of a method: "Tensor", "int", ..."""
         types = self._method(method)["types"]
         return [(t["items"][0] if t["kind"] == "optional" else t)["kind"] for t in types]
 

@@ -1,6 +1,7 @@
 """Runs a .rush file natively."""
 
-import collections.abc
+from __future__ import annotations
+
 import importlib.util
 import io
 import json
@@ -8,6 +9,8 @@ import os
 import pickle
 import sys
 import weakref
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from .assets import read_asset
 from .base import native
@@ -16,7 +19,7 @@ from .base.results import Answer
 from .base.values import Request, as_tuples
 
 
-class Replay(tuple):
+class Replay(tuple[float, float, int]):
     """The result of one test vector: the tuple (max_abs, max_rel, compared).
 
     Attributes:
@@ -25,6 +28,15 @@ class Replay(tuple):
         compared (int): number of compared values
         measured, pytorch, rushlight, difference: the distances to the answer in float64, as in Report
     """
+
+    if TYPE_CHECKING:  # the docstring describes them
+        max_abs: float
+        max_rel: float
+        compared: int
+        measured: int
+        pytorch: dict[str, float]
+        rushlight: dict[str, float]
+        difference: dict[str, float]
 
     def __new__(cls, max_abs, max_rel, compared, measured, pytorch, rushlight, difference):
         self = super().__new__(cls, (max_abs, max_rel, compared))
@@ -55,7 +67,7 @@ class Session:
     A pickled session contains its file and its state, so that it can be sent to other processes and machines.
     """
 
-    def __init__(self, source, *, threads=1, max_bytes=0, max_steps=0):
+    def __init__(self, source: str | os.PathLike[str] | bytes, *, threads: int = 1, max_bytes: int = 0, max_steps: int = 0) -> None:
         """
         Args:
             source (str, PathLike or bytes): the path of a file, or its contents
@@ -92,7 +104,7 @@ class Session:
     def _call(self, function, **request):
         return native.call(f"session.{function}", session=self._number, **request)
 
-    def clone(self):
+    def clone(self) -> Session:
         """Makes another session on the same loaded model, for another thread.
 
         The sessions share the weights. The clone has a copy of this session's state and its own random seed. Its options are the
@@ -136,25 +148,25 @@ class Session:
         torch.save(self.state(), state)  # which, unlike pickle, keeps what tensors share
         return state.getvalue()
 
-    def __call__(self, /, *args, **named):
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
         """Runs forward: `call("forward", *args, **named)`."""
         return self.call("forward", *args, **named)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         methods = (f"{m}({', '.join(self.inputs(m))}) -> ({', '.join(self.outputs(m))})" for m in self.methods())
         return printable(f"<rushlight.Session: {'; '.join(methods)}>")
 
-    def call(self, method, /, *args, **named):
+    def call(self, method: str, /, *args: Any, **named: Any) -> Any:
         """Runs a method.
 
         Args:
             method (str): its name
             args: positional arguments, of the types that the method was exported with: tensors on the CPU, numbers, strings, lists,
                 tuples and dicts. A tensor may be PyTorch's or NumPy's, or an object with `__dlpack__` or the buffer protocol, such as
-                array.array, whose result is NumPy's. As in PyTorch, a bool may stand for a number, an int for a float, and a tensor
-                with one element for either. Trailing arguments with defaults may be left out. Tensors may have any strides. An enum or
-                an object of a class of the program may also be a named tuple with the enum's name and value, or with the object's
-                attributes
+                array.array. The results of such an object are NumPy's. As in PyTorch, a bool may stand for a number, an int for a
+                float, and a tensor with one element for either. Trailing arguments with defaults may be left out. Tensors may have
+                any strides. An enum or an object of a class of the program may also be a named tuple with the enum's name and value,
+                or with the object's attributes
             named: further arguments by name
 
         Returns:
@@ -227,7 +239,7 @@ class Session:
                 raise _WrongInputs(f"the input {name!r} is missing; the inputs are {', '.join(names)}")
         return tuple(args)
 
-    def run(self, inputs, method="forward"):
+    def run(self, inputs: Mapping[str, Any], method: str = "forward") -> dict[str, Any]:
         """Runs a method with inputs and outputs by name.
 
         Args:
@@ -242,7 +254,7 @@ class Session:
             TypeError: `inputs` is not a dict, or `method` is not a name
             RushlightError: as call()
         """
-        if not isinstance(inputs, collections.abc.Mapping):
+        if not isinstance(inputs, Mapping):
             raise TypeError(f"the inputs of run() must be a dict by name ({', '.join(self.inputs())}), got {type(inputs).__name__}: "
                             "session(...) takes positional arguments")
         if not isinstance(method, str):
@@ -254,7 +266,7 @@ class Session:
             return {}
         return dict(zip(outputs, result if isinstance(result, tuple) else (result,)))
 
-    def state(self):
+    def state(self) -> dict[str, Any]:
         """Copies the attributes that the program writes.
 
         Returns:
@@ -262,7 +274,7 @@ class Session:
         """
         return Answer(self._call("state"), self._gives_arrays(Request())).fields()
 
-    def set_state(self, values):
+    def set_state(self, values: Mapping[str, Any]) -> None:
         """Sets attributes that the program writes.
 
         Args:
@@ -275,11 +287,11 @@ class Session:
         request = Request()
         self._call("set_state", values={_name(name): request.value(value) for name, value in dict(values).items()})
 
-    def reset(self):
+    def reset(self) -> None:
         """Sets all attributes that the program writes to the values in the file."""
         self._call("reset")
 
-    def manual_seed(self, seed):
+    def manual_seed(self, seed: int) -> None:
         """Seeds the random numbers of the session, which are then those of torch.manual_seed(seed) (torch 2.6, CPU, without MKL).
 
         A new session has a seed of the system's. reset() does not change the random numbers.
@@ -290,23 +302,23 @@ class Session:
         seed &= (1 << 64) - 1
         self._call("manual_seed", seed=seed - (seed >> 63 << 64))
 
-    def methods(self):
+    def methods(self) -> list[str]:
         """Names of the methods (list of str), in the order of the file."""
         return list(self._methods)
 
-    def inputs(self, method="forward"):
+    def inputs(self, method: str = "forward") -> list[str]:
         """Names of a method's inputs (list of str), in order."""
         return list(self._method(method)["inputs"])
 
-    def outputs(self, method="forward"):
+    def outputs(self, method: str = "forward") -> list[str]:
         """Names of a method's outputs (list of str): one for each item of a tuple, none for None, else one."""
         return list(self._method(method)["outputs"])
 
-    def assets(self):
+    def assets(self) -> list[str]:
         """Names of the assets in the file (list of str), sorted."""
         return list(self._assets())
 
-    def asset(self, name):
+    def asset(self, name: str) -> bytes:
         """Reads an asset: a file for the application, which export() has stored.
 
         Args:
@@ -327,7 +339,7 @@ class Session:
     def _assets(self):
         return {asset["name"]: asset for asset in json.loads(self._call("describe"))["assets"]}
 
-    def verify(self):
+    def verify(self) -> list[Replay]:
         """Replays the test vectors of the file, each from the state in the file.
 
         An answer is accepted if it is close as in torch.allclose, where NaN equals NaN. It is also accepted if it is as close as
@@ -362,7 +374,7 @@ def _restored(file, options, state):
     return session
 
 
-def load(source, *, threads=1, max_bytes=0, max_steps=0):
+def load(source: str | os.PathLike[str] | bytes, *, threads: int = 1, max_bytes: int = 0, max_steps: int = 0) -> Session:
     """Loads a .rush file.
 
     Args:

@@ -43,9 +43,10 @@ Constraint constraint_from(const Json &from) {
 void take_dynamic(const Json &from, ExportOptions *options) {
   for (const Json &row : from.list()) {
     std::vector<Constraint> constraints;
-    for (const Json &constraint : row.list().at(1).list())
+    for (const Json &constraint : row.list().at(2).list())
       constraints.push_back(constraint_from(constraint));
-    options->dynamic.emplace_back(row.list().at(0).text(), std::move(constraints));
+    options->dynamic.push_back(
+        {row.list().at(0).text(), row.list().at(1).text(), std::move(constraints)});
   }
 }
 
@@ -56,8 +57,9 @@ void print(const std::string &text) {
 ExportOptions options_from(const Json &settings) {
   ExportOptions out;
   out.path = settings["path"].text();
-  out.input_names = settings["input_names"].texts();
-  out.output_names = settings["output_names"].texts();
+  for (const Json &names : settings["port_names"].list())
+    out.port_names.push_back(
+        {names.list().at(0).text(), names.list().at(1).texts(), names.list().at(2).texts()});
   out.verify = settings["verify"].boolean();
   out.tracer_warned = settings["tracer_warned"].boolean();
   out.test_vectors = settings["test_vectors"].boolean();

@@ -19,9 +19,9 @@ class GraphBuilder {
   // The value of a new attribute. It is state until a pass finds that nothing writes it.
   size_t attribute(const std::string &name, const Json &tensor);
 
-  // A node and its results. What the schema says casts the arguments, which stand in its order, and
-  // gives the results' types if `types` is null. Here and below, `names` is a text for all results,
-  // or a list with one for each.
+  // A node and its results. The arguments have the order of the schema, and are cast to its types.
+  // If `types` is null, the schema also gives the types of the results. Here and below, `names` is
+  // a text for all results, or a list with one for each.
   std::vector<size_t> node(const std::string &op, const Json &args, const Json &types,
                            const Json &names);
 

@@ -165,7 +165,7 @@ class Parser {
       at_ += 2;
       code = 0x10000 + ((code & 0x3FF) << 10) + (hex() & 0x3FF);
     }
-    // Python's surrogateescape: a byte of a file's name that is no UTF-8
+    // Python's surrogateescape: a byte of a file's name that is not UTF-8
     if (code >= 0xDC80 && code <= 0xDCFF)
       *out += static_cast<char>(code & 0xFF);
     else

@@ -37,7 +37,7 @@ bool is_interrupted(void *);
 
 // Asks Python, and lets `take` read the answer. The memory of its tensors lives as long as `take`
 // runs. Throws Interrupted, what `take` throws, and PyTorchError whose original is a
-// PythonException. An exception that is no error, such as KeyboardInterrupt, is thrown as
+// PythonException. An exception that is not an error, such as KeyboardInterrupt, is thrown as
 // PythonException.
 void ask_python(const std::string &what, const std::string &request,
                 const std::function<void(const Json &answer)> &take);

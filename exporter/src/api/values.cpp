@@ -195,14 +195,15 @@ size_t ValueWriter::storage(const std::shared_ptr<const Storage> &storage) {
   return at->second;
 }
 
+std::string ValueWriter::tensor(const Tensor &t) {
+  if (!t.is_strided()) return "{\"foreign\": " + std::to_string(t.foreign().number) + "}";
+  return "{\"tensor\": [" + std::to_string(t.dtype()) + ", " + json_integers(t.sizes()) + ", " +
+         json_integers(t.strides()) + ", " + std::to_string(t.storage_offset()) + ", " +
+         std::to_string(storage(t.storage())) + "]}";
+}
+
 std::string ValueWriter::text(const Const &value) {
-  if (value.tensor.defined()) {
-    const Tensor &t = value.tensor;
-    if (!t.is_strided()) return "{\"foreign\": " + std::to_string(t.foreign().number) + "}";
-    return "{\"tensor\": [" + std::to_string(t.dtype()) + ", " + json_integers(t.sizes()) + ", " +
-           json_integers(t.strides()) + ", " + std::to_string(t.storage_offset()) + ", " +
-           std::to_string(storage(t.storage())) + "]}";
-  }
+  if (value.tensor.defined()) return tensor(value.tensor);
   const auto items = [&] {
     return "[" + joined(value.items, [&](const Const &item) { return text(item); }) + "]";
   };

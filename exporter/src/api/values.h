@@ -32,6 +32,7 @@ class ValueWriter {
   std::string answer_with(const std::string &value) const;
 
  private:
+  std::string tensor(const Tensor &t);
   size_t storage(const std::shared_ptr<const Storage> &storage);
 
   std::map<const void *, size_t> indices_;

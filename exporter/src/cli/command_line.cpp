@@ -25,8 +25,8 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
     --allow-missing               write the file even if the runtime lacks operators
     --quantize BITS               int8: 8 bits for weights and activations of linear layers;
                                     int8-static: also convolutions, calibrated with the inputs;
-                                    int4[:64|:128][:zero-points]: 4 bits for weights of linear layers;
-                                    int8-weights, int4-weights[:64|:128][:zero-points]: only weights;
+                                    int4[:64|:128][:zero-points|:minima]: 4 bits for linear layers;
+                                    int8-weights, int4-weights[:64|:128][:zero-points|:minima]: only weights;
                                     float16: halves in the file;
                                     PATTERN=BITS,...: by module path, such as lm_head=int8,*=int4
     --no-verify                   do not run the file and compare it with PyTorch
@@ -115,7 +115,7 @@ InputSpec parse_input(const std::string &all) {
     return spec;
   }
   std::vector<std::string> parts = split(spec.text, ':');
-  // A text that is no list of sizes may be the value of an int, float, bool or str.
+  // A text that is not a list of sizes may be the value of an int, float, bool or str.
   if (parts[0].empty()) {
     spec.is_tensor = true;
   } else {
@@ -168,7 +168,9 @@ const Option kOptions[] = {
     {"test-input", 0, true,
      [](CommandLine &l, const std::string &v) { l.options.test_inputs.push_back(parse_input(v)); }},
     {"output-names", 0, true,
-     [](CommandLine &l, const std::string &v) { l.options.output_names = split(v, ','); }},
+     [](CommandLine &l, const std::string &v) {
+       l.options.port_names = {{"", {}, split(v, ',')}};
+     }},
     {"method", 0, true, [](CommandLine &l, const std::string &v) { l.methods.push_back(v); }},
     {"load-library", 0, true,
      [](CommandLine &l, const std::string &v) { l.libraries.push_back(v); }},

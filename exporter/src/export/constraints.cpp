@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/joined.h"
+#include "export/ports.h"
 
 namespace rush {
 
@@ -45,14 +46,17 @@ void rename(std::vector<Constraint> *all, Constraint *constraint, const std::str
   const std::string before = constraint->name;
   constraint->name = name;
   for (Constraint &p : *all)
-    if (!before.empty() && p.name == before) p.name = name;
+    if (p.method == constraint->method && !before.empty() && p.name == before) p.name = name;
+}
+
+std::tuple<size_t, size_t, size_t, int64_t> place_of(const Constraint &p) {
+  return {p.method, p.input, p.leaf, p.dim};
 }
 
 void add(std::vector<Constraint> *all, const Constraint &more, const std::string &input) {
-  const auto at = std::find_if(all->begin(), all->end(), [&](const Constraint &p) {
-    return std::tie(p.input, p.leaf, p.dim) >= std::tie(more.input, more.leaf, more.dim);
-  });
-  if (at == all->end() || at->input != more.input || at->leaf != more.leaf || at->dim != more.dim) {
+  const auto at = std::find_if(all->begin(), all->end(),
+                               [&](const Constraint &p) { return place_of(p) >= place_of(more); });
+  if (at == all->end() || place_of(*at) != place_of(more)) {
     all->insert(at, more);
     return;
   }
@@ -73,11 +77,13 @@ void add(std::vector<Constraint> *all, const Constraint &more, const std::string
 
 std::vector<Constraint> constraints_of(const Program &program, const ExportOptions &options,
                                        const std::vector<Example> &examples) {
-  const Method &m = program.methods[0];
   std::vector<Constraint> out;
-  for (const auto &[name, constraints] : options.dynamic) {
+  for (const auto &[method, name, constraints] : options.dynamic) {
+    const size_t at = index_of(program, method);
+    const Method &m = program.methods[at];
     const size_t input = input_of(m, name);
     for (Constraint p : constraints) {
+      p.method = at;
       p.input = input;
       const int64_t rank = rank_of(m, p, examples);
       if (p.dim < -std::max<int64_t>(rank, 0) ||
@@ -97,7 +103,7 @@ Value *call(Node *where, const char *op, const std::vector<Value *> &inputs, rus
   return insert_call(where, op, inputs, make_type(type));
 }
 
-// Inserts a check before `where` that raises for a size that is no multiple.
+// Inserts a check before `where` that raises for a size that is not a multiple.
 void refuse_others(Graph &graph, Node *where, const Constraint &p, const std::string &input) {
   Value *size =
       call(where, "aten::size.int",
@@ -122,13 +128,15 @@ void refuse_others(Graph &graph, Node *where, const Constraint &p, const std::st
 }  // namespace
 
 bool check_multiples(Program &program, const std::vector<Constraint> &constraints) {
-  Method &m = program.methods[0];
-  Graph &graph = *m.graph;
-  Node *first = graph.top.nodes.empty() ? nullptr : graph.top.nodes.front().get();
   bool changed = false;
+  std::vector<Node *> firsts;  // of each method before the change
+  for (const Method &m : program.methods)
+    firsts.push_back(m.graph->top.nodes.empty() ? nullptr : m.graph->top.nodes.front().get());
   for (const Constraint &p : constraints) {
+    Node *first = firsts[p.method];
     if (!first || p.checked || p.inside) continue;
-    refuse_others(graph, first, p, m.inputs[p.input].name);
+    const Method &m = program.methods[p.method];
+    refuse_others(*m.graph, first, p, m.inputs[p.input].name);
     changed = true;
   }
   return changed;
@@ -163,11 +171,12 @@ struct Varyings {
   }
 };
 
-Varyings varying_sizes(const std::vector<Constraint> &constraints, const std::vector<Const> &args) {
+Varyings varying_sizes(const std::vector<Constraint> &constraints, size_t method,
+                       const std::vector<Const> &args) {
   Varyings out;
   for (const Constraint &p : constraints) {
     const Tensor t = tensor_of(args, p);
-    if (!t.defined() || p.dim >= t.dim()) continue;
+    if (p.method != method || !t.defined() || p.dim >= t.dim()) continue;
     const size_t group = out.group_of(p.factor == 1 ? p.name : p.root);
     Group &g = out.groups[group];
     g.stays |= !p.varies || t.size(p.dim) % p.factor != 0;
@@ -213,9 +222,9 @@ std::vector<Step> steps(size_t groups) {
 
 }  // namespace
 
-std::vector<Trial> trials(const std::vector<Constraint> &constraints,
+std::vector<Trial> trials(const std::vector<Constraint> &constraints, size_t method,
                           const std::vector<Const> &args) {
-  const Varyings varying = varying_sizes(constraints, args);
+  const Varyings varying = varying_sizes(constraints, method, args);
   std::vector<Trial> out;
   for (const Step &step : steps(varying.groups.size())) {
     Trial trial = {std::vector<NewSizes>(args.size()), false};

@@ -1,11 +1,11 @@
-// Constraints on the sizes of the first method's inputs.
+// Constraints on the sizes of inputs.
 #pragma once
 
 #include "export/options.h"
 
 namespace rush {
 
-// Returns all constraints of the options, sorted by input and dimension. Throws
+// Returns all constraints of the options, sorted by method, input and dimension. Throws
 // std::invalid_argument for an input or dimension that the examples do not have, and if no size
 // fulfils them.
 std::vector<Constraint> constraints_of(const Program &program, const ExportOptions &options,
@@ -39,10 +39,10 @@ void each_given(const Const &value, F f) {
   for (const Const &item : value.items) each_given(item, f);
 }
 
-// Returns other sizes that the constraints allow, for each argument. All sizes change at once:
-// larger by one, doubled, odd ones if these two are even, 1 and 2, or the smallest that is allowed.
-// Then each name alone is 1. Returns none if no size varies.
-std::vector<Trial> trials(const std::vector<Constraint> &constraints,
+// Returns other sizes that the constraints allow, for each argument of a method. All sizes change
+// at once: larger by one, doubled, odd ones if these two are even, 1 and 2, or the smallest that is
+// allowed. Then each name alone is 1. Returns none if no size varies.
+std::vector<Trial> trials(const std::vector<Constraint> &constraints, size_t method,
                           const std::vector<Const> &args);
 
 }  // namespace rush

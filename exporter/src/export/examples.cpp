@@ -5,6 +5,7 @@
 
 #include "base/joined.h"
 #include "export/constraints.h"
+#include "export/ports.h"
 #include "export/synthetic_inputs.h"
 #include "ir/unsupported.h"
 #include "run/compare.h"
@@ -109,18 +110,18 @@ size_t bytes_of(const Const &value) {
   return n;
 }
 
-void tolerate(Example *example, bool single_numbers) {
+void tolerate(Example *example, bool floats_from_float32) {
   double rtol, atol;
-  default_tolerance(*example->expected, single_numbers, &rtol, &atol);
+  default_tolerance(*example->expected, floats_from_float32, &rtol, &atol);
   example->literal = example->rtol >= 0 || example->atol >= 0;
   if (example->rtol < 0) example->rtol = rtol;
   if (example->atol < 0) example->atol = atol;
 }
 
 void add_test(Program &program, const Example &example, std::vector<Measure> measures) {
-  const Method &m = method_of(program, example.method);
   Test test;
-  test.method = static_cast<size_t>(&m - program.methods.data());
+  test.method = index_of(program, example.method);
+  const Method &m = program.methods[test.method];
   test.inputs = example.args;
   for (size_t i = test.inputs.size(); i < m.inputs.size(); i++) {
     if (!m.inputs[i].initial)
@@ -174,9 +175,7 @@ std::string sizes_text(const Method &m, const Example &e, const std::vector<NewS
 }  // namespace
 
 const Method &method_of(const Program &program, const std::string &name) {
-  for (const Method &m : program.methods)
-    if (m.name == name) return m;
-  throw std::invalid_argument("an example is for the method '" + name + "', which is not exported");
+  return program.methods[index_of(program, name)];
 }
 
 // Gives an example synthetic arguments of other sizes, and PyTorch's answer to them. PyTorch may refuse
@@ -199,14 +198,15 @@ static void grow(Example *e, const std::vector<NewSizes> &to, const Reference &r
 void add_other_sizes(const Program &program, const std::vector<Constraint> &constraints,
                      const Reference &reference, std::vector<Example> *examples,
                      std::vector<std::string> *warnings) {
-  const Method &m = program.methods[0];
   uint64_t seed = kSeed + 200;
   const size_t n = examples->size();
   for (size_t i = 0; i < n; i++) {
     const Example e = (*examples)[i];
-    if (e.store || e.only_compared || e.method != m.name) continue;
+    if (e.store || e.only_compared) continue;
+    const size_t method = index_of(program, e.method);
+    const Method &m = program.methods[method];
     bool warned = false;
-    for (const Trial &trial : trials(constraints, e.args)) {
+    for (const Trial &trial : trials(constraints, method, e.args)) {
       Example other = e;
       try {
         grow(&other, trial.sizes, reference, &seed);
@@ -327,11 +327,11 @@ void run_reference(std::vector<Example> *examples, const Reference &reference) {
     if (!e.expected) e.expected = snapshot({reference(e.method, e.args)})[0];
 }
 
-void set_tolerances(std::vector<Example> *examples, bool single_numbers) {
+void set_tolerances(std::vector<Example> *examples, bool floats_from_float32) {
   for (Example &e : *examples) {
     for (const Const &arg : e.args) refuse_quantized(arg, "an input");
     refuse_quantized(*e.expected, "an output");
-    tolerate(&e, single_numbers);
+    tolerate(&e, floats_from_float32);
   }
 }
 

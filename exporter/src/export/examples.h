@@ -30,7 +30,7 @@ void set_hints(Program &program, const std::vector<Example> &examples);
 void run_reference(std::vector<Example> *examples, const Reference &reference);
 
 // Fills in the tolerances. Throws Unsupported for quantized tensors.
-void set_tolerances(std::vector<Example> *examples, bool single_numbers);
+void set_tolerances(std::vector<Example> *examples, bool floats_from_float32);
 
 // Stores examples as test vectors: as they are if they ask for it, else with synthetic inputs of
 // the same kind. Leaves out large outputs, and examples that PyTorch answers differently twice or

@@ -106,7 +106,7 @@ void complete(Calls *calls, const ExportContext &s, Report *report) {
   run_reference(&calls->examples, s.reference);
   add_other_sizes(s.program, calls->constraints, s.reference, &calls->examples, &report->warnings);
   if (s.options.verify && s.options.test_vectors) add_other_integers(s.reference, &calls->examples);
-  set_tolerances(&calls->examples, s.measurer.single_numbers());
+  set_tolerances(&calls->examples, s.measurer.floats_from_float32());
   set_hints(s.program, calls->examples);
 }
 

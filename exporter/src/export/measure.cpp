@@ -52,7 +52,7 @@ struct Dtypes {
   }
 };
 
-bool has_single_numbers(const Program &program, const ExportOptions &options) {
+bool reads_floats_from_float32(const Program &program, const ExportOptions &options) {
   Dtypes dtypes;
   bool takes = false;
   for (const Method &m : program.methods)
@@ -97,7 +97,7 @@ std::string first_line(const std::string &text) {
 
 Measurer::Measurer(const Program &program, const ExportOptions &options)
     : options_(options),
-      single_numbers_(has_single_numbers(program, options)),
+      floats_from_float32_(reads_floats_from_float32(program, options)),
       draws_(random_operator(program)) {}
 
 Measured Measurer::operator()(const Example &example) const {
@@ -115,8 +115,8 @@ Measured Measurer::operator()(const Example &example) const {
     exact.reset();
     out.why_not = first_line(e.what());
   }
-  out.list =
-      measures_of(*example.expected, exact ? &*exact : nullptr, single_numbers_, &out.unstable);
+  out.list = measures_of(*example.expected, exact ? &*exact : nullptr, floats_from_float32_,
+                         &out.unstable);
   return out;
 }
 
@@ -124,7 +124,7 @@ Measured Measurer::operator()(const Example &example) const {
 std::string Measurer::difference(const Example &example, const Const *exact) const {
   const Const own = options_.graph(example.method, example.args, false);
   bool unstable = false;
-  const auto measures = measures_of(own, exact, single_numbers_, &unstable);
+  const auto measures = measures_of(own, exact, floats_from_float32_, &unstable);
   return compare(*example.expected, own, 0, 0, "what it gives", &measures).where;
 }
 
@@ -142,7 +142,7 @@ std::string Measurer::graph_differs(const Example &example) const {
   }
 }
 
-std::vector<rush_distance> Measurer::several(const Example &example) const {
+std::vector<rush_distance> Measurer::distances_over_inputs(const Example &example) const {
   std::vector<rush_distance> out;
   if (!options_.graph || !draws_.empty()) return out;
   const size_t n = measured_values(*example.expected).size();

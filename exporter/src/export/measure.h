@@ -21,10 +21,10 @@ class Measurer {
   std::string graph_differs(const Example &example) const;
   // Returns the largest distance of PyTorch from float64 for each value, over several inputs like
   // the example's, because a single input may be lucky. The result is empty if it is not known.
-  std::vector<rush_distance> several(const Example &example) const;
+  std::vector<rush_distance> distances_over_inputs(const Example &example) const;
   // Returns whether Python's floats are only as exact as float32, because the program reads some
   // from tensors that are not float64.
-  bool single_numbers() const { return single_numbers_; }
+  bool floats_from_float32() const { return floats_from_float32_; }
   // Returns the operator that draws random numbers; "" if none does.
   const std::string &random() const { return draws_; }
 
@@ -32,7 +32,7 @@ class Measurer {
   std::string difference(const Example &example, const Const *exact) const;
 
   const ExportOptions &options_;
-  bool single_numbers_;
+  bool floats_from_float32_;
   std::string draws_;  // the operator that draws random numbers
 };
 

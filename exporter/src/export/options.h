@@ -36,8 +36,22 @@ struct InputSpec {
   rush_dtype dtype = RUSH_FLOAT32;
   std::vector<int64_t> sizes;  // -1: unknown
   double lo = -1, hi = 1;
-  std::string text;       // as typed: the value of an input that is no tensor
+  std::string text;       // as typed: the value of an input that is not a tensor
   bool is_tensor = true;  // `text` describes one
+};
+
+// New names for the inputs and outputs of a method, by place.
+struct PortNames {
+  std::string method;  // "": the first one
+  std::vector<std::string> inputs, outputs;
+};
+
+// Constraints on the sizes of an input. Dimensions may count from the end. Several constraints on
+// one size hold together.
+struct InputSizes {
+  std::string method;  // "": the first one
+  std::string input;
+  std::vector<Constraint> constraints;
 };
 
 struct ExportOptions {
@@ -45,11 +59,8 @@ struct ExportOptions {
   std::vector<InputSpec> inputs;  // of the first method
   // Further examples to verify with, of the first method: each has as many inputs as `inputs`.
   std::vector<InputSpec> test_inputs;
-  std::vector<std::string> input_names;   // of the first method, by place
-  std::vector<std::string> output_names;  // of the first method
-  // Pairs of an input of the first method and constraints on its sizes, whose dimensions may count
-  // from the end. Several constraints on one size hold together.
-  std::vector<std::pair<std::string, std::vector<Constraint>>> dynamic;
+  std::vector<PortNames> port_names;
+  std::vector<InputSizes> dynamic;
   std::vector<Example> examples;
   bool tracer_warned = false;  // PyTorch's tracer warned of values that it fixes
   bool verify = true;

@@ -54,7 +54,11 @@ bool calibrate_and_quantize(Program &program, const PassContext &context) {
 
 bool apply_bits(Program &program, const PassContext &context) {
   const size_t before = context.quantized->layers;
-  quantize_weights(program, context.options.bits, context.quantized);
+  const ExportOptions &options = context.options;
+  std::vector<Batch> batches;
+  if (!options.calibration.empty() && missing_operators(program).empty())
+    batches = calibration_of(program, options, context.examples);
+  quantize_weights(program, options.bits, batches, context.open, context.quantized);
   return context.quantized->layers > before;
 }
 

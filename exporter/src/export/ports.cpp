@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "base/counted.h"
+#include "base/joined.h"
 
 namespace rush {
 
@@ -27,8 +28,11 @@ void rename_ports(Program &program, const ExportOptions &options) {
           throw std::invalid_argument(std::string("the names of ") + what + "s must differ, got '" +
                                       ports[i].name + "' twice");
   };
-  rename(program.methods[0].inputs, options.input_names, "input");
-  rename(program.methods[0].outputs, options.output_names, "output");
+  for (const PortNames &names : options.port_names) {
+    Method &m = program.methods[index_of(program, names.method)];
+    rename(m.inputs, names.inputs, "input");
+    rename(m.outputs, names.outputs, "output");
+  }
 }
 
 void make_unique(std::vector<Port> &ports) {
@@ -39,6 +43,13 @@ void make_unique(std::vector<Port> &ports) {
 }
 
 }  // namespace
+
+size_t index_of(const Program &program, const std::string &method) {
+  for (size_t i = 0; i < program.methods.size(); i++)
+    if (method.empty() || program.methods[i].name == method) return i;
+  const std::string known = joined(program.methods, [](const Method &m) { return m.name; });
+  throw std::invalid_argument("the method must be one of " + known + ", got '" + method + "'");
+}
 
 std::vector<std::string> unique_names(std::vector<std::string> names) {
   std::set<std::string> taken(names.begin(), names.end());

@@ -5,6 +5,10 @@
 
 namespace rush {
 
+// Returns the index of a method; "" means the first one. Throws std::invalid_argument if there is
+// none of this name.
+size_t index_of(const Program &program, const std::string &method);
+
 // Makes names unique, because a trace may give two inputs the same name. Later ones get a number:
 // x, x_1, x_2.
 std::vector<std::string> unique_names(std::vector<std::string> names);

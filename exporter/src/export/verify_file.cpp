@@ -105,8 +105,8 @@ Const run_example(NativeSession *session, const Example &example) {
   }
 }
 
-// Finds outputs that a wrong program would give, too: a head that was initialised to zero gives the
-// same for all that comes before it, and outputs without elements are always equal.
+// Finds outputs that a wrong program would also give. A head that was initialized to zero gives the
+// same output for all inputs, and outputs without elements are always equal.
 class DegenerateOutput {
  public:
   void add(const Const &answer) {
@@ -198,7 +198,7 @@ std::string fixed_text(const ExportContext &s, const std::string &method,
          ": for synthetic inputs of the example's sizes, PyTorch's own trace differs from the "
          "model. "
          "Export torch.jit.script(model) or torch.export.export(model, example_inputs), which can "
-         "keep such numbers dynamic, or pass these numbers as arguments that are no tensors. If "
+         "keep such numbers dynamic, or pass these numbers as arguments that are not tensors. If "
          "the "
          "example's numbers are right for all inputs, export with test_vectors=False";
 }
@@ -231,6 +231,7 @@ class Verification {
       count(example);
     }
     report_->quantized.measured = report_->verified > 0;
+    warn_if_far();
   }
 
   // Replays the test vectors in the file, as its users will.
@@ -241,6 +242,19 @@ class Verification {
   }
 
  private:
+  void warn_if_far() {
+    constexpr double kNear = 0.99;
+    const Quantized &q = report_->quantized;
+    if (!q.measured || !(q.cosine < kNear)) return;
+    char text[240];
+    std::snprintf(text, sizeof text,
+                  "the cosine of the quantized answers and PyTorch's is %.3f, below 0.99: give "
+                  "typical inputs as calibration, or more bits to the layers that lose most "
+                  "(by_layer in the report)",
+                  q.cosine);
+    report_->warnings.push_back(text);
+  }
+
   std::string output_name(const Example &example) const {
     const std::vector<Port> &ports = s_.program.methods[session_->method(example.method)].outputs;
     if (ports.size() == 1) return "output '" + ports[0].name + "'";
@@ -294,9 +308,9 @@ class Verification {
     const Difference d =
         compare(got, *example.expected, example.rtol, example.atol, name, &measured.list);
     if (d.ok || !measured.why_not.empty()) return d;
-    const std::vector<rush_distance> several = s_.measurer.several(example);
+    const std::vector<rush_distance> distances = s_.measurer.distances_over_inputs(example);
     return compare(got, *example.expected, example.rtol, example.atol, name, &measured.list,
-                   &several);
+                   &distances);
   }
 
   // ---- Empty answers
@@ -455,15 +469,15 @@ class Verification {
     example.method = method;
     example.args = test->inputs;
     example.expected = test->output;
-    const std::vector<rush_distance> several = s_.measurer.several(example);
-    if (test->measures.empty() || several.size() != test->measures.size()) return false;
+    const std::vector<rush_distance> distances = s_.measurer.distances_over_inputs(example);
+    if (test->measures.empty() || distances.size() != test->measures.size()) return false;
     const Const got = run_example(session_, example);
-    if (!compare(got, test->output, 0, 0, "", &test->measures, &several).ok) return false;
-    for (size_t k = 0; k < several.size(); k++) {
+    if (!compare(got, test->output, 0, 0, "", &test->measures, &distances).ok) return false;
+    for (size_t k = 0; k < distances.size(); k++) {
       Measure &m = test->measures[k];
-      if (several[k].max == 0) continue;
+      if (distances[k].max == 0) continue;
       m.exact.reset();
-      m.rtol = std::max(m.rtol, 2 * kSeveralMultiple * std::max(several[k].max, several[k].l2));
+      m.rtol = std::max(m.rtol, 2 * kSeveralMultiple * std::max(distances[k].max, distances[k].l2));
     }
     return compare(got, test->output, 0, 0, "", &test->measures).ok;
   }

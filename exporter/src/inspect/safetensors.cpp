@@ -52,8 +52,11 @@ std::string gather(std::string_view file, const rush_weight_info &w, size_t most
   for (int64_t i = 0; i < numel; i++) {
     int64_t from = 0;
     for (size_t d = 0; d < at.size(); d++) from += at[d] * w.strides[d];
-    std::memcpy(out.data() + static_cast<size_t>(i) * item,
-                file.data() + w.file_offset + static_cast<uint64_t>(from) * item, item);
+    const uint64_t byte = w.file_offset + static_cast<uint64_t>(from) * item;
+    std::memcpy(
+        out.data() + static_cast<size_t>(i) * item,
+        w.pattern ? reinterpret_cast<const char *>(w.pattern) + byte % 8 : file.data() + byte,
+        item);
     for (size_t d = at.size(); d-- > 0;) {
       if (++at[d] < w.sizes[d]) break;
       at[d] = 0;

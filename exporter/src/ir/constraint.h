@@ -1,4 +1,4 @@
-// A constraint on a size of an input of the first method, as rush_file_constraint.
+// A constraint on a size of an input of a method, as rush_file_constraint.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 namespace rush {
 
 struct Constraint {
+  size_t method = 0;
   size_t input;
   int64_t dim;
   std::string name;  // sizes of one name are equal; "" if it has none

@@ -61,7 +61,7 @@ struct Node {
 
   Value *input(size_t i) const { return inputs.at(i); }
   Value *output(size_t i = 0) const { return outputs.at(i); }
-  // Returns the constant of input i; nullptr if it is no constant or there is no such input.
+  // Returns the constant of input i; nullptr if it is not a constant or there is no such input.
   const Const *constant(size_t i) const {
     return i < inputs.size() ? inputs[i]->constant.get() : nullptr;
   }

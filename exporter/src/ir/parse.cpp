@@ -6,14 +6,15 @@
 #include <stdexcept>
 
 #include "ir/graph.h"
+#include "ir/scanner.h"
 
 namespace rush {
 
 namespace {
 
-class Parser {
+class Parser final : Scanner {
  public:
-  explicit Parser(const std::string &text) : text_(text) {}
+  explicit Parser(const std::string &text) : Scanner(text) {}
 
   std::unique_ptr<Graph> graph() {
     auto graph = std::make_unique<Graph>();
@@ -45,47 +46,16 @@ class Parser {
     }
   }
 
-  [[noreturn]] void fail(const std::string &wanted) {
+  [[noreturn]] void fail(const std::string &wanted) const override {
     size_t line = 1;
     for (size_t i = 0; i < at_; i++) line += text_[i] == '\n';
     throw std::invalid_argument("line " + std::to_string(line) + ": expected " + wanted + " at '" +
                                 text_.substr(at_, 20) + "'");
   }
-  void space() {
-    while (at_ < text_.size()) {
-      if (std::isspace(static_cast<unsigned char>(text_[at_]))) {
-        at_++;
-      } else if (text_[at_] == '#') {
-        while (at_ < text_.size() && text_[at_] != '\n') at_++;
-      } else {
-        return;
-      }
-    }
-  }
-  bool at_end() {
-    space();
-    return at_ == text_.size();
-  }
-  bool peek(const std::string &s) {
-    space();
-    return text_.compare(at_, s.size(), s) == 0;
-  }
-  bool take(const std::string &s) {
-    if (!peek(s)) return false;
-    at_ += s.size();
-    return true;
-  }
-  void want(const std::string &s) {
-    if (!take(s)) fail("'" + s + "'");
-  }
-  std::string word(const char *more = "_.") {
-    space();
-    size_t from = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) ||
-                                  std::string(more).find(text_[at_]) != std::string::npos))
-      at_++;
-    if (from == at_) fail("a name");
-    return text_.substr(from, at_ - from);
+  std::string identifier(const char *others = "_.") {
+    std::string out = word(others);
+    if (out.empty()) fail("a name");
+    return out;
   }
 
   // ---- types
@@ -97,7 +67,8 @@ class Parser {
       size_t start = at_;
       if (fields) {
         space();
-        std::string field = std::isalpha(static_cast<unsigned char>(text_[at_])) ? word() : "";
+        std::string field =
+            std::isalpha(static_cast<unsigned char>(text_[at_])) ? identifier() : "";
         if (!field.empty() && take(":"))
           fields->push_back(field);
         else
@@ -119,13 +90,13 @@ class Parser {
         {"Device", RUSH_TYPE_DEVICE},   {"Generator", RUSH_TYPE_GENERATOR}};
     static const std::map<std::string, rush_type_kind> generic = {
         {"Dict", RUSH_TYPE_DICT}, {"Union", RUSH_TYPE_UNION}, {"Future", RUSH_TYPE_FUTURE}};
-    std::string name = word();
+    std::string name = identifier();
     if (auto found = plain.find(name); found != plain.end()) return make_type(found->second);
     if (auto found = generic.find(name); found != generic.end())
       return make_type(found->second, types_in_parens(nullptr));
     if (name == "Object" || name == "Enum") {
       want("(");
-      std::string cls = word();
+      std::string cls = identifier();
       want(")");
       return make_type(name == "Object" ? RUSH_TYPE_OBJECT : RUSH_TYPE_ENUM, {}, cls);
     }
@@ -157,10 +128,10 @@ class Parser {
     if (take("inf")) return const_float(std::numeric_limits<double>::infinity());
     if (take("nan")) return const_float(std::numeric_limits<double>::quiet_NaN());
     take("-");
-    std::string digits = word(".");
+    std::string digits = identifier(".");
     if (digits.back() == 'e' && (peek("-") || peek("+"))) {
       at_++;
-      word();
+      identifier();
     }
     std::string all = text_.substr(from, at_ - from);
     if (all.find_first_of(".e") != std::string::npos) return const_float(std::stod(all));
@@ -175,7 +146,7 @@ class Parser {
     return out;
   }
   Const tensor() {
-    const rush_dtype dtype = dtype_from_name(word());
+    const rush_dtype dtype = dtype_from_name(identifier());
     Sizes sizes;
     want("[");
     while (!take("]")) {
@@ -258,7 +229,7 @@ class Parser {
   void define(const std::string &name, Value *value) { values_[name] = value; }
   Value *value() {
     if (!take("%")) return graph_->constant(literal());
-    std::string name = word();
+    std::string name = identifier();
     auto found = values_.find(name);
     if (found == values_.end()) fail("a value defined before instead of %" + name);
     return found->second;
@@ -274,7 +245,7 @@ class Parser {
     want("(");
     while (!take(")")) {
       want("%");
-      std::string name = word();
+      std::string name = identifier();
       want(":");
       define(name, block->add_param(type(), name));
       if (!peek(")")) want(",");
@@ -304,12 +275,12 @@ class Parser {
   void node(Block *block) {
     std::vector<std::pair<std::string, TypeRef>> outputs;
     while (take("%")) {
-      std::string name = word();
+      std::string name = identifier();
       want(":");
       outputs.emplace_back(name, type());
       if (!take(",")) want("=");
     }
-    Node *node = block->append(word("_.:"));
+    Node *node = block->append(identifier("_.:"));
     operands(node);
     node->source = source();
     size_t n_blocks = node->op == "prim::If" ? 2 : node->op == "prim::Loop" ? 1 : 0;
@@ -323,8 +294,6 @@ class Parser {
     for (auto &[name, t] : outputs) define(name, node->add_output(t, name));
   }
 
-  const std::string &text_;
-  size_t at_ = 0;
   Graph *graph_ = nullptr;
   std::map<std::string, Value *> values_;
 };

@@ -1,19 +1,19 @@
 // Parses schemas as torch prints them: "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) ->
 // Tensor".
-#include <cctype>
 #include <cstdlib>
 #include <map>
 #include <stdexcept>
 
+#include "ir/scanner.h"
 #include "ir/schema.h"
 
 namespace rush {
 
 namespace {
 
-class SchemaParser {
+class SchemaParser final : Scanner {
  public:
-  explicit SchemaParser(const std::string &text) : text_(text) {}
+  explicit SchemaParser(const std::string &text) : Scanner(text) {}
 
   Schema schema() {
     Schema out;
@@ -29,33 +29,9 @@ class SchemaParser {
   }
 
  private:
-  [[noreturn]] void fail(const std::string &wanted) const {
+  [[noreturn]] void fail(const std::string &wanted) const override {
     throw std::invalid_argument("a schema must have " + wanted + " at '" + text_.substr(at_, 20) +
                                 "': " + text_);
-  }
-  void spaces() {
-    while (at_ < text_.size() && text_[at_] == ' ') at_++;
-  }
-  bool peek(const std::string &s) {
-    spaces();
-    return text_.compare(at_, s.size(), s) == 0;
-  }
-  bool take(const std::string &s) {
-    if (!peek(s)) return false;
-    at_ += s.size();
-    return true;
-  }
-  void want(const std::string &s) {
-    if (!take(s)) fail("'" + s + "'");
-  }
-  // The longest text of letters, digits and the other characters.
-  std::string word(const std::string &others) {
-    spaces();
-    const size_t from = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) ||
-                                  others.find(text_[at_]) != std::string::npos))
-      at_++;
-    return text_.substr(from, at_ - from);
   }
 
   // ---- Arguments
@@ -238,9 +214,6 @@ class SchemaParser {
     want("\"");
     return out;
   }
-
-  const std::string &text_;
-  size_t at_ = 0;
 };
 
 }  // namespace

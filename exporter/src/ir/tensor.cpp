@@ -65,6 +65,12 @@ T read(const char *at) {
   return value;
 }
 
+template <class T, class F>
+void each_part(const char *at, F f) {
+  f(read<T>(at));
+  f(read<T>(at + sizeof(T)));
+}
+
 // Calls f with the number at `at`, or with the parts of a complex one.
 template <class F>
 void each_number(rush_dtype dtype, const char *at, F f) {
@@ -98,11 +104,9 @@ void each_number(rush_dtype dtype, const char *at, F f) {
       f(from_half_bits(read<uint16_t>(at)));
       return f(from_half_bits(read<uint16_t>(at + 2)));
     case RUSH_COMPLEX64:
-      f(read<float>(at));
-      return f(read<float>(at + 4));
+      return each_part<float>(at, f);
     case RUSH_COMPLEX128:
-      f(read<double>(at));
-      return f(read<double>(at + 8));
+      return each_part<double>(at, f);
     default:
       throw std::invalid_argument("elements of dtype " + std::string(dtype_name(dtype)) +
                                   " have no values here");

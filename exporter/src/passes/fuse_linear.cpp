@@ -10,21 +10,31 @@ enum { INPUT, WEIGHT, BIAS, MIN, MAX };  // arguments of rush::linear
 
 struct Linear {
   Value *input;
-  Tensor weight;  // [out, in]
+  Tensor weight;  // [out, in]; halves may multiply float32
   std::string weight_name;
   const Const *bias = nullptr;
 };
 
 const Dtypes kSingle = {RUSH_FLOAT32}, kHalves = {RUSH_FLOAT16, RUSH_BFLOAT16};
 
-bool is_bias(const Const *c, const Tensor &weight, int64_t out) {
-  return c && c->is_tensor() && c->tensor.is_strided() && c->tensor.dtype() == weight.dtype() &&
+bool is_bias(const Const *c, const Dtypes &dtypes, int64_t out) {
+  return c && c->is_tensor() && c->tensor.is_strided() && dtypes.count(c->tensor.dtype()) &&
          c->tensor.dim() == 1 && c->tensor.size(0) == out;
+}
+
+// The constant matrix of an argument. Halves that the program converts to float32 stay halves,
+// because rush::linear converts them, too.
+const Const *matrix(const Node &node, size_t input, const Dtypes &dtypes) {
+  if (const Const *weight = tensor_constant(node, input, 2, dtypes)) return weight;
+  const Node *to = node.inputs[input]->def;
+  return dtypes.count(RUSH_FLOAT32) && is_cast(to, RUSH_FLOAT32)
+             ? tensor_constant(*to, 0, 2, kHalves)
+             : nullptr;
 }
 
 bool match(const Node &node, const Dtypes &dtypes, Linear *linear) {
   if (node.op == "aten::linear") {
-    const Const *weight = tensor_constant(node, 1, 2, dtypes);
+    const Const *weight = matrix(node, 1, dtypes);
     if (!weight) return false;
     *linear = {node.input(0), weight->tensor, weight->s};
     if (node.inputs.size() < 3) return true;
@@ -32,18 +42,18 @@ bool match(const Node &node, const Dtypes &dtypes, Linear *linear) {
     if (!bias) return false;
     if (bias->is_none()) return true;
     linear->bias = bias;
-    return is_bias(bias, weight->tensor, weight->tensor.size(0));
+    return is_bias(bias, dtypes, weight->tensor.size(0));
   }
   if (node.op == "aten::addmm") {
-    const Const *weight = tensor_constant(node, 2, 2, dtypes);
+    const Const *weight = matrix(node, 2, dtypes);
     if (!weight || !is_number_or_missing(node, 3, 1) || !is_number_or_missing(node, 4, 1))
       return false;
     *linear = {node.input(1), weight->tensor.t(), weight->s};
     linear->bias = node.constant(0);
-    return is_bias(linear->bias, weight->tensor, weight->tensor.size(1));
+    return is_bias(linear->bias, dtypes, weight->tensor.size(1));
   }
   if (node.op == "aten::matmul" || node.op == "aten::mm") {
-    const Const *weight = tensor_constant(node, 1, 2, dtypes);
+    const Const *weight = matrix(node, 1, dtypes);
     if (!weight) return false;
     *linear = {node.input(0), weight->tensor.t(), weight->s};
     return true;
@@ -75,8 +85,7 @@ bool take_in_bias(Node *fused) {
   const size_t mine = fused->output()->uses[0].index;
   if (mine > 1 || (mine == 1 && add->op == "aten::add_.Tensor")) return false;
   const Const *bias = add->constant(1 - mine);
-  const Tensor &weight = fused->constant(WEIGHT)->tensor;
-  if (!is_bias(bias, weight, weight.size(0))) return false;
+  if (!is_bias(bias, kSingle, fused->constant(WEIGHT)->tensor.size(0))) return false;
   fused->set_input(BIAS, add->input(1 - mine));
   add->give_way_to(fused);
   return true;

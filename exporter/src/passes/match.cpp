@@ -96,6 +96,11 @@ bool is_number_or_missing(const Node &node, size_t i, double number) {
   return c && c->is_number() && c->number() == number;
 }
 
+bool is_cast(const Node *node, rush_dtype dtype) {
+  const Const *to = node && node->op == "aten::to.dtype" ? node->constant(1) : nullptr;
+  return to && to->is_int() && to->i == dtype;
+}
+
 const Const *tensor_constant(const Node &node, size_t input, int64_t rank, const Dtypes &dtypes) {
   const Const *c = node.constant(input);
   return c && c->is_tensor() && c->tensor.is_strided() && dtypes.count(c->tensor.dtype()) &&

@@ -38,6 +38,9 @@ Node *sole_definition(const Value *value, const std::string &op);
 // Returns whether input i is that number, or missing.
 bool is_number_or_missing(const Node &node, size_t i, double number);
 
+// Returns whether the node only converts its input to a dtype.
+bool is_cast(const Node *node, rush_dtype dtype);
+
 // Returns a constant tensor of that rank and one of these dtypes, with memory; else nullptr.
 using Dtypes = std::set<rush_dtype>;
 const Const *tensor_constant(const Node &node, size_t input, int64_t rank, const Dtypes &dtypes);

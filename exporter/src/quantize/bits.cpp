@@ -12,8 +12,13 @@ constexpr int64_t kGroup = 32;  // the default for four bits
   throw std::invalid_argument(
       "quantize must be 'int8', 'int8-static', 'int8-weights', 'int4', 'int4-weights' (in groups "
       "of "
-      "32; also 'int4:64' or 'int4:128', each also with ':zero-points') or 'float16', got '" +
+      "32; also 'int4:64' or 'int4:128', each also with ':zero-points' or ':minima') or 'float16', "
+      "got '" +
       name + "'");
+}
+
+const char *suffix_of(Bits::Offsets offsets) {
+  return offsets == Bits::ZERO_POINTS ? ":zero-points" : offsets == Bits::MINIMA ? ":minima" : "";
 }
 
 Bits plain_bits(const std::string &name) {
@@ -24,11 +29,10 @@ Bits plain_bits(const std::string &name) {
   if (name == "float16") return {name, Bits::FLOAT16};
   for (const Bits::Kind kind : {Bits::INT4, Bits::INT4_WEIGHTS})
     for (const int64_t group : {int64_t{0}, int64_t{32}, int64_t{64}, int64_t{128}})
-      for (const bool zero_points : {false, true})
+      for (const Bits::Offsets offsets : {Bits::NO_OFFSETS, Bits::ZERO_POINTS, Bits::MINIMA})
         if (name == std::string(kind == Bits::INT4 ? "int4" : "int4-weights") +
-                        (group ? ":" + std::to_string(group) : "") +
-                        (zero_points ? ":zero-points" : ""))
-          return {name, kind, group ? group : kGroup, zero_points};
+                        (group ? ":" + std::to_string(group) : "") + suffix_of(offsets))
+          return {name, kind, group ? group : kGroup, offsets};
   refuse(name);
 }
 

@@ -10,10 +10,11 @@ namespace rush {
 // The form of stored weights, and of the numbers that multiply them.
 struct Bits {
   enum Kind { ALL, INT8, INT8_STATIC, INT8_WEIGHTS, INT4, INT4_WEIGHTS, FLOAT16, BY_LAYER };
+  enum Offsets { NO_OFFSETS, ZERO_POINTS, MINIMA };
   std::string name;  // as users write it
   Kind kind = ALL;
-  int64_t group = 0;         // of INT4 and INT4_WEIGHTS: how many weights share a scale,
-  bool zero_points = false;  // and a zero point, too
+  int64_t group = 0;             // of INT4 and INT4_WEIGHTS: how many weights share a scale,
+  Offsets offsets = NO_OFFSETS;  // and a zero point or a minimum
   // Of BY_LAYER: the first pattern that matches a layer gives its bits. Patterns match whole module
   // paths; '*' stands for any characters, dots included, and '?' for one.
   std::vector<std::string> patterns = {};

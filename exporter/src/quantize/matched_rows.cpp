@@ -43,7 +43,7 @@ double area(double width, double height) {
   return std::max(width, 0.) * std::max(height, 0.);
 }
 
-// The overlap of two boxes (x, y, x, y).
+// The intersection over union of two boxes (x1, y1, x2, y2).
 double overlap(const Row &a, const Row &b) {
   const double both = area(std::min(a[2], b[2]) - std::max(a[0], b[0]),
                            std::min(a[3], b[3]) - std::max(a[1], b[1]));

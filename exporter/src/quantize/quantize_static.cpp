@@ -213,16 +213,6 @@ struct Histogram {
   }
 };
 
-Const observed(NativeSession *session, const Batch &batch) {
-  try {
-    return session->run(0, batch.args);
-  } catch (const RuntimeError &e) {
-    RuntimeError named(e.status, batch.name + ": " + e.what());
-    named.op = e.op, named.source = e.source;
-    throw named;
-  }
-}
-
 // Runs the first method twice as it is, with its observed values as its result.
 std::map<const Value *, Range> calibrate(Program &program, const std::vector<Value *> &values,
                                          const std::vector<Batch> &batches, const Opener &open) {
@@ -234,7 +224,7 @@ std::map<const Value *, Range> calibrate(Program &program, const std::vector<Val
   for (const bool counts : {false, true})
     for (const Batch &batch : batches) {
       session->reset();
-      const Const got = observed(session.get(), batch);
+      const Const got = run_batch(session.get(), batch);
       for (size_t i = 0; i < values.size(); i++)
         if (counts)
           histograms[i].count(got.items[i].tensor);

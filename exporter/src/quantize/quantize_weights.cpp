@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <stdexcept>
 
 #include "ir/graph.h"
+#include "passes/match.h"
 #include "passes/passes.h"
+#include "quantize/int4.h"
+#include "quantize/mean_squares.h"
 
 namespace rush {
 
@@ -30,16 +34,6 @@ bool is_weight(const Const *c) {
   return c && c->is_tensor() && is_weight(c->tensor);
 }
 
-// The error of a weight, in units of its norm.
-struct Error {
-  double difference = 0, norm = 0;
-  void add(double wanted, double got) {
-    difference += (wanted - got) * (wanted - got);
-    norm += wanted * wanted;
-  }
-  double relative() const { return norm > 0 ? std::sqrt(difference / norm) : 0; }
-};
-
 // The path of a layer's module. A weight has the path of the module that owns it, and a node the path
 // or the name of the module that runs it. The two differ for a tied weight.
 std::string path_of(const Node &node, const Const &weight) {
@@ -52,7 +46,7 @@ std::string path_of(const Node &node, const Const &weight) {
 
 // Records a layer: the bytes of its weight and of the tensors that replace it, and its error.
 void record(const Node &node, const Const &weight, const Bits &bits,
-            const std::vector<Tensor> &parts, const Error &error, Quantized *out) {
+            const std::vector<Tensor> &parts, const WeightError &error, Quantized *out) {
   Quantized::Layer layer;
   layer.path = path_of(node, weight);
   layer.bits = bits.name;
@@ -89,8 +83,8 @@ T *data_of(const Tensor &made) {
 }
 
 // Quantizes a weight [out, in, ...] to integers and a scale for each row.
-Error int8_of(const Tensor &weight, Tensor *integers, Tensor *scales) {
-  Error error;
+WeightError int8_of(const Tensor &weight, Tensor *integers, Tensor *scales) {
+  WeightError error;
   *scales = Tensor::zeros(RUSH_FLOAT32, {weight.size(0)});
   *integers = Tensor::zeros(RUSH_INT8, weight.sizes());
   int8_t *to = data_of<int8_t>(*integers);
@@ -105,69 +99,6 @@ Error int8_of(const Tensor &weight, Tensor *integers, Tensor *scales) {
     }
   });
   return error;
-}
-
-// A weight [out, in] as integers of four bits, two in a byte, with float16 scales for each group, and
-// optional zero points. Without them 0 is 8, and the largest value of a group is -8 steps away.
-struct Int4 {
-  Tensor integers, scales, zero_points;
-  Error error;
-};
-
-// The scale of a group of numbers, as float16 has it, and its zero point.
-struct Group {
-  float scale, zero;
-};
-
-Group with_zero_point(const float *from, const float *to) {
-  const float low = std::min(*std::min_element(from, to), 0.f);
-  const float high = std::max(*std::max_element(from, to), 0.f);
-  const float scale = from_half_bits(half_bits((high - low) / 15));
-  return {scale, step_of(-low, scale > 0 ? scale : 1, 0, 0, 15)};
-}
-
-Group without_zero_point(const float *from, const float *to) {
-  const float *most =
-      std::max_element(from, to, [](float a, float b) { return std::fabs(a) < std::fabs(b); });
-  return {from_half_bits(half_bits(*most / -8)), 8};
-}
-
-Group group_of(const Bits &bits, Numbers numbers) {
-  numbers.resize(static_cast<size_t>(bits.group), 0);
-  const float *begin = numbers.data(), *end = begin + numbers.size();
-  return bits.zero_points ? with_zero_point(begin, end) : without_zero_point(begin, end);
-}
-
-// Puts two integers into each byte. A row with an odd number ends with 0.
-void put_int4(uint8_t *row, size_t column, float integer) {
-  row[column / 2] = static_cast<uint8_t>(row[column / 2] |
-                                         (static_cast<unsigned>(integer) << (column % 2 ? 4 : 0)));
-}
-
-Int4 int4_of(const Tensor &weight, const Bits &bits) {
-  const int64_t n = weight.size(0), k = weight.size(1), groups = (k + bits.group - 1) / bits.group;
-  const int64_t bytes = (k + 1) / 2;
-  Int4 out;
-  out.integers = Tensor::zeros(RUSH_UINT8, {n, bytes});
-  Numbers scales, zeros;
-  each_row(weight, [&](size_t i, const Numbers &row) {
-    uint8_t *to = data_of<uint8_t>(out.integers) + i * static_cast<size_t>(bytes);
-    for (size_t from = 0; from < row.size(); from += static_cast<size_t>(bits.group)) {
-      const size_t end = std::min(from + static_cast<size_t>(bits.group), row.size());
-      const Group of = group_of(bits, Numbers(row.data() + from, row.data() + end));
-      const float divisor = of.scale != 0 ? of.scale : HUGE_VALF;
-      for (size_t j = from; j < end; j++) {
-        const float integer = step_of(row[j], divisor, of.zero, 0, 15);
-        put_int4(to, j, integer);
-        out.error.add(row[j], (integer - of.zero) * of.scale);
-      }
-      scales.push_back(of.scale);
-      zeros.push_back(of.zero);
-    }
-  });
-  out.scales = Tensor::of(RUSH_FLOAT16, {n, groups}, scales);
-  if (bits.zero_points) out.zero_points = Tensor::of(RUSH_UINT8, {n, groups}, zeros);
-  return out;
 }
 
 // Whether all values are finite as float16.
@@ -193,7 +124,7 @@ Value *part_of(const Const &weight, Graph &graph, const Tensor &part, const char
 bool linear_of_bytes(Node *node, const Const &weight, const Bits &bits, Quantized *out) {
   if (weight.tensor.size(1) > kLongest) return false;
   Tensor integers, scales;
-  const Error error = int8_of(weight.tensor, &integers, &scales);
+  const WeightError error = int8_of(weight.tensor, &integers, &scales);
   record(*node, weight, bits, {integers, scales}, error, out);
   Graph &graph = *node->block->graph;
   const Value *made = insert_call(node, "rush::linear_int8",
@@ -212,7 +143,12 @@ void widen_bias(Node *node) {
   node->set_input(BIAS, node->block->graph->constant(wide));
 }
 
-bool linear(Node *node, const Bits &bits, Quantized *out) {
+bool is_four(const Bits &bits) {
+  return bits.kind == Bits::INT4 || bits.kind == Bits::INT4_WEIGHTS;
+}
+
+// `importance`: see int4_of().
+bool linear(Node *node, const Bits &bits, const std::vector<float> &importance, Quantized *out) {
   const Const *weight = node->constant(WEIGHT);
   if (!is_weight(weight)) return false;
   widen_bias(node);
@@ -220,22 +156,22 @@ bool linear(Node *node, const Bits &bits, Quantized *out) {
   Graph &graph = *node->block->graph;
   const Tensor &w = weight->tensor;
   Int4 parts;
-  const bool four = bits.kind == Bits::INT4 || bits.kind == Bits::INT4_WEIGHTS;
+  const bool four = is_four(bits);
   if (four) {
-    parts = int4_of(w, bits);
+    parts = int4_of(w, bits, importance);
   } else {
     parts.error = int8_of(w, &parts.integers, &parts.scales);
     parts.scales = as_column(parts.scales);
   }
-  record(*node, *weight, bits, {parts.integers, parts.scales, parts.zero_points}, parts.error, out);
-  Value *zero_points = parts.zero_points.defined()
-                           ? part_of(*weight, graph, parts.zero_points, ".zero_points")
-                           : graph.constant(const_none());
+  record(*node, *weight, bits, {parts.integers, parts.scales, parts.offsets}, parts.error, out);
+  const char *suffix = bits.offsets == Bits::MINIMA ? ".minima" : ".zero_points";
+  Value *offsets = parts.offsets.defined() ? part_of(*weight, graph, parts.offsets, suffix)
+                                           : graph.constant(const_none());
   const auto number = [&](int64_t n) { return graph.constant(const_int(n)); };
   const Value *made =
       insert_call(node, "rush::linear_weights",
                   {node->input(INPUT), part_of(*weight, graph, parts.integers, ""),
-                   part_of(*weight, graph, parts.scales, ".scales"), zero_points, node->input(BIAS),
+                   part_of(*weight, graph, parts.scales, ".scales"), offsets, node->input(BIAS),
                    number(four ? 4 : 8), number(w.size(1)), number(four ? bits.group : w.size(1)),
                    node->input(MIN), node->input(MAX), number(bits.kind == Bits::INT4 ? 8 : 16)});
   node->give_way_to(made->def);
@@ -243,8 +179,8 @@ bool linear(Node *node, const Bits &bits, Quantized *out) {
 }
 
 // A copy as float16, and its error.
-Error half_of(const Tensor &weight, Tensor *half) {
-  Error error;
+WeightError half_of(const Tensor &weight, Tensor *half) {
+  WeightError error;
   *half = weight.to(RUSH_FLOAT16);
   each_row(weight, [&](size_t, const Numbers &row) {
     for (const float x : row) error.add(x, from_half_bits(half_bits(x)));
@@ -258,7 +194,7 @@ bool halve(Node *node, const Bits &bits, Quantized *out) {
   if (!is_weight(weight) || weight->tensor.dtype() != RUSH_FLOAT32 || !fits_float16(weight->tensor))
     return false;
   Tensor half;
-  const Error error = half_of(weight->tensor, &half);
+  const WeightError error = half_of(weight->tensor, &half);
   record(*node, *weight, bits, {half}, error, out);
   node->set_input(WEIGHT, node->block->graph->constant(const_tensor(half, weight->s)));
   return true;
@@ -283,7 +219,7 @@ bool embedding(Node *node, const Bits &bits, Quantized *out) {
   if (bits.kind == Bits::FLOAT16) {
     if (w.dtype() != RUSH_FLOAT32 || !fits_float16(w)) return false;
     Tensor half;
-    const Error error = half_of(w, &half);
+    const WeightError error = half_of(w, &half);
     record(*node, *weight, bits, {half}, error, out);
     std::vector<Value *> inputs(node->inputs.begin(), node->inputs.end());
     inputs[0] = graph.constant(const_tensor(half, weight->s));
@@ -291,12 +227,13 @@ bool embedding(Node *node, const Bits &bits, Quantized *out) {
                                         inputs)); /* of a table that a layer packs, too */
   } else {
     Tensor integers, scales;
-    const Error error = int8_of(w, &integers, &scales);
+    const WeightError error = int8_of(w, &integers, &scales);
     record(*node, *weight, bits, {integers, scales}, error, out);
     Value *numbers = as(RUSH_FLOAT32, rows_of(integers, weight->s));
     Value *factors = rows_of(as_column(scales), weight->s.empty() ? "" : weight->s + ".scales");
     made = insert_call(node, "aten::mul.Tensor", {numbers, factors});
-    if (is_half(w.dtype())) made = as(w.dtype(), made);
+    if (is_half(w.dtype()) && !is_cast(only_user(node->outputs[0]), RUSH_FLOAT32))
+      made = as(w.dtype(), made);
   }
   node->give_way_to(made->def);
   return true;
@@ -305,17 +242,23 @@ bool embedding(Node *node, const Bits &bits, Quantized *out) {
 // Finds the bits of each layer, and checks that each pattern has one.
 class Rules {
  public:
-  explicit Rules(const Bits &bits) : bits_(bits), used_(bits.patterns.size(), false) {}
+  Rules(const Program &program, const Bits &bits)
+      : bits_(bits), used_(bits.patterns.size(), false) {
+    for (const Method &m : program.methods)
+      for (const Node *node : all_nodes(*m.graph)) {
+        const Const *table = node->op == "aten::embedding" ? node->constant(0) : nullptr;
+        if (table && table->is_tensor() && table->tensor.is_strided())
+          tables_.insert(table->tensor.storage_id());
+      }
+  }
 
+  // A table has 8 bits, so a layer with the same weight has 8 bits, too.
   const Bits &bits_of(const Node &node, const Const &weight) {
-    static const Bits all;
-    if (bits_.kind != Bits::BY_LAYER) return bits_;
-    const std::string path = path_of(node, weight);
-    known_.insert(path);
-    const size_t i = pattern_of(bits_, path);
-    if (i == used_.size()) return all;
-    used_[i] = true;
-    return bits_.of[i];
+    static const Bits int8 = bits_from_name("int8"), weights = bits_from_name("int8-weights");
+    const Bits &bits = given(node, weight);
+    if (!is_four(bits) || !weight.tensor.is_strided() || !tables_.count(weight.tensor.storage_id()))
+      return bits;
+    return bits.kind == Bits::INT4 ? int8 : weights;
   }
 
   void check() const {
@@ -328,6 +271,18 @@ class Rules {
   }
 
  private:
+  // The bits that the user gives.
+  const Bits &given(const Node &node, const Const &weight) {
+    static const Bits all;
+    if (bits_.kind != Bits::BY_LAYER) return bits_;
+    const std::string path = path_of(node, weight);
+    known_.insert(path);
+    const size_t i = pattern_of(bits_, path);
+    if (i == used_.size()) return all;
+    used_[i] = true;
+    return bits_.of[i];
+  }
+
   std::string known() const {
     constexpr size_t kLongestList = 400;  // characters
     std::string out;
@@ -342,6 +297,7 @@ class Rules {
   const Bits &bits_;
   std::vector<bool> used_;
   std::set<std::string> known_;
+  std::set<const void *> tables_;  // storages of embeddings
 };
 
 // The weight of a layer; nullptr for another node.
@@ -357,31 +313,56 @@ bool concerns(const Bits &bits, const Node &node) {
   return bits.kind != Bits::ALL;
 }
 
-bool apply(Node *node, const Bits &bits, Quantized *out) {
+using Importance = std::map<const Node *, std::vector<float>>;
+
+// Runs the first method to find how important the columns of weights of four bits are. Layers inside
+// of loops and branches have no importance.
+Importance importance_of(Program &program, Rules &rules, const std::vector<Batch> &batches,
+                         const Opener &open) {
+  std::vector<Node *> layers;
+  for (auto &node : program.methods[0].graph->top.nodes) {
+    const Const *weight = node->op == "rush::linear" ? node->constant(WEIGHT) : nullptr;
+    if (is_weight(weight) && is_four(rules.bits_of(*node, *weight))) layers.push_back(node.get());
+  }
+  if (layers.empty() || batches.empty()) return {};
+  Importance out = mean_squares(program, layers, INPUT, batches, open);
+  for (auto &[node, squares] : out) {
+    double sum = 0;
+    for (const float x : squares) sum += x;
+    // A column that was zero in all batches still has a little importance.
+    const auto least = static_cast<float>(1e-3 * sum / static_cast<double>(squares.size()));
+    for (float &x : squares) x = std::isfinite(least) && least > 0 ? x + least : 1;
+  }
+  return out;
+}
+
+bool apply(Node *node, const Bits &bits, Importance &importance, Quantized *out) {
   if (node->op == "aten::embedding") return embedding(node, bits, out);
-  return bits.kind == Bits::FLOAT16 ? halve(node, bits, out) : linear(node, bits, out);
+  if (bits.kind == Bits::FLOAT16) return halve(node, bits, out);
+  return linear(node, bits, importance[node], out);
 }
 
 }  // namespace
 
-void quantize_weights(Program &program, const Bits &bits, Quantized *out) {
+void quantize_weights(Program &program, const Bits &bits, const std::vector<Batch> &batches,
+                      const Opener &open, Quantized *out) {
   out->name = bits.name;
   if (bits.kind == Bits::ALL) return;
-  Rules rules(bits);
+  Rules rules(program, bits);
   const auto becomes_integers = [&](const Node &node, const Const &weight) {
     const Bits &of = rules.bits_of(node, weight);
     return is_weight(&weight) && of.kind != Bits::ALL && of.kind != Bits::FLOAT16 &&
            !(is_of_bytes(of) && weight.tensor.size(1) > kLongest);
   };
-  for (Method &m : program.methods) {
-    fuse_linear_of_halves(*m.graph, becomes_integers);
+  for (Method &m : program.methods) fuse_linear_of_halves(*m.graph, becomes_integers);
+  Importance importance = importance_of(program, rules, batches, open);
+  for (Method &m : program.methods)
     for (Node *node : all_nodes(*m.graph)) {
       const Const *weight = weight_of(*node);
       if (!weight || !weight->is_tensor()) continue;
       const Bits &of = rules.bits_of(*node, *weight);
-      if (concerns(of, *node)) (apply(node, of, out) ? out->layers : out->kept)++;
+      if (concerns(of, *node)) (apply(node, of, importance, out) ? out->layers : out->kept)++;
     }
-  }
   rules.check();
 }
 

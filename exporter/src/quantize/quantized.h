@@ -24,9 +24,9 @@ struct Quantized {
   std::vector<Layer> by_layer;
   bool measured = false;  // these are known:
   double max = 0, l2 = 0, cosine = 1;
-  bool has_rows =
-      false;  // values decide how many rows an answer has: so many in PyTorch's answers,
-  size_t rows = 0, rushlight_rows = 0, matched_rows = 0;  // in these, and which belong together
+  bool has_rows = false;                // whether values decide how many rows an answer has
+  size_t rows = 0, rushlight_rows = 0;  // the rows of PyTorch's answers and of the runtime's
+  size_t matched_rows = 0;              // pairs of rows that belong together
 };
 
 // Adds the distance of an answer from PyTorch's. Throws std::runtime_error with the place if they

@@ -214,12 +214,13 @@ Grain grain_of(rush_dtype dtype) {
                                                             : DOUBLE;
 }
 
-Grain coarsest(const Const &value, bool single_numbers) {
+Grain coarsest(const Const &value, bool floats_from_float32) {
   Grain grain = DOUBLE;
   if (value.tensor.defined()) grain = grain_of(value.tensor.dtype());
-  if (single_numbers && !value.tensor.defined() && is_float_like(value)) grain = SINGLE;
+  if (floats_from_float32 && !value.tensor.defined() && is_float_like(value)) grain = SINGLE;
   if (has_parts(value))
-    for (const Const &item : value.items) grain = std::max(grain, coarsest(item, single_numbers));
+    for (const Const &item : value.items)
+      grain = std::max(grain, coarsest(item, floats_from_float32));
   return grain;
 }
 
@@ -255,7 +256,7 @@ bool is_other(const Const &want, const Const &exact) {
 
 class Measures {
  public:
-  explicit Measures(bool single_numbers) : single_numbers_(single_numbers) {}
+  explicit Measures(bool floats_from_float32) : floats_from_float32_(floats_from_float32) {}
   std::vector<Measure> list;
   bool unstable = false;
 
@@ -277,7 +278,7 @@ class Measures {
   void leaf(const Const &want, const Const *exact) {
     Measure out = {0, 0, std::nullopt};
     if (is_float_like(want)) {
-      Grain grain = coarsest(want, single_numbers_);
+      Grain grain = coarsest(want, floats_from_float32_);
       if (exact && is_rounded(want, *exact)) grain = std::max(grain, SINGLE);
       tolerance_of(grain, &out.rtol, &out.atol);
       unstable |= exact && is_other(want, *exact);
@@ -291,7 +292,7 @@ class Measures {
     list.push_back(std::move(out));
   }
 
-  bool single_numbers_;
+  bool floats_from_float32_;
 };
 
 uint64_t splitmix64(uint64_t *state) {
@@ -311,8 +312,8 @@ Difference compare(const Const &got, const Const &want, double rtol, double atol
   return c.result;
 }
 
-void default_tolerance(const Const &value, bool single_numbers, double *rtol, double *atol) {
-  tolerance_of(coarsest(value, single_numbers), rtol, atol);
+void default_tolerance(const Const &value, bool floats_from_float32, double *rtol, double *atol) {
+  tolerance_of(coarsest(value, floats_from_float32), rtol, atol);
 }
 
 std::vector<rush_distance> distances_of(const Const &answer, const Const &exact) {
@@ -332,9 +333,9 @@ std::vector<rush_distance> distances_of(const Const &answer, const Const &exact)
   return out;
 }
 
-std::vector<Measure> measures_of(const Const &want, const Const *exact, bool single_numbers,
+std::vector<Measure> measures_of(const Const &want, const Const *exact, bool floats_from_float32,
                                  bool *unstable) {
-  Measures out(single_numbers);
+  Measures out(floats_from_float32);
   out.add(want, exact);
   *unstable |= out.unstable;
   return out.list;

@@ -17,10 +17,11 @@ struct Difference {
   rush_distance pytorch = {}, rushlight = {}, difference = {};  // which is furthest from it
 };
 
-// Compares by the rule of rushlight/verdict.h, inside any structure. Values other than floating point,
-// kinds, dtypes and sizes must be equal. Without `measures` (for the values of `want`, in order) it is
-// torch.allclose(got, want, rtol, atol, equal_nan=True). `several` has PyTorch's distances from float64
-// on several inputs, for the same values; kSeveralMultiple times that distance is right, too.
+// Compares by the rule of rushlight/verdict.h, inside any structure. Values other than floating
+// point, kinds, dtypes and sizes must be equal. Without `measures` (for the values of `want`, in
+// order) it is torch.allclose(got, want, rtol, atol, equal_nan=True). `several` has PyTorch's
+// distances from float64 on several inputs, for the same values; kSeveralMultiple times that
+// distance is right, too.
 Difference compare(const Const &got, const Const &want, double rtol, double atol,
                    const std::string &name, const std::vector<Measure> *measures = nullptr,
                    const std::vector<rush_distance> *several = nullptr);
@@ -28,8 +29,8 @@ constexpr double kSeveralMultiple = 4;
 
 // The tensors and numbers inside of a value, in order; these have measures.
 std::vector<const Const *> measured_values(const Const &value);
-// The distances of these values of an answer from float64's: none if the structures differ, and 0 for
-// values that float64 does not judge.
+// The distances of these values of an answer from float64's: none if the structures differ, and 0
+// for values that float64 does not judge.
 std::vector<rush_distance> distances_of(const Const &answer, const Const &exact);
 // Whether a measured value is a floating-point or complex one, and its elements as doubles.
 bool is_float_like(const Const &value);
@@ -37,12 +38,12 @@ std::vector<double> elements(const Const &value);
 
 // The tolerance for the answer of a whole model: the coarsest dtype inside decides. Python's floats
 // count as float32 if they were taken out of such tensors.
-void default_tolerance(const Const &value, bool single_numbers, double *rtol, double *atol);
+void default_tolerance(const Const &value, bool floats_from_float32, double *rtol, double *atol);
 
-// The measures of an answer; `exact` is float64's, if it is known. Values that differ in float64 count
-// as float32, whatever their dtype. `unstable` becomes true if the answer depends on rounding: in
-// float64 other elements are chosen, or other branches are taken.
-std::vector<Measure> measures_of(const Const &want, const Const *exact, bool single_numbers,
+// The measures of an answer; `exact` is float64's, if it is known. Values that differ in float64
+// count as float32, whatever their dtype. `unstable` becomes true if the answer depends on
+// rounding: in float64 other elements are chosen, or other branches are taken.
+std::vector<Measure> measures_of(const Const &want, const Const *exact, bool floats_from_float32,
                                  bool *unstable);
 
 // The random tensor of format.h: the values follow from dtype, sizes, seed and bounds.

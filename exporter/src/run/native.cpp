@@ -26,6 +26,45 @@ NativeSession::NativeSession(const std::string &bytes, const Limits &limits)
   make_session(limits);
 }
 
+namespace {
+
+// The number of bytes that were not read.
+uint64_t rest_of(std::ifstream &file) {
+  file.clear();
+  const std::streamoff at = file.tellg();
+  file.seekg(0, std::ios::end);
+  return static_cast<uint64_t>(file.tellg() - at);
+}
+
+}  // namespace
+
+NativeSession::NativeSession(std::ifstream &file, const Limits &limits)
+    : ctx_(make_context(limits)), loaded_(std::make_shared<Loaded>()) {
+  loaded_->ctx = ctx_;
+  rush_loader *raw;
+  check(rush_loader_create(ctx(), &raw));
+  const std::unique_ptr<rush_loader, void (*)(rush_loader *)> loader(raw, rush_loader_destroy);
+  while (read_some(file, raw)) {
+  }
+  check(rush_loader_finish(raw, &loaded_->model));
+  if (const uint64_t more = rest_of(file); more > 0)
+    throw RuntimeError(RUSH_ERR_BAD_FILE,
+                       std::to_string(more) + " bytes follow the end of the file");
+  make_session(limits);
+}
+
+// Reads the next bytes of the file to their final place. Returns false at its end, or if the model is
+// complete.
+bool NativeSession::read_some(std::ifstream &file, rush_loader *loader) {
+  void *at;
+  size_t room;
+  check(rush_loader_window(loader, &at, &room));
+  file.read(static_cast<char *>(at), static_cast<std::streamsize>(room));
+  const size_t n = static_cast<size_t>(file.gcount());
+  check(rush_loader_advance(loader, n));
+  return n > 0;
+}
+
 NativeSession::NativeSession(const NativeSession &other, const Limits &limits)
     : ctx_(make_context(limits)), loaded_(other.loaded_) {
   make_session(limits);
@@ -49,9 +88,9 @@ NativeSession::Turn::Turn(NativeSession &of) : of_(of) {
 }
 
 std::unique_ptr<NativeSession> NativeSession::open(const std::string &path, const Limits &limits) {
-  const std::string bytes = read_file(path);
+  std::ifstream file = open_file(path);
   try {
-    return std::make_unique<NativeSession>(bytes, limits);
+    return std::make_unique<NativeSession>(file, limits);
   } catch (const RuntimeError &e) {
     if (e.status != RUSH_ERR_BAD_FILE) throw;
     throw RuntimeError(e.status, path + ": " + e.what());

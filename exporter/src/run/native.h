@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <exception>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,6 +29,8 @@ class NativeSession {
  public:
   // Loads a whole file. It keeps no reference to `bytes`.
   explicit NativeSession(const std::string &bytes, const Limits &limits = {});
+  // Loads a file from its first byte on, without a copy of its weights.
+  explicit NativeSession(std::ifstream &file, const Limits &limits = {});
   // Makes another session of the model of `other`. A second thread may use `other` meanwhile.
   NativeSession(const NativeSession &other, const Limits &limits);
   ~NativeSession();
@@ -76,6 +79,7 @@ class NativeSession {
   void check(rush_status status) const;
 
  private:
+  bool read_some(std::ifstream &file, rush_loader *loader);
   using Context = std::shared_ptr<rush_ctx>;
   struct Loaded {  // a model, and the context that loaded it
     ~Loaded() { rush_model_destroy(ctx.get(), model); }

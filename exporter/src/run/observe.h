@@ -42,8 +42,8 @@ std::optional<Filter> filter_of(const std::string &op, const std::vector<Tensor>
 // Adds a filter unless there is an equal one.
 void add_filter(std::vector<Filter> *all, std::optional<Filter> more);
 
-// The filters of a program. It is made before the passes run, which replace operators by others, some
-// of which would be filters, too.
+// The filters of a program. It is made before the passes run, which replace operators by others,
+// some of which would be filters, too.
 class Filters {
  public:
   explicit Filters(const Program &program);

@@ -75,7 +75,7 @@ class Encoder {
     return static_cast<uint32_t>(ports_.size() - ports.size());
   }
 
-  // The ports of the first method's inputs come first.
+  // Constraints and methods have the same order, so that ports are sorted.
   void constraints() {
     if (given_.size() > RUSH_MAX_CONSTRAINTS)
       throw std::invalid_argument("the sizes with constraints must be at most " +
@@ -83,8 +83,9 @@ class Encoder {
                                   std::to_string(given_.size()));
     for (const Constraint &p : given_)
       if (!p.inside)
-        constraints_.push_back({static_cast<uint32_t>(p.input), static_cast<uint32_t>(p.dim),
-                                tables_.string_or_none(p.name), 0, p.least, p.most});
+        constraints_.push_back({methods_[p.method].inputs + static_cast<uint32_t>(p.input),
+                                static_cast<uint32_t>(p.dim), tables_.string_or_none(p.name), 0,
+                                p.least, p.most});
   }
 
   void define(const Value *v) {
@@ -252,7 +253,14 @@ class Encoder {
 
   std::vector<char> head() {
     std::vector<rush_file_storage> storage_records;
-    for (const StorageBytes &s : storages_.list()) storage_records.push_back({s.offset, s.bytes});
+    std::vector<rush_file_uniform> uniform_records;
+    for (const StorageBytes &s : storages_.list()) {
+      if (s.uniform) {
+        uniform_records.push_back({static_cast<uint32_t>(storage_records.size()), {}});
+        std::memcpy(uniform_records.back().pattern, s.data, sizeof uniform_records.back().pattern);
+      }
+      storage_records.push_back({s.offset, s.bytes});
+    }
     section(RUSH_SEC_STRING_BYTES, tables_.string_bytes);
     section(RUSH_SEC_STRINGS, tables_.strings);
     section(RUSH_SEC_LISTS, tables_.lists);
@@ -268,6 +276,7 @@ class Encoder {
     section(RUSH_SEC_OPERANDS, operands_);
     section(RUSH_SEC_INSTRS, instrs_);
     section(RUSH_SEC_METHODS, methods_);
+    section(RUSH_SEC_UNIFORM, uniform_records);
     section(RUSH_SEC_SOURCES, tables_.sources);
     section(RUSH_SEC_TESTS, tests_);
     section(RUSH_SEC_META, meta_);

@@ -19,14 +19,14 @@ struct Encoded {
   std::vector<StorageBytes> storages;
   std::vector<AssetBytes> assets;  // behind the storages
   uint64_t weights_bytes = 0;      // of storages and assets
-  uint64_t test_bytes = 0;         // those of them that only test vectors need
+  uint64_t test_bytes = 0;         // the part that only test vectors need
   uint64_t asset_bytes = 0;
 
   uint64_t file_bytes() const { return head.size() + weights_bytes; }
 };
 
-// `constraints` are sorted by input, then dimension. The program must outlive the result. Throws
-// std::invalid_argument if something cannot be stored.
+// `constraints` are sorted by method, input and dimension. The program must outlive the result.
+// Throws std::invalid_argument if something cannot be stored.
 Encoded encode(const Program &program, const std::vector<Constraint> &constraints);
 
 // Writes beside `path`, flushes to the disk, then renames, so that there is a whole file or none.

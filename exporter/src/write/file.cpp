@@ -73,7 +73,7 @@ void put_weights(Descriptor *file, const Encoded &encoded) {
     file->put(data, bytes);
     at = offset + bytes;
   };
-  for (const StorageBytes &s : encoded.storages) put(s.data, s.bytes, s.offset);
+  for (const StorageBytes &s : encoded.storages) put(s.data, s.stored(), s.offset);
   for (const AssetBytes &a : encoded.assets) put(a.data, a.bytes, a.offset);
   file->put(zeros, encoded.weights_bytes - at);
 }

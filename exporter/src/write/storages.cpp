@@ -35,6 +35,11 @@ uint64_t hash_of(const uint8_t *data, uint64_t n) {
   return h;
 }
 
+// Whether the bytes repeat the first eight, and are more than a record of the file takes.
+bool repeats(const uint8_t *data, uint64_t bytes) {
+  return bytes > RUSH_ALIGN && std::memcmp(data, data + 8, bytes - 8) == 0;
+}
+
 // "float32, float64, ..."
 std::string known_dtypes() {
   std::string out;
@@ -73,7 +78,9 @@ Storages::Storages(const Program &program) {
     each_tensor(a.initial, [&](const Const &c) { add(c, true); });
   const size_t tests = ranges_.size();
   for (const Test &test : program.tests) add(program, test);
-  lay_out(tests);
+  list_ranges(tests);
+  bound_uniform();
+  lay_out();
 }
 
 void Storages::add(const Program &program, const Method &m) {
@@ -128,11 +135,11 @@ void Storages::add(const Const &c, bool apart, const std::string &what) {
   range.to = std::max(range.to, to);
 }
 
-void Storages::lay_out(size_t tests) {
+void Storages::list_ranges(size_t tests) {
   std::multimap<uint64_t, uint32_t> by_hash;
   for (size_t i = 0; i < ranges_.size(); i++) {
     Range &range = ranges_[i];
-    if (i == tests) program_ = total_;
+    if (i == tests) first_of_tests_ = list_.size();
     StorageBytes s;
     if (range.to == 0) range.from = 0;
     s.owner = range.owner;
@@ -152,11 +159,39 @@ void Storages::lay_out(size_t tests) {
       }
       by_hash.emplace(hash, range.index);
     }
-    s.offset = total_;
-    total_ = aligned(total_ + s.bytes);
+    s.uniform = repeats(s.data, s.bytes);
     list_.push_back(std::move(s));
   }
-  if (tests == ranges_.size()) program_ = total_;
+  if (tests == ranges_.size()) first_of_tests_ = list_.size();
+}
+
+// A reader limits the memory of a call by the size of the file: 64 MiB, and 64 bytes for each byte.
+// Uniform storages take at most half of that. The largest of the others are written.
+void Storages::bound_uniform() {
+  uint64_t uniform = 0, stored = 0;
+  std::vector<StorageBytes *> by_size;
+  for (StorageBytes &s : list_) {
+    stored += s.stored();
+    uniform += s.bytes - s.stored();
+    if (s.uniform) by_size.push_back(&s);
+  }
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [](const auto *a, const auto *b) { return a->bytes > b->bytes; });
+  for (StorageBytes *s : by_size) {
+    if (uniform / 32 <= stored + (1 << 20)) break;
+    s->uniform = false;
+    uniform -= s->bytes;
+    stored += s->bytes;
+  }
+}
+
+void Storages::lay_out() {
+  for (size_t i = 0; i < list_.size(); i++) {
+    if (i == first_of_tests_) program_ = total_;
+    list_[i].offset = total_;
+    total_ = aligned(total_ + list_[i].stored());
+  }
+  if (first_of_tests_ == list_.size()) program_ = total_;
 }
 
 Storages::Place Storages::place(const Tensor &tensor) const {

@@ -13,7 +13,10 @@ struct StorageBytes {
   Tensor owner;  // keeps the memory alive
   const uint8_t *data = nullptr;
   uint64_t bytes = 0;
-  uint64_t offset = 0;  // in the weights
+  uint64_t offset = 0;   // in the weights
+  bool uniform = false;  // the file has only its first eight bytes, which all others repeat
+
+  uint64_t stored() const { return uniform ? 0 : bytes; }
 };
 
 // Gathers the tensors of a program. Tensors on one storage share one storage of the file, which
@@ -43,11 +46,14 @@ class Storages {
   void add(const Program &program, const Method &method);
   void add(const Program &program, const Test &test);
   void add(const Const &tensor, bool apart, const std::string &what = "a constant tensor");
-  void lay_out(size_t tests);  // `tests`: the first range that only tests need
+  void list_ranges(size_t tests);  // `tests`: the first range that only tests need
+  void bound_uniform();
+  void lay_out();
 
   std::map<const void *, size_t> by_storage_;
   std::vector<Range> ranges_;
   std::vector<StorageBytes> list_;
+  size_t first_of_tests_ = 0;         // in list_
   uint64_t total_ = 0, program_ = 0;  // program_: the bytes before those of tests
 };
 

@@ -1,4 +1,4 @@
-"""What the fronts use of librushlight_native."""
+"""The functions of librushlight_native that the fronts call."""
 
 import functools
 

@@ -83,8 +83,8 @@ class GraphBuilder:
     # -- nodes: `source` is that of the next ones, (file, line, function, module), with or without a debug handle, or None
 
     def node(self, op, args, types=None, name=""):
-        """Adds a node. What the schema says casts the arguments, which stand in its order, and gives the results' types if `types` is
-        None. Here and below, `name` is one for all results, or a list of one for each.
+        """Adds a node. The arguments have the order of the schema, and are cast to its types. If `types` is None, the schema also gives
+        the types of the results. Here and below, `name` is one name for all results, or a list with a name for each.
 
         Returns:
             Value: its result, or a list if it has another number of results

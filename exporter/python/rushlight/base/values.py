@@ -149,8 +149,8 @@ def refuse_fake(value):
     if has_memory(value):
         return
     raise unsupported(
-        "the model holds a fake tensor, which has no values: make the model again, because a failed torch.export or a transform of "
-        "torch.func left the tensor so. If the tensor is made of others, as in weights that torchao or quanto quantized, call "
+        "the model holds a fake tensor, which has no values: create the model again, because a failed torch.export or a transform "
+        "of torch.func left such a tensor behind. If torchao or quanto quantized the weights, call "
         'torchao.utils.unwrap_tensor_subclass, or export the original model with quantize="int8"')
 
 

@@ -198,6 +198,11 @@ class Registered(Tuple):
 KINDS = (Tuple, List, Dict, Named, Registered)
 
 
+def with_fields(spec, names):
+    """Returns the spec of a named tuple with these fields, for that of a dict."""
+    return pytree.TreeSpec(collections.namedtuple, collections.namedtuple("Output", names), children_of(spec))
+
+
 def kind_of(spec, what):
     """Returns the row of KINDS for a pytree. `what` names the value in the error for an unknown container."""
     kind = next((k for k in KINDS if k.is_for(spec)), None)

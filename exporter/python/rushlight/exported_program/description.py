@@ -8,19 +8,27 @@ from . import guards
 from .convert import Converter
 from .fixed_sizes import refuse_fixed_sizes
 from .guards import fixed_size
-from .containers import Dict, children_of, is_leaf, kind_of, pack, plain_type, tree_type
+from .containers import Dict, children_of, is_leaf, kind_of, pack, plain_type, tree_type, with_fields
 
 
-def describe_program(program, source, for_complex):
-    """Returns the description that core.export_graph takes. `source`: keep Python lines and texts. `for_complex`: as for Converter."""
+def describe_program(program, source, for_complex, fields=None):
+    """Returns the description that core.export_graph takes.
+
+    Args:
+        source: keep Python lines and texts
+        for_complex: as for Converter
+        fields: the names of the outputs, if the program returns a dict whose keys they are
+    """
     refuse_fixed_sizes(program)
-    return Description(program, source, for_complex).make()
+    return Description(program, source, for_complex, fields).make()
 
 
 class Description:
-    def __init__(self, program, source, for_complex):
+    def __init__(self, program, source, for_complex, fields=None):
         self.program, self.signature, self.source, self.for_complex = program, program.graph_signature, source, for_complex
         self.in_spec, self.out_spec = program.call_spec.in_spec, program.call_spec.out_spec
+        if fields:
+            self.out_spec = with_fields(self.out_spec, fields)
         self.holders = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
         self.b = core.GraphBuilder()
         self.env = {}  # {placeholder: value}

@@ -88,31 +88,53 @@ def double_by_default(on):
             torch.set_default_dtype(before)
 
 
-class Runner(torch.fx.Interpreter):
-    """Runs a graph, in float64 if `exact`."""
+def _linear(input, weight, bias=None):
+    """A linear layer that converts few rows of its weight at a time."""
+    rows = weight.split(max(1, (1 << 22) // max(1, weight.shape[1])))
+    out = torch.cat([input.matmul(wide(part).t()) for part in rows], -1)
+    return out if bias is None else out + wide(bias)
 
-    def __init__(self, module, exact):
+
+def _embedding(weight, *args, **kwargs):
+    return wide(torch.ops.aten.embedding.default(weight, *args, **kwargs))
+
+
+# {operator: (argument that is a weight, the operator for a weight that keeps its dtype)}
+_BY_ROWS = {torch.ops.aten.linear.default: (1, _linear), torch.ops.aten.embedding.default: (0, _embedding)}
+
+
+class Runner(torch.fx.Interpreter):
+    """Runs a graph, in float64 if `exact`. `narrow`: {id: weight} of weights that the graph only reads. They keep their dtype until
+    they are used."""
+
+    def __init__(self, module, exact, narrow):
         super().__init__(module, garbage_collect_values=True)
-        self.exact, self.widened = exact, {}
+        self.exact, self.narrow, self.widened = exact, narrow, {}
 
     def call_function(self, target, args, kwargs):
         if self.exact:
             if target is torch.ops.aten.view.dtype:
                 raise unsupported("the program reads the bits of numbers (view)")
+            if target in _BY_ROWS and self.is_narrow(args[_BY_ROWS[target][0]]):
+                return _BY_ROWS[target][1](*args, **kwargs)
             args, kwargs = pytree.tree_map_only(torch.dtype, wide, (args, kwargs))
+            args, kwargs = pytree.tree_map_only(torch.Tensor, lambda t: wide(t) if self.is_narrow(t) else t, (args, kwargs))
         if is_higher_order(target) and name_of(target) in SCANS:
             return scan(*scan_arguments(name_of(target), args))
         return super().call_function(target, args, kwargs)
 
+    def is_narrow(self, tensor):
+        return id(tensor) in self.narrow
+
     def inner(self, module):
         """Returns a runner for a graph inside this one."""
-        return Runner(module, self.exact)
+        return Runner(module, self.exact, self.narrow)
 
     def fetch_attr(self, target):
         what = super().fetch_attr(target)
         if isinstance(what, torch.fx.GraphModule):
             return lambda *args: self.inner(what).run(*args)
-        if self.exact and isinstance(what, torch.Tensor):
+        if self.exact and isinstance(what, torch.Tensor) and not self.is_narrow(what):
             return self.widened.setdefault(target, wide(what))  # it may be written
         return what
 
@@ -140,12 +162,12 @@ class Open:
 class Recorder(Runner):
     """Runs a graph and the graphs inside it, and records (handle, results) of each call."""
 
-    def __init__(self, module, handles, record, exact, open_=None):
-        super().__init__(module, exact)
+    def __init__(self, module, handles, record, exact, narrow, open_=None):
+        super().__init__(module, exact, narrow)
         self.handles, self.record, self.open = handles, record, Open() if open_ is None else open_
 
     def inner(self, module):
-        return Recorder(module, self.handles, self.record, self.exact, self.open)
+        return Recorder(module, self.handles, self.record, self.exact, self.narrow, self.open)
 
     def call_function(self, target, args, kwargs):
         value = super().call_function(target, args, kwargs)
@@ -159,17 +181,27 @@ class Recorder(Runner):
         return value
 
 
-def answer(program, inputs, exact):
-    """Returns the result of the program's graph for these inputs, in float64 if `exact`."""
-    module = copy.deepcopy(program.module())
+def _narrow(aliases):
+    return {id(weight): weight for weight in aliases.values()}
+
+
+def answer(program, inputs, exact, aliases):
+    """Returns the result of the program's graph for these inputs, in float64 if `exact`.
+
+    `aliases`: as LentWeights.run gives them.
+    """
+    module = copy.deepcopy(program.module(), dict(aliases))
     leaves = copy.deepcopy([v.detach() if isinstance(v, torch.Tensor) else v for v in pytree.tree_leaves(inputs)])
     with torch.no_grad(), torch.random.fork_rng(devices=[]), double_by_default(exact):
         torch.manual_seed(1)  # of test vectors
-        return Runner(module, exact).run(*(map(wide, leaves) if exact else leaves))
+        return Runner(module, exact, _narrow(aliases)).run(*(map(wide, leaves) if exact else leaves))
 
 
-def trace(program, inputs, exact=False):
-    """Returns [(handle, results)] of a run on these inputs, in float64 if `exact`. Sorted by handle, and by time for equal handles."""
+def trace(program, inputs, exact, aliases):
+    """Returns [(handle, results)] of a run on these inputs, in float64 if `exact`. Sorted by handle, and by time for equal handles.
+
+    `aliases`: as in answer().
+    """
     given = iter(pytree.tree_leaves(inputs))
     placeholders = []
     for spec in program.graph_signature.input_specs:
@@ -182,11 +214,13 @@ def trace(program, inputs, exact=False):
             raise unsupported(f"cannot trace an input of kind {kind}")
         placeholders.append(value)
     with torch.no_grad():  # tensors that share their elements still do
-        placeholders = copy.deepcopy([v.detach() if isinstance(v, torch.Tensor) else v for v in placeholders])
+        narrow = _narrow(aliases)
+        placeholders = [aliases[id(v)] if id(v) in aliases else v.detach() if isinstance(v, torch.Tensor) else v for v in placeholders]
+        placeholders = copy.deepcopy(placeholders, dict(narrow))
     if exact:
-        placeholders = list(map(wide, placeholders))
+        placeholders = [v if id(v) in narrow else wide(v) for v in placeholders]
     record = []
     with torch.no_grad(), torch.random.fork_rng(devices=[]), double_by_default(exact):
         torch.manual_seed(1)  # of test vectors
-        Recorder(program.graph_module, handles_of(program.graph_module), record, exact).run(*placeholders)
+        Recorder(program.graph_module, handles_of(program.graph_module), record, exact, narrow).run(*placeholders)
     return sorted(record, key=lambda item: item[0])

@@ -13,18 +13,24 @@ def inputs_of(program, args):
     return [rebuild(s, a) for s, a in zip([*children_of(args_spec), *children_of(kwargs_spec)], args)]
 
 
-def reference_of(program):
-    """Returns a function (method, args) -> PyTorch's answer, each time from the initial state of the program."""
+def reference_of(program, lent):
+    """Returns a function (method, args) -> PyTorch's answer, each time from the initial state of the program.
+
+    `lent`: the LentWeights of the program, which the function shows to be only read.
+    """
     base = program.module()
     args_spec, kwargs_spec = children_of(program.call_spec.in_spec)
     n = len(children_of(args_spec))
 
-    def answer(_, args):
+    def run(args, aliases):
         given = inputs_of(program, args)
         with torch.no_grad(), fx_flattens(program.call_spec.in_spec):
-            return copy.deepcopy(base)(*given[:n], **dict(zip(Dict.keys(kwargs_spec), given[n:])))
+            return copy.deepcopy(base, aliases)(*given[:n], **dict(zip(Dict.keys(kwargs_spec), given[n:])))
 
-    return answer
+    example = example_of(program)
+    if example is not None:
+        lent.probe(lambda aliases: run(copy.deepcopy(example), aliases))
+    return lambda _, args: lent.run(lambda aliases: run(args, aliases))
 
 
 def example_of(program):

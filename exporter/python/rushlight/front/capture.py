@@ -13,6 +13,7 @@ from .captured import TraceWarning
 from .fx import capture_fx
 from .program import capture_program
 from .script import capture_script, is_script
+from .subclass_weights import with_plain_weights
 from .trace import capture_traced
 
 _PREPARED = ("the model is prepared for quantization and not converted, so its observers run and store what they see: export the model "
@@ -39,6 +40,7 @@ def capture(model, example_inputs, train=False, source=True, names=None):
     _refuse_meta(model, example_inputs)
     if isinstance(model, torch.export.ExportedProgram):
         return capture_program(model, source)
+    model = with_plain_weights(model)
     prepared = any(map(_is_observer, model.modules())) if isinstance(model, torch.nn.Module) else False
     if prepared:
         warn_user(_PREPARED, UserWarning)

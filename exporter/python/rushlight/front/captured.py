@@ -1,12 +1,24 @@
 """The result of every front."""
 
+import contextvars
 import dataclasses
 import itertools
+import keyword
 from typing import NamedTuple
 
 import torch
 
 from ..base import core
+
+
+KEEPS_DICTS = contextvars.ContextVar("keeps_dicts", default=False)
+"""Whether a dict stays one output. Otherwise its keys name the outputs."""
+
+
+def are_names(keys):
+    """Returns whether the keys of a dict can be the names of outputs."""
+    return bool(keys) and not KEEPS_DICTS.get() and all(
+        isinstance(key, str) and key.isidentifier() and not keyword.iskeyword(key) and not key.startswith("_") for key in keys)
 
 
 class TraceWarning(NamedTuple):
@@ -20,6 +32,14 @@ class TraceWarning(NamedTuple):
         return f"{self.place}: {self.message}" if self.place else self.message
 
 
+class MethodCall(NamedTuple):
+    """A call of a method, from the state that the calls before it leave."""
+
+    method: str
+    args: tuple
+    answer: object
+
+
 @dataclasses.dataclass
 class Captured:
     """A program that the exporter takes, and how a model became one."""
@@ -30,14 +50,19 @@ class Captured:
     warnings: list = dataclasses.field(default_factory=list)  # of TraceWarning
     notes: list = dataclasses.field(default_factory=list)  # as in Report.notes
     lines: dict = dataclasses.field(default_factory=dict)  # as fx_graph.lines_of gives
+    methods: dict = dataclasses.field(default_factory=dict)  # {name: that of the target}, where they differ
+    calls: list = dataclasses.field(default_factory=list)  # of MethodCall: a call of each of several methods
     program: object = None  # the ExportedProgram, if it is one
+    result: object = None  # its answer -> that of the file, which may have names
     graph: object = None  # (method, args, exact) -> answer of the ExportedProgram's graph, in float64 if `exact`
     tracer: object = None  # (method, args, exact) -> values of all its nodes
 
-    def input_names(self, given=()):
-        """Names of forward's inputs. `given` replaces the first ones."""
+    def input_names(self, given=(), method="forward"):
+        """Names of a method's inputs. `given` replaces the first ones."""
         names = []
-        if self.program is not None:
+        if method in self.methods:
+            names = [a.name for a in self.target._c._get_method(self.methods[method]).schema.arguments[1:]]
+        elif self.program is not None:
             names = [port["name"] for port in self.target["methods"][0]["inputs"]]
         elif isinstance(self.target, torch.jit.ScriptFunction):
             names = [a.name for a in self.target.schema.arguments]

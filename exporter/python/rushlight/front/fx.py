@@ -16,6 +16,8 @@ def capture_fx(module, example_inputs, train):
         ValueError: the graph must be traced, and there are no example inputs
     """
     reference = reference_of(module, train)
+    if example_inputs is not None:
+        reference.probe([("forward", tuple(example_inputs))])
     captured = capture_graph(module, example_inputs, train)
     captured.reference = reference
     return captured

@@ -7,7 +7,7 @@ from . import gradients, refusals
 from .captured import Captured
 from .model_state import reference_of
 from .make_fx_patches import GradientsTaken
-from .tracer import traced
+from .tracer import recorder, traced
 
 
 def capture_traced(model, example_inputs, train, names=None):
@@ -25,8 +25,9 @@ def capture_traced(model, example_inputs, train, names=None):
     if example_inputs is None:
         raise ValueError("example_inputs must be given for a model that is traced, got None")
     reference = reference_of(model, train, names)
+    reference.probe([("forward", tuple(example_inputs))])
     try:
-        script, warnings, notes = traced(model, example_inputs, train, names, reference, extra=("refused gradients",))
+        script, warnings, notes = traced(model, example_inputs, train, recorder(names, reference), ("refused gradients",), reference.lent)
         return Captured(script, "traced", reference, warnings, notes)
     except Exception as error:  # errors of the model have any type
         if not _is_of_gradients(error):
@@ -51,7 +52,7 @@ def _captured_with_gradients(model, example_inputs, train, names, reference):
     except Exception as error:  # make_fx raises errors of many types
         refusal = error
     try:
-        script, warnings, notes = traced(model, example_inputs, train, names, reference)
+        script, warnings, notes = traced(model, example_inputs, train, recorder(names, reference), only_read=reference.lent)
         return Captured(script, "traced", reference, warnings, notes)
     except RuntimeError as error:
         if isinstance(error, RushlightError) or not _is_of_gradients(error):

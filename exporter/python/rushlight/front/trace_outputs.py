@@ -1,12 +1,14 @@
 """Traces models whose result has no type for torch.jit.trace (dicts and lists of several types, tuples in lists, None), or another type
 (a size is a tensor in a trace).
 
-The tracer gets a method that returns only the tensors of the result. A forward in TorchScript puts them into the containers.
+The tracer gets a method that returns only the tensors of the result. A method in TorchScript puts them into the containers.
 """
 
 import collections
+import dataclasses
 import inspect
 import math
+from typing import Callable, NamedTuple
 
 import torch
 from torch.utils import _pytree as pytree
@@ -14,7 +16,7 @@ from torch.utils import _pytree as pytree
 from ..exported_program.containers import Dict, children_of, is_leaf
 from . import inputs
 
-_METHOD = "_rushlight_tensors"
+_METHOD = "_tensors_of"
 _NUMBERS = (bool, int, float)
 
 
@@ -41,12 +43,20 @@ def _results(graph):
 
 
 def _is_other(value):
-    return isinstance(value, (torch.Size, collections.defaultdict)) or hasattr(value, "to_legacy_cache")
+    return isinstance(value, (torch.Size, collections.defaultdict)) or hasattr(value, "to_legacy_cache") or _is_dataclass(value)
+
+
+def _is_dataclass(value):
+    """Whether the value is a dataclass, and no dict such as the outputs of transformers are."""
+    return dataclasses.is_dataclass(value) and not isinstance(value, (type, dict))
 
 
 def plain(value):
-    """Returns the value with tuples for torch.Size, dicts for defaultdict, and tuples of layers for key-value caches of transformers."""
-    if _is_other(value):
+    """Returns the value with tuples for torch.Size, dicts for defaultdict and dataclasses, and tuples of layers for key-value caches of
+    transformers."""
+    if _is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    elif _is_other(value):
         value = tuple(value) if isinstance(value, torch.Size) else dict(value) if isinstance(value, dict) else value.to_legacy_cache()
     return pytree.tree_map(lambda v: plain(v) if _is_other(v) else v, value, is_leaf=_is_other)
 
@@ -66,47 +76,78 @@ def traced(model, given, by_name=None, answer=None):
     Raises:
         NoType: the result contains other values than tensors, numbers and strings in tuples, lists and dicts
     """
-    module = model if isinstance(model, torch.nn.Module) else _Holder(model)
-    seen = []
+    module = model if isinstance(model, torch.nn.Module) else Holder(model)
+    own = inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model)
+    return traced_methods(module, [Call("forward", lambda *args: inputs.call(model, "forward", args, by_name),
+                                        signature(own, by_name, len(given)), given, answer)])
 
-    def tensors(*args):
-        leaves, spec = _leaves(inputs.call(model, "forward", args, by_name))
-        seen[:] = [leaves, spec]
-        return tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
 
-    tensors.__signature__ = _signature(model, by_name, len(given))
-    vars(module)[_METHOD] = tensors
+class Call(NamedTuple):
+    """A method to trace, and a call of it."""
+
+    name: str  # in the ScriptModule
+    function: Callable
+    signature: inspect.Signature
+    args: tuple
+    answer: object  # the result without a trace. Its numbers become constants
+
+
+def traced_methods(module, calls):
+    """Traces methods of one module to a ScriptModule. A later call sees the state that earlier ones leave.
+
+    Raises:
+        NoType: a result contains other values than tensors, numbers and strings in tuples, lists and dicts
+    """
+    seen = {}
+    for call in calls:
+        vars(module)[_METHOD + call.name] = _tensors_of(call, seen)
     try:
-        script = torch.jit.trace_module(module, {_METHOD: given}, check_trace=False, strict=False)
+        script = torch.jit.trace_module(module, {_METHOD + call.name: call.args for call in calls}, check_trace=False, strict=False)
     finally:
-        del vars(module)[_METHOD]
-    leaves, spec = seen
-    own, own_spec = _leaves(answer)
-    types = [type(value) for value in own] if own_spec == spec else [None] * len(leaves)
-    script.define(_forward(script, list(zip(leaves, types)), spec))
+        for call in calls:
+            del vars(module)[_METHOD + call.name]
+    for call in calls:
+        leaves, spec = seen[call.name]
+        own, own_spec = _leaves(call.answer)
+        types = [type(value) for value in own] if own_spec == spec else [None] * len(leaves)
+        script.define(_source(script, call.name, list(zip(leaves, types)), spec))
     return script
 
 
-class _Holder(torch.nn.Module):
+def _tensors_of(call, seen):
+    """Returns a function that calls the method and returns the tensors of the result. `seen` gets the whole result."""
+    def tensors(*args):
+        leaves, spec = _leaves(call.function(*args))
+        seen[call.name] = leaves, spec
+        return tuple(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))
+
+    tensors.__signature__ = call.signature
+    return tensors
+
+
+class Holder(torch.nn.Module):
+    """A module whose forward is a function."""
+
     def __init__(self, function):
         super().__init__()
         vars(self)["forward"] = function
 
 
-def _signature(model, by_name, count):
+def signature(own, by_name, count):
+    """Returns the signature of a call by names, or the function's own."""
     if by_name:
         return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in by_name[:count]])
-    return inspect.signature(model.forward if isinstance(model, torch.nn.Module) else model)
+    return own
 
 
-def _forward(script, leaves, spec):
+def _source(script, name, leaves, spec):
     """Returns the source of the method that puts the tensors into their containers."""
-    arguments = script._c._get_method(_METHOD).schema.arguments[1:]
+    arguments = script._c._get_method(_METHOD + name).schema.arguments[1:]
     parameters = "".join(f", {a.name}: {a.type.annotation_str}" for a in arguments)
     places = iter(range(len(leaves)))
     texts = iter([_leaf(leaf, type_, places) for leaf, type_ in leaves])
-    return (f"def forward(self{parameters}):\n"
-            f"    tensors_ = self.{_METHOD}({', '.join(a.name for a in arguments)})\n"
+    return (f"def {name}(self{parameters}):\n"
+            f"    tensors_ = self.{_METHOD}{name}({', '.join(a.name for a in arguments)})\n"
             f"    return {_text(spec, texts)[0]}\n")
 
 

@@ -16,13 +16,13 @@ from .model_state import evaluation_mode, restored_state
 _FOLDER = os.path.dirname(__file__) + os.sep
 
 
-def traced(model, example_inputs, train, names=None, reference=None, extra=()):
+def traced(model, example_inputs, train, record=None, extra=(), only_read=()):
     """Traces a model, again with other patches if PyTorch refuses it for a reason that a patch removes.
 
     Args:
-        names: names of the inputs, as inputs.positional gives them
-        reference: as model_state.reference_of gives it; numbers in its answers are numbers in the trace's
+        record: takes the model and copies of the inputs, and returns the trace: by default that of forward
         extra: keys of further patches
+        only_read: weights that the model does not write
 
     Returns:
         (ScriptModule or ScriptFunction, [TraceWarning], notes for the report)
@@ -31,11 +31,11 @@ def traced(model, example_inputs, train, names=None, reference=None, extra=()):
         RushlightError: PyTorch refuses the model, and there is a remedy
         Exception: any error that the model raises
     """
-    keys, calls_len = ["len"], False
+    keys, calls_len, record = ["len"], False, record or recorder()
     while True:
         results = {}
         try:
-            return _traced_with([*extra, *keys], results, model, example_inputs, train, names, reference)
+            return _traced_with([*extra, *keys], results, model, example_inputs, train, record, only_read)
         except Exception as error:
             calls_len = calls_len or bool(results.get("len"))
             more = [key for key in refusals.patches_for(error) if key not in keys]
@@ -55,13 +55,13 @@ def _with_remedy(error, given):
     return explained
 
 
-def _traced_with(keys, results, model, example_inputs, train, names, reference):
+def _traced_with(keys, results, model, example_inputs, train, record, only_read):
     with warnings.catch_warnings(record=True) as caught, patches.applied(model, patches.RUN), evaluation_mode(model, train), \
-            restored_state(model) as (replaced, new_data):
+            restored_state(model, only_read) as (replaced, new_data):
         warnings.simplefilter("always")
         given = copy.deepcopy(tuple(example_inputs))  # the model may write them
         with patches.applied(model, [*patches.TRACE, *keys], results):
-            script = _jit_traced(model, given, names, reference)
+            script = record(model, given)
     _set_data(script, new_data)
     return script, [*_state_warnings(replaced, new_data), *_issued(caught)], list(dict.fromkeys(results["fast path"]))
 
@@ -94,6 +94,16 @@ def _issued(caught):
                 found[warning] = None
                 warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
     return list(found)
+
+
+def recorder(names=None, reference=None):
+    """Returns a function that traces forward.
+
+    Args:
+        names: names of the inputs, as inputs.positional gives them
+        reference: as model_state.reference_of gives it; numbers in its answers are numbers in the trace's
+    """
+    return lambda model, given: _jit_traced(model, given, names, reference)
 
 
 def _jit_traced(model, given, names, reference):

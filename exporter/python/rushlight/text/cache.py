@@ -3,6 +3,10 @@
 import torch
 from torch import Tensor, nn
 
+from ..base.errors import unsupported
+
+CACHES = {"past_key_values", "cache"}  # names of a model's argument. transformers 5 has the second one
+
 
 class Rows(nn.Module):
     """Keys and values of one layer. The first run allocates them, so that a file has none. It is scripted, which keeps its sizes
@@ -52,3 +56,11 @@ def state_cache(rows, position):
             return None
 
     return StateCache()
+
+
+def check_logits(model, got, want):
+    """Refuses a model that gives other logits in several calls, `got`, than in one call, `want`."""
+    distance = float((got - want).abs().max() / want.abs().max())
+    if not distance < 1e-3:
+        raise unsupported(f"{type(model).__name__} gives other logits when its tokens are passed in several calls: they differ by "
+                          f"{distance:.2g} of the greatest. export_text() does not support this form of a cache")

@@ -7,7 +7,8 @@ from torch import nn
 
 from ..base.errors import unsupported
 from .attention import attention_of, causal_mask
-from .cache import Rows, state_cache
+from .cache import CACHES, Rows, check_logits, state_cache
+from .half_precision import computing
 
 KNOWN_LAYERS = {"full_attention", "sliding_attention"}
 
@@ -21,16 +22,17 @@ class Decoder(nn.Module):
         self.model = model
         layers = model.config.get_text_config().num_hidden_layers
         self.cache = nn.ModuleList(torch.jit.script(Rows(length)) for _ in range(layers))
-        self.parameters_of_forward = inspect.signature(model.forward).parameters
+        self.parameters_of_forward = frozenset(inspect.signature(model.forward).parameters)
 
     def forward(self, tokens, position):
         positions = position + torch.arange(tokens.size(1))
         arguments = {
             "attention_mask": causal_mask(position, tokens), "position_ids": positions[None], "cache_position": positions,
-            "past_key_values": state_cache(self.cache, position), "use_cache": True, "logits_to_keep": 1, "return_dict": True,
+            **dict.fromkeys(CACHES, state_cache(self.cache, position)), "use_cache": True, "logits_to_keep": 1, "return_dict": True,
         }
         known = {name: value for name, value in arguments.items() if name in self.parameters_of_forward}
-        return self.model(tokens, **known).logits[:, -1].float()
+        with computing(self.model):
+            return self.model(tokens, **known).logits[:, -1].float()
 
 
 def check(model):
@@ -40,27 +42,25 @@ def check(model):
     if getattr(model.config, "is_encoder_decoder", False):
         raise unsupported(f"{name} has an encoder and a decoder: export_text() takes decoders alone, such as those of AutoModelForCausalLM")
     if getattr(model.config, "vision_config", None) is not None or getattr(model.config, "audio_config", None) is not None:
-        raise unsupported(f"{name} takes pictures or sound, too: export_text() takes models of text alone")
+        raise unsupported(f"{name} also takes pictures or sound: export_text() supports decoders of text only")
     others = set(getattr(config, "layer_types", None) or ()) - KNOWN_LAYERS
-    if "past_key_values" not in parameters or others or getattr(config, "attention_chunk_size", None):
+    if not parameters.keys() & CACHES or others or getattr(config, "attention_chunk_size", None):
         kinds = f" of the kinds {', '.join(sorted(others))}" if others else ""
-        raise unsupported(f"{name} has layers{kinds} that keep other state than keys and values of all tokens, which export_text() does "
-                          "not store")
+        raise unsupported(f"{name} has layers{kinds} that keep other state than keys and values of all tokens: export_text() "
+                          "does not support them")
     if not getattr(model, "_supports_attention_backend", False):
         raise unsupported(f"{name} of this version of transformers does not take an attention function (_supports_attention_backend)")
 
 
 @torch.no_grad()
 def compare(model, decoder, words, length):
-    """Refuses a model whose logits differ from its own when its tokens come in pieces."""
+    """Refuses a model whose logits differ when its tokens are passed in several calls."""
     tokens = torch.randint(words, (1, min(24, length)), generator=torch.Generator().manual_seed(0))
     with attention_of(model):
         at, got = 0, []
         for piece in tokens.split([min(5, length), *[1] * (tokens.size(1) - min(5, length))], 1):
             got.append(decoder(piece, torch.tensor(at))[0])
             at += piece.size(1)
-    want = model(tokens).logits[0, -len(got):].float()
-    distance = float((torch.stack(got) - want).abs().max() / want.abs().max())
-    if not distance < 1e-3:
-        raise unsupported(f"{type(model).__name__} gives other logits when its tokens come in pieces: they differ by {distance:.2g} of the "
-                          "greatest. Its cache has another form than export_text() knows")
+    with computing(model):
+        want = model(tokens).logits[0, -len(got):].float()
+    check_logits(model, torch.stack(got), want)

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from ..base.errors import unsupported
+from .half_precision import computing
 
 POOLINGS = ("mean", "cls", "max", "last")
 _FLAGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls", "pooling_mode_max_tokens": "max",
@@ -24,7 +25,8 @@ class Encoder(nn.Module):
 
     def forward(self, tokens, mask, types=None):
         more = {"token_type_ids": types} if types is not None else {}
-        out = self.model(input_ids=tokens, attention_mask=mask, return_dict=True, **more)
+        with computing(self.model):
+            out = self.model(input_ids=tokens, attention_mask=mask, return_dict=True, **more)
         if self.task != "embed":
             return out.logits
         embedding = _pooled(out.last_hidden_state, mask, self.pooling)

@@ -26,7 +26,7 @@ def tree_of(value, type_):
     """The tree of a Python value of a type.
 
     Raises:
-        RushlightError: it is no data
+        RushlightError: the value cannot be stored as data
     """
     for python, kind in _PLAIN:
         if isinstance(value, python) and not isinstance(value, enum.Enum):

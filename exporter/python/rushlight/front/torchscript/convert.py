@@ -39,7 +39,7 @@ def _is_fake(tensor):
 
 
 class Context:
-    """What the methods of a program share."""
+    """The state that the methods of a program share."""
 
     def __init__(self, handles, names=None):
         self.handles, self.names = handles, names or TensorNames()

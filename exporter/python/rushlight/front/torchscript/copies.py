@@ -69,12 +69,13 @@ def shallow(module, train):
     return copied("", module)
 
 
-def deep(module, in_double=False):
-    """A copy with all of its state, in float64 if asked for. Tensors that share memory share memory in the copy, too."""
-    out = module.__deepcopy__({})
+def deep(module, in_double=False, kept=()):
+    """A copy with all of its state, in float64 if asked for. Tensors that share memory share memory in the copy, too. Tensors whose id
+    is in `kept` are not copied, and keep their dtype."""
+    out = _deep_without(module, kept)
     storages = {}
     for path, tensor in named_tensors(module):
-        if _is_plain(tensor):
+        if is_plain(tensor) and id(tensor) not in kept:
             storages.setdefault(tensor.untyped_storage()._cdata, {})[path] = tensor
     owners = dict(named_modules(out))
     for tensors in storages.values():
@@ -87,7 +88,23 @@ def deep(module, in_double=False):
     return out
 
 
-def _is_plain(tensor):
+def _deep_without(module, kept):
+    if not kept:
+        return module.__deepcopy__({})
+    emptied = shallow(module, train=True)
+    places = [(*path.rpartition(".")[::2], tensor) for path, tensor in named_tensors(module) if id(tensor) in kept]
+
+    def put(owners, value):
+        for path, name, tensor in places:
+            owners[path].setattr(name, value(tensor))
+
+    put(dict(named_modules(emptied)), lambda tensor: torch.empty(0, dtype=tensor.dtype))
+    out = emptied.__deepcopy__({})
+    put(dict(named_modules(out)), lambda tensor: tensor)
+    return out
+
+
+def is_plain(tensor):
     return tensor.layout == torch.strided and not tensor.is_quantized and has_memory(tensor)
 
 
@@ -137,7 +154,7 @@ def _copied(value, in_double):
     _find(value, tensors)
     groups, copies = {}, {}
     for key, tensor in tensors.items():
-        if _is_plain(tensor):
+        if is_plain(tensor):
             groups.setdefault(tensor.untyped_storage()._cdata, {})[key] = tensor
         elif not in_double:
             copies[key] = tensor.clone()

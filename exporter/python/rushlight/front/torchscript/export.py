@@ -9,16 +9,17 @@ from .program import describe
 from .subject import Subject
 
 
-def subject_of(target, train, args):
+def subject_of(target, train, args, methods=None, is_traced=False):
     torch._C._jit_set_texpr_fuser_enabled(False)  # its code generation does not end for some graphs
     if isinstance(target, str):
         target = load_torchscript(target)
-    return Subject(target, train, args)
+    return Subject(target, train, args, methods, is_traced)
 
 
 def export(request):
     captured, settings, examples = request.captured, request.settings, request.examples
-    subject = subject_of(captured.target, settings["train"], examples[0]["args"] if examples else ())
+    subject = subject_of(captured.target, settings["train"], examples[0]["args"] if examples else (), captured.methods,
+                         captured.reference is not None)
     description = describe(subject, settings["methods"], settings["source"], settings["lines"])
     if captured.reference is None:
         reference = subject.answer

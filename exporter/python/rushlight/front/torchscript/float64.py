@@ -4,6 +4,7 @@ Its result is almost exact, and shows how far rounding takes PyTorch's own answe
 """
 
 import functools
+from typing import Optional
 
 import torch
 
@@ -11,6 +12,7 @@ from . import copies, graphs
 from .forks import inline_calls_and_forks
 
 _NO_TENSORS = ("IntType", "FloatType", "BoolType", "StringType", "NoneType", "DeviceObjType", "ClassType", "EnumType")
+_FLOAT64 = 7
 _COMPARES = ("aten::eq", "aten::ne")
 # The numbers of dtypes: 5, 6 and 15 are floating-point, 7 is float64, 8 and 9 are complex, 10 is complex128.
 _WIDE = {"wide_dtype": """
@@ -28,16 +30,70 @@ def wide_optional(dtype: Optional[int]) -> Optional[int]:
 """}
 
 
-def widen(graph):
-    """Makes a graph compute in float64; its inputs must be float64, too.
+def widen(graph, narrow=()):
+    """Makes a graph compute in float64; its inputs must be float64, too, except for the results of the nodes `narrow`, which are
+    converted where they are used.
 
     Raises:
         ValueError: that would change the program
     """
     inline_calls_and_forks(graph)
     torch._C._jit_pass_erase_shape_information(graph)
+    for node in narrow:
+        _widen_uses(graph, node.output())
     for node in graphs.all_nodes(graph.block()):
         _widen_node(graph, node)
+
+
+def _widen_uses(graph, value):
+    for node in [use.user for use in value.uses() if _is_cast_of_weight(use.user)]:
+        graphs.replace(node, value)
+    for use in value.uses():
+        node, i = use.user, use.offset
+        if node.kind() == "aten::linear" and i == 1:
+            with graphs.before(graph, node):
+                result = graphs.insert_graph(graph, _linear_by_rows().graph, node.inputs())[0]
+            graphs.replace(node, result)
+        elif node.kind() == "aten::embedding" and i == 0:
+            _widen_result(graph, node)
+        else:
+            with graphs.before(graph, node):
+                node.replaceInput(i, _in_double(graph, value))
+
+
+def _is_cast_of_weight(node):
+    """Whether it only converts its input for linear layers."""
+    return node.kind() == "aten::to" and all(use.user.kind() == "aten::linear" and use.offset == 1 for use in node.output().uses())
+
+
+def _in_double(graph, value):
+    false = graph.insertConstant(False)
+    return graphs.call(graph, "aten::to", [value, graph.insertConstant(_FLOAT64), false, false, graph.insertConstant(None)],
+                       torch._C.TensorType.get())
+
+
+def _widen_result(graph, node):
+    output = node.output()
+    with graphs.before(graph, node):
+        wide = _in_double(graph, output)
+    wide.node().moveAfter(node)
+    for use in output.uses():
+        if use.user != wide.node():
+            use.user.replaceInput(use.offset, wide)
+
+
+@functools.cache
+def _linear_by_rows():
+    """A linear layer that converts few rows of its weight at a time."""
+    function = torch.jit.script(_linear)
+    torch._C._jit_pass_inline(function.graph)
+    return function
+
+
+def _linear(input: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor]):
+    parts = [input.matmul(rows.to(torch.float64).t()) for rows in weight.split(max(1, (1 << 22) // max(1, weight.size(1))))]
+    out = torch.cat(parts, -1)
+    return out if bias is None else out + bias
 
 
 def _widen_node(graph, node):

@@ -4,6 +4,7 @@ import torch
 
 from ...base.errors import unsupported
 from . import copies, graphs
+from .attribute_reads import narrow_matrices
 
 INNER = "m"  # the attribute of the wrapper that is the model
 
@@ -22,13 +23,14 @@ def freeze(module, methods, train):
     inner = copies.shallow(module, train)
     wrapper = torch._C.ScriptModule("__torch__.Wrapper", torch._C.CompilationUnit(), True)
     wrapper._register_attribute(INNER, inner._type(), inner)
-    shared = _Shared(inner)
+    shared, kept = _Shared(inner), []
     for name, graph in methods.items():
         wrapper._define(torch._C.ConcreteModuleType.from_jit_type(wrapper._type()), f"def {name}(self):\n    pass\n", lambda name: None)
         _fill(wrapper._get_method(name).graph, graph, inner._type())
         shared.read_by_one_path(wrapper._get_method(name).graph)
+        kept += narrow_matrices(wrapper, wrapper._get_method(name).graph)
     try:
-        return torch._C._freeze_module(wrapper, [name for name in methods if name != "forward"])
+        return torch._C._freeze_module(wrapper, [*(name for name in methods if name != "forward"), *dict.fromkeys(kept)])
     except RuntimeError as error:
         raise unsupported(f"libtorch cannot freeze this model: {error}") from error
 

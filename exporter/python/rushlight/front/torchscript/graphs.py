@@ -3,11 +3,6 @@
 import torch
 
 
-def inner_blocks(block):
-    """The blocks of a block's nodes."""
-    return [inner for node in block.nodes() for inner in node.blocks()]
-
-
 def all_nodes(block):
     """All nodes in order: a node comes before those in its blocks. The list does not change with the graph."""
     out = []
@@ -48,7 +43,7 @@ def get_attr(graph, of, name, type_):
 
 
 def constant_of(value):
-    """The constant that a value is, as Python has it; None if it is None, has no form in Python, or is no constant."""
+    """The constant that a value is, as Python has it; None if it is None, has no form in Python, or is not a constant."""
     node = value.node()
     if node.kind() != "prim::Constant":
         return None

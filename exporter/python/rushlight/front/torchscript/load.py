@@ -16,7 +16,7 @@ def load_torchscript(path):
     """The ScriptModule in a file, which must be trusted: loading runs code of it.
 
     Raises:
-        RushlightError: the file cannot be read, is no file of torch.jit.save, or uses something that this torch does not have
+        RushlightError: the file cannot be read, is not a file of torch.jit.save, or uses something that this torch does not have
     """
     _require_readable(path)
     try:
@@ -50,7 +50,7 @@ def _refusal(path, what):
 
 
 def _remedy(path):
-    """Names the kind of a file that is no TorchScript: other files of PyTorch are known by the names in the zip's directory."""
+    """Names the kind of a file that is not a TorchScript file: other files of PyTorch are known by the names in the zip's directory."""
     with open(path, "rb") as file:
         start = file.read(9)
         size = file.seek(0, 2)

@@ -23,7 +23,9 @@ def named_tuple(name, fields, types):
 
 def _python_class(name, fields, types):
     # A name that Python does not allow as a field would be refused by typing.NamedTuple: TorchScript has none.
-    return typing.NamedTuple(name, [(field, _annotation(type_)) for field, type_ in zip(fields, types)])
+    made = typing.NamedTuple(name, [(field, _annotation(type_)) for field, type_ in zip(fields, types)])
+    made.__module__ = f"{__name__}.of_{len(_made)}"  # TorchScript has one type of each module and name
+    return made
 
 
 def _annotation(type_):

@@ -104,8 +104,8 @@ class Contents:
             for other, name in self.found:
                 if other.type == inner.type and places.are_same(other, inner):
                     kind = "object" if inner.type.kind() == "ClassType" else "list or dict"
-                    raise unsupported(f"the attributes '{name}' and '{attribute}' hold the same {kind}, whose changes only one of them "
-                                      "would see: give each a copy")
+                    raise unsupported(f"the attributes '{name}' and '{attribute}' hold the same {kind}, but a change of one "
+                                      "would not reach the other: give each a copy")
             self.found.append((inner, attribute))
 
 

@@ -15,12 +15,12 @@ from .packed_weights import is_qnnpack, unpacked_inputs
 
 _FOLDER = pathlib.Path(__file__).with_name("operators")
 _OF_COMPLEX = "of_complex"
-_SPACES = ("quantized_decomposed", "quantized", "prim")
+_SPACES = ("quantized_decomposed", "quantized", "quant", "prim")
 
 
 @functools.cache
 def sources():
-    """{name: source} of all functions in operators/, by rising name."""
+    """{name: source} of all functions in operators/, sorted by name."""
     out = {}
     for file in sorted(_FOLDER.glob("*.py")):
         text = file.read_text()

@@ -1,13 +1,17 @@
-"""What is exported of TorchScript: the methods of a module, or a function, as callers see them."""
+"""The exported methods of a ScriptModule, or a function, as callers see them."""
 
 import dataclasses
+import functools
 import itertools
 
 import torch
 
 from . import copies, trace
+from .attribute_reads import only_read
 from .boundary_objects import becomes_tuple, boundary_type, form_of, with_tuples
+from .forks import inline_calls_and_forks
 from .hooks import run_hooks
+from .named_outputs import give_fields, gives_fields
 from .types import exported
 from .values import as_tuples, cast
 
@@ -24,27 +28,38 @@ class Argument:
 class Method:
     """A method, or the function."""
 
-    def __init__(self, function, module):
+    def __init__(self, function, module, is_traced=False):
         self.function, self.module = function, module
         schema = function.schema
         self.inner = [_argument(a) for a in schema.arguments]
         self.inner_result = schema.returns[0].type
         self.has_hooks = module is not None and function.name == "forward" and bool(
             module._get_forward_hooks() or module._get_forward_pre_hooks())
-        if self.has_hooks:
-            self.inner_result = next(self._hooked().outputs()).type()
+        self.has_fields = is_traced and gives_fields(function.graph) and not self.has_hooks
+        if self.has_hooks or self.has_fields:
+            self.inner_result = next(self._own_graph().outputs()).type()
         self.is_plain = not becomes_tuple(self.inner_result) and all(form_of(a) != "tuple" for a in self.inner)
         self.arguments = [_outside(a) for a in self.inner][0 if module is None else 1:]
         self.result = boundary_type(self.inner_result) if becomes_tuple(self.inner_result) else self.inner_result
 
-    def _hooked(self):
+    def _own_graph(self):
         graph = self.function.graph.copy()
-        run_hooks(graph, self.module)
+        if self.has_hooks:
+            run_hooks(graph, self.module)
+        if self.has_fields:
+            give_fields(graph)
         return graph
 
+    @functools.cached_property
+    def uncopied(self):
+        """Ids of the large tensors of the module that a run need not copy."""
+        graph = self.graph()
+        inline_calls_and_forks(graph)
+        return frozenset(only_read(self.module, graph))
+
     def graph(self):
-        """A copy of its graph, with hooks and with tuples for the program's own classes."""
-        graph = self._hooked() if self.has_hooks else self.function.graph.copy()
+        """A copy of its graph, with hooks, and with tuples for the program's own classes and for a traced dict."""
+        graph = self._own_graph()
         if self.is_plain:
             return graph
         torch._C._jit_pass_inline(graph)
@@ -74,10 +89,12 @@ class Subject:
         target: a ScriptModule or a ScriptFunction of torch.jit
         train: keep the training mode
         args: example inputs, which choose between overloads of forward
+        methods: {name: that of the target}, where they differ
+        is_traced: whether the keys of a dict that it returns are constants
     """
 
-    def __init__(self, target, train=False, args=()):
-        self.train = train
+    def __init__(self, target, train=False, args=(), methods=None, is_traced=False):
+        self.train, self.methods, self.is_traced = train, methods or {}, is_traced
         self.module = None if isinstance(target, torch.jit.ScriptFunction) else target._c
         self.known = {}
         self.function = target if self.module is None else None
@@ -86,15 +103,15 @@ class Subject:
     def method(self, name):
         """Raises ValueError if the model has no such method."""
         if name not in self.known:
-            self.known[name] = Method(self._function(name), self.module)
+            self.known[name] = Method(self._function(name), self.module, self.is_traced)
         return self.known[name]
 
     def _function(self, name):
         if self.module is None:
             return self.function
-        own = self.overload if name == "forward" and self.overload else name
+        own = self.overload if name == "forward" and self.overload else self.methods.get(name, name)
         if not self.module._has_method(own):
-            names = self.module._method_names()
+            names = list(self.methods) or self.module._method_names()
             more = ": name one of these, or wrap it in a module that calls it" if f"{name}__0" in names else ""
             raise ValueError(f"the model has no method '{name}'; it has {', '.join(names) or 'none'}{more}")
         return self.module._get_method(own)
@@ -122,7 +139,8 @@ class Subject:
         return trace.trace(self, name, args, exact)
 
     def call(self, name, args, exact=False):
-        """(graph, inputs) of a run from the model's state, in float64 if `exact`."""
+        """(graph, inputs, narrow) of a run from the model's state, in float64 if `exact`. The results of the nodes `narrow` keep their
+        dtype."""
         method = self.method(name)
         args = copies.in_double(tuple(args)) if exact else copies.of_values(tuple(args))
         rest = method.arguments[len(args):]
@@ -130,12 +148,15 @@ class Subject:
             if not argument.has_default:
                 raise ValueError(f"the argument '{argument.name}' is missing")
         inputs = [*args, *(argument.default for argument in rest)]
+        graph = method.graph()
+        inline_calls_and_forks(graph)
         if self.module is None:
-            return method.graph(), inputs
-        module = copies.deep(self.module, exact)
+            return graph, inputs, []
+        kept = only_read(self.module, graph)
+        module = copies.deep(self.module, exact, kept)
         if not self.train:
             copies.evaluate(module)
-        return method.graph(), [module, *inputs]
+        return graph, [module, *inputs], [node for nodes in kept.values() for node in nodes]
 
     def result(self, name, value):
         """A result with tuples in place of objects."""
@@ -147,9 +168,9 @@ class Subject:
         if self.function is not None and method.is_plain:
             return self.function(*copies.of_values(tuple(args)))
         if not method.is_plain or method.has_hooks:
-            graph, inputs = self.call(name, args)
+            graph, inputs, _ = self.call(name, args)
             return torch._C._create_function_from_graph(name, graph)(*inputs)
-        module = copies.deep(self.module)
+        module = copies.deep(self.module, kept=method.uncopied)
         if not self.train:
             copies.evaluate(module)
         return module._get_method(method.function.name)(*copies.of_values(tuple(args)))

@@ -9,11 +9,10 @@ import threading
 import torch
 
 from ...exported_program.interpreter import double_by_default
-from . import copies, graphs
+from . import graphs
 from .constants import holds_classes
 from .debug_handles import Handles
 from .float64 import widen
-from .forks import inline_calls_and_forks
 from .scalar_operands import scalar_operands
 
 # The elements of the results are uninitialized.
@@ -154,23 +153,22 @@ def answer(subject, method, args, exact):
     Raises:
         ValueError: it has no float64 form
     """
-    graph, inputs = subject.call(method, args, exact)
-    inline_calls_and_forks(graph)
+    graph, inputs, narrow = subject.call(method, args, exact)
     scalar_operands(graph)
     if exact:
-        widen(graph)
+        widen(graph, narrow)
     return _run(graph, inputs, exact)
 
 
 def trace(subject, method, args, exact):
     """([(handle, results), ...] sorted by handle and by time for equal handles, the answer) of a run."""
-    graph, inputs = subject.call(method, args, exact)
+    graph, inputs, narrow = subject.call(method, args, exact)
     handles = Handles(sources=False)
     for node in handles.number(graph):
         _watch(graph, node, handles.source(node)[4])
     scalar_operands(graph)
     if exact:
-        widen(graph)
+        widen(graph, narrow)
     recording = _current.recording = _Recording()
     try:
         result = _run(graph, inputs, exact)
@@ -183,7 +181,3 @@ def _run(graph, inputs, exact):
     with torch.no_grad(), torch.random.fork_rng(devices=[]), double_by_default(exact):
         torch.manual_seed(1)  # of test vectors
         return torch._C._jit_interpret_graph(graph, tuple(inputs))
-
-
-def inputs_in_double(args):
-    return copies.in_double(tuple(args))

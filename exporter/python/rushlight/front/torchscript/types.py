@@ -133,6 +133,6 @@ def members_of(type_):
 
 
 def module_attributes(module):
-    """{name: type} of a module's attributes that are no modules."""
+    """{name: type} of a module's attributes that are not modules."""
     found = torch._C.ConcreteModuleType.from_jit_type(module._type()).get_attributes()
     return {name: type_ for name, (type_, _) in found.items()}

@@ -1,13 +1,17 @@
-# Follows aten/src/ATen/native/Sorting.cpp, Itertools.cpp, Correlation.cpp, Histogram.cpp, ReduceOps.cpp
+# Follows aten/src/ATen/native/Sorting.cpp, Itertools.cpp, Correlation.cpp, Histogram.cpp, ReduceOps.cpp, Normalization.cpp
 
 
-def quantile_of(x, q, dim: Optional[int], keepdim: bool, interpolation: str, ignore_nan: bool):
+def check_quantile(x, q, interpolation: str):
     assert x.numel() > 0, "quantile() input tensor must be non-empty"
     assert q.dim() <= 1, "quantile() q must be a scalar or 1D tensor"
     assert x.dtype == torch.float32 or x.dtype == torch.float64, "quantile() input tensor must be either float or double dtype"
     assert x.dtype == q.dtype, "quantile() q tensor must be same dtype as the input tensor"
     assert bool(torch.all(torch.logical_and(q >= 0, q <= 1))), "quantile() q values must be in the range [0, 1]"
     assert interpolation in ["linear", "lower", "higher", "midpoint", "nearest"], "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {}".format(interpolation)
+
+
+def quantile_of(x, q, dim: Optional[int], keepdim: bool, interpolation: str, ignore_nan: bool):
+    check_quantile(x, q, interpolation)
     sizes: List[int] = []
     if q.dim() > 0:
         sizes.append(q.numel())
@@ -371,3 +375,8 @@ def linalg_vander(x, n: Optional[int]):
     x = x if torch.is_floating_point(x) or torch.is_complex(x) else x.to(torch.int64)
     powers = torch.cumprod(x.unsqueeze(-1).expand(x.size() + [many - 1]), -1)
     return torch.cat([torch.ones_like(powers[..., :1]), powers], -1)
+
+
+def _batch_norm_with_update(x, weight: Optional[Tensor], bias: Optional[Tensor], running_mean, running_var, momentum: float, eps: float):
+    y, mean, invstd = torch.native_batch_norm(x, weight, bias, running_mean, running_var, True, momentum, eps)
+    return y, mean, invstd, torch.zeros([0], dtype=torch.uint8)
