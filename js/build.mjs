@@ -1,9 +1,11 @@
 // Copies and generates the files of the package that are not in the repository: node js/build.mjs [--all] [--types]
 //
-//   wasm/    the binaries from build/<simd|relaxed>/dist, and reach.json.br, the table of `npx rushlight slim` for both
+//   wasm/    the binaries from build/<simd|relaxed>/dist, the part for GPUs, and reach.json.br, the table of
+//            `npx rushlight slim` for both
 //   types/   .d.ts files from the JSDoc comments, and globals.d.ts, by the TypeScript of tests/node_modules. --types
 //            makes them if they are older than src/, and --all always does
 //   cjs/     src/ and types/ as CommonJS, for tools such as Jest. Each file stays a file (--all)
+//   bin/page/graph/dagre.js  the library that lays out the graph in the page of `serve`, from tests/node_modules
 //   LICENSE, THIRD_PARTY_NOTICES (--all)
 //
 // ./dev build native exports gate.rush, the model of the README's examples, by gate.py.
@@ -66,8 +68,8 @@ const FROM_NODE = {
   fileUrl: "require('node:url').pathToFileURL(__filename).href",
 };
 
-// Scripts of workers are always ES modules, and workerd has no CommonJS.
-const ONLY_MODULES = /^(worker\/(worker|thread)|workerd)\./;
+// Scripts of workers and worklets are always ES modules, and workerd has no CommonJS.
+const ONLY_MODULES = /^(worker\/(worker|thread)|workerd|media\/capture-worklet)\./;
 
 async function putCommonJs() {
   const { default: esbuild } = await import(`${top}tests/node_modules/esbuild/lib/main.js`);
@@ -100,11 +102,29 @@ const dist = (backend, ending = 'wasm') => `${top}build/${backend}/dist/rushligh
 const built = ['simd', 'relaxed'].filter((backend) => existsSync(dist(backend)));
 if (built.length < (all ? 2 : 1)) fail('there are no binaries: run ./dev build simd relaxed');
 for (const backend of built) put(readFileSync(dist(backend)), `${js}wasm/rushlight-${backend}.wasm`);
+const gpu = `${top}build/simd/dist/rushlight-gpu.wasm`;
+if (existsSync(gpu)) put(readFileSync(gpu), `${js}wasm/rushlight-gpu.wasm`);
 // Both tables are nearly the same, so that Brotli stores the second one in 2 kB.
 const tables = built.filter((backend) => all || existsSync(dist(backend, 'reach.json')));
 const texts = tables.map((backend) => `"${backend}":${readFileSync(dist(backend, 'reach.json'), 'utf8')}`);
 put(brotliCompressSync(`{${texts.join()}}`), `${js}wasm/reach.json.br`);
-removeOthers(`${js}wasm`, new Set(['reach.json.br', ...built.map((backend) => `rushlight-${backend}.wasm`)]));
+removeOthers(
+  `${js}wasm`,
+  new Set(['reach.json.br', 'rushlight-gpu.wasm', ...built.map((backend) => `rushlight-${backend}.wasm`)]),
+);
+
+/** The page of `serve` imports Dagre as a file, so that the package needs no other one. */
+function putDagre() {
+  const dagre = `${top}tests/node_modules/@dagrejs/dagre/`;
+  if (!existsSync(dagre)) fail('there is no tests/node_modules/@dagrejs/dagre: run ./dev setup');
+  const { name, version } = JSON.parse(readFileSync(`${dagre}package.json`, 'utf8'));
+  const [code] = readFileSync(`${dagre}dist/dagre.esm.js`, 'utf8').split('/*! For license');
+  put(
+    Buffer.from(`// ${name} ${version}; THIRD_PARTY_NOTICES has its licence.\n${code}`),
+    `${js}bin/page/graph/dagre.js`,
+  );
+}
+putDagre();
 
 const newest = (dir) => Math.max(0, ...filesIn(dir).map((name) => statSync(`${dir}/${name}`).mtimeMs));
 if (all || (process.argv.includes('--types') && newest(`${js}types`) < newest(`${js}src`))) {

@@ -3,6 +3,7 @@
 
 interface AbortSignal {}
 interface Blob {}
+interface MediaStream {}
 interface ReadableStream<R = any> {}
 interface Response {}
 interface URL {}

@@ -2,7 +2,7 @@
 
 import { badArgument } from '../src/base/errors.js';
 import { clear, list, remove, size as bytesIn } from '../src/api/cache.js';
-import { shown } from './text.js';
+import { shown } from './printable.js';
 import { counted, size } from './units.js';
 
 /** @param {string} verb @param {{ json?: boolean }} flags @param {string[]} urls */

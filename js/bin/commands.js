@@ -5,7 +5,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { RushlightError, badArgument } from '../src/base/errors.js';
-import { Graph } from '../src/api/graph.js';
 import { readHead } from '../src/engine/load-local.js';
 import { load } from '../src/api/load.js';
 import { asPath } from '../src/base/platform.js';
@@ -14,26 +13,29 @@ import { hasRelaxed } from '../src/engine/runtime.js';
 import { writeSafetensors } from '../src/media/safetensors.js';
 import { filled, readInputs, wanted } from './inputs.js';
 import { layersOf } from './layers.js';
+import { deviceOptions } from './optional-packages.js';
+import { benchText, layersText, runText } from './tables.js';
 import { readTestInputs } from './test-inputs.js';
-import { indented, shown, styled } from './text.js';
-import { counted, size } from './units.js';
-import { weightsOf } from './weights.js';
+import { indented, shown, styled } from './printable.js';
+import { counted, number, size } from './units.js';
 
 /**
  * @typedef {import('../src/base/types.js').Tensor} Tensor
  * @typedef {import('../src/base/types.js').InputValue} InputValue
  * @typedef {import('../src/api/model.js').Model} Model
+ * @typedef {import('../src/api/graph.js').Graph} Graph
  * @typedef {import('../src/engine/runtime.js').BackendName} BackendName
  * @typedef {{ input?: string[], output?: string, method?: string, backend?: string, threads?: string, ops?: string,
- *   'max-bytes'?: string, 'max-steps'?: string, runs?: string, json?: boolean, cache?: boolean, layers?: boolean, run?:
- *   boolean, port?: string, graph?: boolean, code?: boolean }} Flags
+ *   device?: string, 'max-bytes'?: string, 'max-steps'?: string, runs?: string, json?: boolean, cache?: boolean,
+ *   layers?: boolean, run?: boolean, port?: string, graph?: boolean, code?: boolean, system?: string,
+ *   temperature?: string, 'max-tokens'?: string, seed?: string }} Flags
  */
 
+/** Writes a text that has nothing to escape. @param {string} text */
+const write = (text) => void process.stdout.write(text + (text.endsWith('\n') ? '' : '\n'));
+
 /** @param {string} text @param {'red' | 'green'} [style] */
-const print = (text, style) => {
-  const line = shown(text);
-  process.stdout.write((style ? styled(style, line) : line) + (text.endsWith('\n') ? '' : '\n'));
-};
+const print = (text, style) => write(style ? styled(style, shown(text)) : shown(text));
 
 /**
  * Writes a result as JSON, with arrays for typed arrays, objects for Maps, and strings for other values.
@@ -94,7 +96,7 @@ function fileNames(names) {
 }
 
 /** @param {string} where @param {[string, unknown][]} named */
-async function write(where, named) {
+async function writeOutputs(where, named) {
   if (where.endsWith('.safetensors')) {
     const tensors = /** @type {[string, Tensor][]} */ (named.filter(([, v]) => isTensor(v)));
     return void (await writeFile(where, writeSafetensors(Object.fromEntries(tensors))));
@@ -125,7 +127,7 @@ export async function run(file, flags) {
     const inputs = await everyInput('run', model, flags, file);
     const results = await model.run(inputs, methodOf(flags));
     const named = Object.entries(results).flatMap(([name, value]) => leaves(name, value));
-    if (flags.output) await write(flags.output, named);
+    if (flags.output) await writeOutputs(flags.output, named);
     if (flags.json && !flags.output) print(toJson(results));
     else if (flags.json)
       print(
@@ -142,7 +144,8 @@ export async function run(file, flags) {
 export async function inspect(file, flags) {
   if (flags.run || flags.input) return inspectRun(file, flags);
   const { plan, text } = await readHead(file, {}, flags.layers ? 2 : flags.graph ? 3 : flags.code ? 4 : 0);
-  print(flags.json ? JSON.stringify(plan, null, 2) : flags.layers ? layersText(plan, JSON.parse(text)) : text);
+  if (flags.layers && !flags.json) write(layersText(plan, JSON.parse(text)));
+  else print(flags.json ? JSON.stringify(plan, null, 2) : text);
   return 0;
 }
 
@@ -155,7 +158,8 @@ async function inspectRun(file, flags) {
       runs: RUNS,
     });
     const inputs = Object.fromEntries(portsOf(model, flags).map((port) => [port.name, port]));
-    print(flags.json ? toJson({ backend: model.backend.name, inputs, layers }) : runText(layers));
+    if (flags.json) print(toJson({ backend: model.backend.name, inputs, layers }));
+    else write(runText(layers, RUNS));
     return 0;
   } finally {
     model.dispose();
@@ -163,75 +167,6 @@ async function inspectRun(file, flags) {
 }
 
 const RUNS = 5; // after a first run
-const number = (/** @type {number} */ n) => n.toLocaleString('en');
-
-/** @param {import('./layers.js').Layer[]} layers */
-function runText(layers) {
-  const some = (/** @type {number} */ n) => (n ? number(n) : '');
-  const most = Math.max(...layers.map((l) => l.share)) || 1;
-  const rows = layers.map((l) => [
-    l.layer || '-',
-    l.op.replace(/^\w+::/, '') + (l.calls > 1 ? ` x${Math.round(l.calls)}` : ''),
-    l.outputs.join(', ').replaceAll('float32 ', ''),
-    some(l.parameters),
-    some(l.bytes),
-    l.ms.toFixed(3),
-    (100 * l.share).toFixed(1),
-    bar(l.share / most),
-  ]);
-  const sum = (/** @type {'parameters' | 'bytes' | 'ms' | 'firstMs'} */ of) =>
-    layers.reduce((all, l) => all + l[of], 0);
-  rows.push(['all', '', '', some(sum('parameters')), some(sum('bytes')), sum('ms').toFixed(3), '', '']);
-  return (
-    `${table(['layer', 'operator', 'output', 'parameters', 'bytes', 'ms', '%', ''], rows, [3, 4, 5, 6])}\nms: ` +
-    `medians of ${RUNS} runs; a first run took ${sum('firstMs').toFixed(3)} ms`
-  );
-}
-
-/** @param {number} part of 1 */
-const bar = (part) =>
-  '\u2588'.repeat(Math.floor(12 * part)) +
-  ['', '\u258f', '\u258e', '\u258d', '\u258c', '\u258b', '\u258a', '\u2589'][Math.floor(96 * part) % 8];
-
-/** @param {string[]} head @param {string[][]} rows @param {number[]} right columns of numbers */
-function table(head, rows, right) {
-  const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => row[i]?.length ?? 0)));
-  const line = (/** @type {string[]} */ cells) =>
-    cells
-      .map((c, i) => c[right.includes(i) ? 'padStart' : 'padEnd'](widths[i] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return [head, ...rows].map(line).join('\n');
-}
-
-/**
- * Prints a line for each module with weights, and for the constants without a module.
- * @param {import('../src/engine/engine.js').Description} plan @param {import('../src/api/graph.js').GraphJson} program
- */
-function layersText(plan, program) {
-  /** @type {Map<string, { shapes: string[], parameters: number, bytes: number }>} */
-  const layers = new Map();
-  const sum = { shapes: [], parameters: 0, bytes: 0 };
-  for (const { layer, name, dtype, shape, bytes, parameters } of weightsOf(
-    program.methods.map((m) => new Graph(m, program, [])),
-    plan.weights,
-  )) {
-    const row = layers.get(layer) ?? { shapes: [], parameters: 0, bytes: 0 };
-    layers.set(layer, row);
-    row.shapes.push(`${name || 'constant'} ${dtype === 'float32' ? '' : dtype}[${shape.join(', ')}]`);
-    for (const to of [row, sum]) {
-      to.parameters += parameters;
-      to.bytes += bytes;
-    }
-  }
-  const rows = [...layers, /** @type {const} */ (['all', sum])].map(([name, { shapes, parameters, bytes }]) => [
-    name || '(none)',
-    number(parameters),
-    number(bytes),
-    shapes.join(', '),
-  ]);
-  return table(['layer', 'parameters', 'bytes', 'weights'], rows, [1, 2]);
-}
 
 /** @param {string} file @param {Flags} flags */
 export async function verify(file, flags) {
@@ -291,8 +226,9 @@ export async function diff(file, flags) {
       `${counted(compared, 'value')} ${compared === 1 ? 'agrees' : 'agree'} with PyTorch's, max abs ` +
         `${maxAbs.toExponential(2)}, max rel ${maxRel.toExponential(2)}; ${unpaired} ` +
         `${unpaired === 1 ? 'has' : 'have'} no counterpart`,
+      'green',
     );
-    if (first) print(`then they part: ${first.message}`);
+    if (first) print(`then they part: ${first.message}`, 'red');
   }
   return agrees ? 0 : 1;
 }
@@ -310,75 +246,66 @@ export async function bench(file, flags) {
     const model = await loadShown(file, { backend, ...cacheOf(flags), ...given });
     const loadMs = performance.now() - start;
     inputs ??= await everyInput('bench', model, flags, file);
-    const times = [];
-    try {
-      for (let i = 0; i <= runs; i++) {
-        const from = performance.now();
-        await model.run(inputs, methodOf(flags));
-        times.push(performance.now() - from);
-        progress(
-          `${model.backend.name} ${'\u2588'.repeat(Math.round((24 * i) / runs)).padEnd(24, '\u2591')} ` +
-            `${i}/${runs}  ${(times[i] ?? 0).toFixed(1)} ms`,
-        );
-      }
-    } finally {
-      progress('');
-    }
-    const [firstMs = 0] = times.splice(0, 1);
+    const [firstMs = 0, ...times] = await timesOf(model, inputs, flags, runs);
     times.sort((a, b) => a - b);
-    const rows = await model.profile(inputs, { ...methodOf(flags), runs: Math.min(runs, 10) });
-    const total = rows.reduce((sum, row) => sum + row.ms, 0) || 1;
-    /** @type {Map<string, { op: string, calls: number, ms: number, share: number }>} */
-    const ops = new Map();
-    for (const row of rows) {
-      const op = ops.get(row.op) ?? { op: row.op, calls: 0, ms: 0, share: 0 };
-      op.calls += row.calls / Math.min(runs, 10);
-      op.ms += row.ms / Math.min(runs, 10);
-      op.share += row.ms / total;
-      ops.set(row.op, op);
-    }
+    const { name, threads, device } = model.backend;
     const report = {
-      backend: model.backend.name,
-      threads: model.backend.threads,
-      runs,
-      loadMs,
-      firstMs,
-      minMs: times[0] ?? 0,
-      medianMs: times[runs >> 1] ?? 0,
+      ...{ backend: name, threads, device, runs, loadMs, firstMs },
+      ...{ minMs: times[0] ?? 0, medianMs: times[runs >> 1] ?? 0 },
       memory: await model.memory(),
-      ops: [...ops.values()].sort((a, b) => b.ms - a.ms),
+      ops: await timesByOperator(model, inputs, flags, Math.min(runs, 10)),
     };
     reports.push(report);
     model.dispose();
-    if (!flags.json) printBench(report);
+    if (!flags.json) write(benchText(report));
   }
   if (flags.json) print(toJson(reports));
   return 0;
 }
 
-/** Prints a line that the next one replaces on a terminal. The last line is ''. @param {string} text */
-const progress = (text) => void (process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`));
+/**
+ * Returns the milliseconds of a first run and of `runs` more.
+ * @param {Model} model @param {Record<string, InputValue>} inputs @param {Flags} flags @param {number} runs
+ */
+async function timesOf(model, inputs, flags, runs) {
+  const times = [];
+  try {
+    for (let i = 0; i <= runs; i++) {
+      const from = performance.now();
+      await model.run(inputs, methodOf(flags));
+      times.push(performance.now() - from);
+      progress(
+        `${model.backend.name} ${'\u2588'.repeat(Math.round((24 * i) / runs)).padEnd(24, '\u2591')} ` +
+          `${i}/${runs}  ${(times[i] ?? 0).toFixed(1)} ms`,
+      );
+    }
+  } finally {
+    progress('');
+  }
+  return times;
+}
 
 /**
- * @param {{ backend: string, threads: number, runs: number, loadMs: number, firstMs: number, minMs: number, medianMs:
- *    number, memory: { peak: number, heap: number }, ops: { op: string, calls: number, ms: number, share: number }[] }}
- *    r
+ * Returns the time of each operator in a run, the longest first.
+ * @param {Model} model @param {Record<string, InputValue>} inputs @param {Flags} flags @param {number} runs
  */
-function printBench(r) {
-  const ms = (/** @type {number} */ n) => `${n.toFixed(2)} ms`;
-  print(
-    `${r.backend}${r.threads > 1 ? `, ${r.threads} threads` : ''}: median ${ms(r.medianMs)}, min ` +
-      `${ms(r.minMs)} of ${counted(r.runs, 'run')}; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; ` +
-      `peak ${size(r.memory.peak)}, wasm memory ${size(r.memory.heap)}`,
-  );
-  for (const { op, calls, ms: time, share } of r.ops.slice(0, 15)) {
-    print(
-      `  ${op.padEnd(40)} ${String(Math.round(calls)).padStart(5)} ` +
-        `${Math.round(calls) === 1 ? 'call ' : 'calls'} ${ms(time).padStart(11)} ` +
-        `${(100 * share).toFixed(1).padStart(5)} %`,
-    );
+async function timesByOperator(model, inputs, flags, runs) {
+  const rows = await model.profile(inputs, { ...methodOf(flags), runs });
+  const total = rows.reduce((sum, row) => sum + row.ms, 0) || 1;
+  /** @type {Map<string, { op: string, calls: number, ms: number, share: number }>} */
+  const ops = new Map();
+  for (const row of rows) {
+    const op = ops.get(row.op) ?? { op: row.op, calls: 0, ms: 0, share: 0 };
+    op.calls += row.calls / runs;
+    op.ms += row.ms / runs;
+    op.share += row.ms / total;
+    ops.set(row.op, op);
   }
+  return [...ops.values()].sort((a, b) => b.ms - a.ms);
 }
+
+/** Prints a line that the next one replaces on a terminal. The last line is ''. @param {string} text */
+const progress = (text) => void (process.stderr.isTTY && process.stderr.write(`\r\x1b[K${text}`));
 
 /** Serves until it is interrupted. @param {string} file @param {Flags} flags */
 export async function serve(file, flags) {
@@ -392,12 +319,26 @@ export async function serve(file, flags) {
   return 0;
 }
 
+/** @param {string} file @param {Flags} flags */
+export async function chat(file, flags) {
+  const { converse } = await import('./chat.js');
+  const given = { temperature: flags.temperature, maxTokens: flags['max-tokens'], seed: flags.seed },
+    generating = Object.fromEntries(
+      Object.entries(given).flatMap(([name, text]) => (text === undefined ? [] : [[name, Number(text)]])),
+    );
+  const loading = { ...backendOf(flags.backend), ...cacheOf(flags), ...(await optionsOf(flags)) };
+  await converse(file, loading, { ...(flags.system !== undefined && { system: flags.system }), generating });
+  return 0;
+}
+
 /** @param {string} file @param {Flags} flags @param {string[]} rest more files */
 export async function slim(file, flags, rest) {
   if (flags.output === undefined) throw badArgument('slim needs a folder for the two binaries: -o DIR');
   const { ops = {} } = await opsOf(flags);
+  const { device = 'cpu' } = flags;
+  if (device !== 'cpu' && device !== 'webgpu') throw badArgument(`--device must be cpu or webgpu, got ${device}`);
   const { slimFor } = await import('./slim.js');
-  const { operators, binaries } = await slimFor([file, ...rest], flags.output, ops);
+  const { operators, binaries } = await slimFor([file, ...rest], flags.output, ops, device === 'webgpu');
   if (flags.json) {
     print(toJson({ operators, binaries }));
     return 0;
@@ -426,6 +367,7 @@ async function optionsOf(flags) {
     limits,
     ...(threads === undefined ? {} : { threads: threads === 'auto' ? threads : threadsOf(threads) }),
     ...(await opsOf(flags)),
+    ...(flags.device && (await deviceOptions(flags.device))),
   };
 }
 

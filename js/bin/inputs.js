@@ -1,12 +1,13 @@
 // Reads the values of --input.
 
-import { readFile } from 'node:fs/promises';
-import { badArgument, unreadableFile } from '../src/base/errors.js';
+import { badArgument } from '../src/base/errors.js';
 import { readNpy } from '../src/media/npy.js';
 import { readSafetensors } from '../src/media/safetensors.js';
-import { DTYPES } from '../src/base/types.js';
+import { DTYPES, DTYPE_NAMES } from '../src/base/types.js';
+import { readMedia } from './media-inputs.js';
 import { madeText, random, rangeOf } from './random.js';
-import { indented } from './text.js';
+import { readLocal } from './read-file.js';
+import { indented } from './printable.js';
 
 /**
  * @typedef {import('../src/base/types.js').Port} Port
@@ -16,15 +17,6 @@ import { indented } from './text.js';
  */
 
 const SHAPE = /^(\d+(?:x\d+)*)(?::([a-z]+\d*))?(?::(-?[\d.]+)\.\.(-?[\d.]+))?$/;
-
-/** @param {string} path */
-async function read(path) {
-  try {
-    return await readFile(path);
-  } catch (e) {
-    throw unreadableFile(path, e);
-  }
-}
 
 /**
  * @param {readonly Port[]} ports
@@ -38,7 +30,7 @@ export async function readInputs(ports, graph, texts = []) {
   for (const text of texts) {
     const equals = text.indexOf('=');
     if (equals < 0 && text.endsWith('.safetensors')) {
-      Object.assign(inputs, readSafetensors(await read(text)));
+      Object.assign(inputs, readSafetensors(await readLocal(text)));
     } else if (equals < 1) {
       throw badArgument(
         `--input must be NAME=VALUE, got "${text}"; the inputs are ${ports.map((p) => p.name).join(', ')}`,
@@ -65,15 +57,17 @@ export async function readInputs(ports, graph, texts = []) {
  */
 async function readInput(name, text, port, graph) {
   const path = text.replace(/^@/, '');
-  if (path.endsWith('.npy')) return readNpy(await read(path));
+  if (path.endsWith('.npy')) return readNpy(await readLocal(path));
   if (path.endsWith('.safetensors')) {
-    const tensors = readSafetensors(await read(path));
+    const tensors = readSafetensors(await readLocal(path));
     const tensor = Object.hasOwn(tensors, name) ? tensors[name] : undefined;
     if (!tensor)
       throw badArgument(`${path} has no tensor "${name}"; it has ${Object.keys(tensors).join(', ')}`, { input: name });
     return tensor;
   }
   if (port?.type === 'str') return text;
+  const media = await readMedia(port ?? { name, dtype: null, shape: null }, path);
+  if (media) return media;
   // The input has one dimension, so that a number is its size.
   if (/^-?\d+$/.test(text) && port?.shape?.length !== 1)
     return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
@@ -86,10 +80,10 @@ async function readInput(name, text, port, graph) {
       text.toLowerCase()
     ];
     if (known !== undefined) return known;
-    throw badArgument(`--input ${name} must be a .npy or .safetensors file, a shape or a JSON value, got ${text}`, {
-      input: name,
-      actual: text,
-    });
+    throw badArgument(
+      `--input ${name} must be a .npy or .safetensors file, a picture, a sound, a shape or a JSON value, got ${text}`,
+      { input: name, actual: text },
+    );
   }
 }
 
@@ -97,7 +91,7 @@ async function readInput(name, text, port, graph) {
 function fromShape(name, [, sizes = '', given, low, high], port, graph) {
   const dtype = given ?? port?.dtype ?? 'float32';
   if (!Object.hasOwn(DTYPES, dtype))
-    throw badArgument(`--input ${name}: there is no dtype "${dtype}"; known are ${Object.keys(DTYPES).join(', ')}`, {
+    throw badArgument(`--input ${name}: there is no dtype "${dtype}"; known are ${DTYPE_NAMES.join(', ')}`, {
       input: name,
       actual: dtype,
     });

@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-// npx rushlight run|inspect|verify|diff|bench|types|serve|slim|cache
+// npx rushlight run|inspect|verify|diff|bench|types|serve|chat|slim|cache
 
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { RushlightError } from '../src/base/errors.js';
 import { cache } from './cache.js';
-import { bench, diff, inspect, run, serve, slim, verify } from './commands.js';
+import { bench, chat, diff, inspect, run, serve, slim, verify } from './commands.js';
 import { commandHelp, helpText } from './help.js';
-import { indented, shown, styled } from './text.js';
+import { indented, shown, styled } from './printable.js';
 import { types } from './types.js';
 
 const OPTIONS = /** @type {const} */ ({
@@ -17,10 +17,15 @@ const OPTIONS = /** @type {const} */ ({
   backend: { type: 'string' },
   threads: { type: 'string' },
   ops: { type: 'string' },
+  device: { type: 'string' },
   'max-bytes': { type: 'string' },
   'max-steps': { type: 'string' },
   runs: { type: 'string' },
   port: { type: 'string' },
+  system: { type: 'string' },
+  temperature: { type: 'string' },
+  'max-tokens': { type: 'string' },
+  seed: { type: 'string' },
   json: { type: 'boolean' },
   layers: { type: 'boolean' },
   run: { type: 'boolean' },
@@ -31,12 +36,17 @@ const OPTIONS = /** @type {const} */ ({
   version: { type: 'boolean' },
 });
 const LIMITS = ['max-bytes', 'max-steps'];
+/** Options of verbs that run a model. */
+const RUNS = ['backend', 'threads', 'ops', 'device', ...LIMITS];
 /**
  * @typedef {{ act: (file: string, flags: import('./commands.js').Flags, rest: string[]) => Promise<number>, options:
  *    string[], many?: boolean, none?: boolean }} Command many: it accepts several arguments; none: or no argument
  */
 const COMMANDS = {
-  run: { act: run, options: ['input', 'output', 'method', 'backend', 'threads', 'ops', ...LIMITS, 'cache', 'json'] },
+  run: {
+    act: run,
+    options: ['input', 'output', 'method', ...RUNS, 'cache', 'json'],
+  },
   inspect: {
     act: inspect,
     options: [
@@ -54,12 +64,19 @@ const COMMANDS = {
       'cache',
     ],
   },
-  verify: { act: verify, options: ['backend', 'threads', 'ops', ...LIMITS, 'cache', 'json'] },
-  diff: { act: diff, options: ['backend', 'threads', 'ops', ...LIMITS, 'cache', 'json'] },
-  bench: { act: bench, options: ['input', 'method', 'backend', 'threads', 'ops', ...LIMITS, 'runs', 'cache', 'json'] },
+  verify: { act: verify, options: [...RUNS, 'cache', 'json'] },
+  diff: { act: diff, options: [...RUNS, 'cache', 'json'] },
+  bench: {
+    act: bench,
+    options: ['input', 'method', ...RUNS, 'runs', 'cache', 'json'],
+  },
   types: { act: types, options: ['output'] },
   serve: { act: serve, options: ['port', 'ops'] },
-  slim: { act: slim, options: ['output', 'ops', 'json'], many: true },
+  chat: {
+    act: chat,
+    options: ['system', 'temperature', 'max-tokens', 'seed', 'backend', 'threads', 'ops', ...LIMITS, 'cache'],
+  },
+  slim: { act: slim, options: ['output', 'ops', 'device', 'json'], many: true },
   cache: { act: cache, options: ['json'], many: true, none: true },
 };
 
@@ -86,7 +103,7 @@ function read() {
   }
 }
 
-// A reader that closes the pipe early, such as `head`, is no error.
+// A reader that closes the pipe early, such as `head`, is not an error.
 process.stdout.on('error', (e) => {
   if (/** @type {NodeJS.ErrnoException} */ (e).code !== 'EPIPE') throw e;
   process.exit();

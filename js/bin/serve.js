@@ -18,7 +18,7 @@ const TYPES = /** @type {Record<string, string>} */ ({
 });
 /** The files of the package that the page may read. */
 const OPEN =
-  /^\/(?:src\/(?:[a-z]+\/)?[\w-]+\.js|bin\/(?:layers|random|ranges|units|weights)\.js|bin\/page\/[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
+  /^\/(?:src\/(?:[a-z]+\/)?[\w-]+\.js|bin\/(?:layers|pictures|random|ranges|records|units|weights)\.js|bin\/page\/(?:graph\/)?[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
 const HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; " +
@@ -45,12 +45,17 @@ export async function serveModel(file, port, ops) {
     await stat(path).catch((e) => {
       throw unreadableFile(path, e);
     });
+  /** @type {Promise<import('./completions.js').Completions> | undefined} */ let completions;
+  const name = basename(remote ? new URL(file).pathname : file),
+    text = () =>
+      (completions ??= import('./completions.js').then(({ Completions }) => new Completions(file, name, HEADERS)));
   const server = createServer((request, response) => {
-    answer(file, remote, ops, request, response).catch((e) => {
+    answer(file, remote, ops, text, request, response).catch((e) => {
       if (!response.headersSent) response.writeHead(500, { 'Content-Type': 'text/plain' });
       response.end(String(e.message ?? e));
     });
   });
+  server.once('close', () => completions?.then((c) => c.dispose()));
   await new Promise((resolve, reject) => {
     server.once('error', (e) =>
       reject(new RushlightError('unsupported', `cannot serve on port ${port}: ${e.message}`, { cause: e })),
@@ -67,19 +72,22 @@ const portOf = (server) => /** @type {import('node:net').AddressInfo} */ (server
  * @param {string} file
  * @param {boolean} remote
  * @param {string | undefined} ops
+ * @param {() => Promise<import('./completions.js').Completions>} text
  * @param {import('node:http').IncomingMessage} request
  * @param {import('node:http').ServerResponse} response
  */
-async function answer(file, remote, ops, request, response) {
+async function answer(file, remote, ops, text, request, response) {
   const refuse = (/** @type {number} */ status, /** @type {string} */ text) =>
     void response.writeHead(status, { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' }).end(text);
   const { localPort } = request.socket;
   if (![`localhost:${localPort}`, `127.0.0.1:${localPort}`].includes(request.headers.host ?? ''))
     return refuse(403, `the host must be localhost:${localPort}, got ${request.headers.host ?? 'none'}`);
-  if (request.method !== 'GET') return refuse(405, `the method must be GET, got ${request.method}`);
   const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+  if (path.startsWith('/v1/')) return (await text()).answer(request, response, path);
+  if (request.method !== 'GET') return refuse(405, `the method must be GET, got ${request.method}`);
   if (path === '/') return send(response, new URL('bin/page/index.html', PACKAGE), '.html');
-  if (path === '/model.rush') return remote ? proxy(file, response) : send(response, file, '.rush');
+  if (path === '/model.rush')
+    return remote ? proxy(file, request, response) : send(response, file, '.rush', request.headers.range);
   if (path === '/ops.js')
     return ops
       ? send(response, ops, '.js')
@@ -106,22 +114,36 @@ const asJson = (inputs) =>
     return typeof v === 'bigint' || v instanceof Map ? null : v;
   });
 
-/** @param {import('node:http').ServerResponse} response @param {string | URL} file @param {string} ending */
-async function send(response, file, ending) {
+/**
+ * Sends a file, or the part of it that a request asks for.
+ * @param {import('node:http').ServerResponse} response
+ * @param {string | URL} file
+ * @param {string} ending
+ * @param {string} [range] "bytes=0-63"
+ */
+async function send(response, file, ending, range) {
   const { size } = await stat(file);
-  response.writeHead(200, {
+  const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? [];
+  const [start, end] = first === undefined ? [0, size - 1] : [Number(first), Math.min(Number(last), size - 1)];
+  response.writeHead(first === undefined ? 200 : 206, {
     ...HEADERS,
     'Content-Type': TYPES[ending] ?? 'application/octet-stream',
-    'Content-Length': size,
+    'Content-Length': Math.max(0, end - start + 1),
+    ...(first !== undefined && { 'Content-Range': `bytes ${start}-${end}/${size}` }),
   });
-  createReadStream(file instanceof URL ? fileURLToPath(file) : file)
+  if (end < start) return void response.end();
+  createReadStream(file instanceof URL ? fileURLToPath(file) : file, { start, end })
     .on('error', () => response.destroy())
     .pipe(response);
 }
 
-/** @param {string} url @param {import('node:http').ServerResponse} response */
-async function proxy(url, response) {
-  const got = await fetch(url);
+/**
+ * @param {string} url
+ * @param {import('node:http').IncomingMessage} request
+ * @param {import('node:http').ServerResponse} response
+ */
+async function proxy(url, { headers: { range } }, response) {
+  const got = await fetch(url, range === undefined ? {} : { headers: { range } });
   response.writeHead(got.status, { ...HEADERS, 'Content-Type': 'application/octet-stream' });
   if (got.body)
     Readable.fromWeb(/** @type {import('node:stream/web').ReadableStream} */ (got.body))

@@ -1,15 +1,16 @@
 // npx rushlight slim: makes a runtime with only the operators of some models, without a compiler.
 
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
-import { RushlightError, unreadableFile } from '../src/base/errors.js';
+import { RushlightError } from '../src/base/errors.js';
 import { readHead } from '../src/engine/load-local.js';
 import { BACKENDS } from '../src/engine/runtime.js';
-import { namesHalves, reaches, weightsOf } from './parts.js';
+import { namesHalves, reaches, weightsOf } from './slim-rules.js';
+import { importOptional } from './optional-packages.js';
+import { readLocal } from './read-file.js';
 import {
   CODE,
   DATA,
@@ -33,7 +34,7 @@ import {
  * @typedef {import('../src/engine/runtime.js').BackendName} BackendName
  * @typedef {{ wasm: string, table: number, parts: { name: string, address: number, rows: number[] }[], groups:
  *   [number[], number[], number[]][] }} Reach of wasm/bridge/reach.mjs
- * @typedef {{ operators: string[], weights: ReturnType<typeof weightsOf>, halves: boolean }} Needs of the files
+ * @typedef {import('./slim-rules.js').Needs & { operators: string[] }} Needs of the files
  * @typedef {{ backend: BackendName, file: string, before: Size, after: Size }} Slimmed
  * @typedef {{ bytes: number, brotli: number }} Size
  */
@@ -46,12 +47,12 @@ const REFUSES = [3, 0, 0, 0x0b]; // its body, 3 bytes: no locals, unreachable, e
 /**
  * Writes rushlight-simd.wasm and rushlight-relaxed.wasm into `dir`.
  * @param {readonly string[]} files .rush files @param {string} dir
- * @param {Record<string, unknown>} ops operators that JavaScript computes
+ * @param {Record<string, unknown>} ops operators that JavaScript computes @param {boolean} gpu keeps what a GPU needs
  * @returns {Promise<{ operators: string[], binaries: Slimmed[] }>}
  */
-export async function slimFor(files, dir, ops) {
+export async function slimFor(files, dir, ops, gpu) {
   const binaryen = await loadBinaryen();
-  const needs = await needsOf(files, ops);
+  const needs = { ...(await needsOf(files, ops)), gpu };
   const tables = JSON.parse(brotliDecompressSync(await part('reach.json.br')).toString());
   const binaries = [];
   for (const backend of BACKENDS) {
@@ -73,12 +74,7 @@ export async function slimFor(files, dir, ops) {
 }
 
 /** @param {string} name */
-async function part(name) {
-  const path = fileURLToPath(new URL(`../wasm/${name}`, import.meta.url));
-  return readFile(path).catch((e) => {
-    throw unreadableFile(path, e);
-  });
-}
+const part = (name) => readLocal(fileURLToPath(new URL(`../wasm/${name}`, import.meta.url)));
 
 /** @param {Uint8Array} bytes @returns {Size} */
 const sizeOf = (bytes) => ({
@@ -92,7 +88,7 @@ const sizeOf = (bytes) => ({
  * Reads the operators and weights that the heads of the files name.
  * @param {readonly string[]} files
  * @param {Record<string, unknown>} ops
- * @returns {Promise<Needs>}
+ * @returns {Promise<Omit<Needs, 'gpu'>>}
  */
 async function needsOf(files, ops) {
   /** @type {Set<string>} */ const names = new Set();
@@ -116,17 +112,9 @@ async function needsOf(files, ops) {
   return { operators: [...names].sort(), weights: weightsOf(graphs), halves };
 }
 
-/** Imports the project's binaryen, or the one beside this package. */
 async function loadBinaryen() {
-  for (const from of [join(process.cwd(), 'package.json'), fileURLToPath(import.meta.url)]) {
-    let path;
-    try {
-      path = createRequire(from).resolve('binaryen');
-    } catch {
-      continue;
-    }
-    return (await import(pathToFileURL(path).href)).default;
-  }
+  const binaryen = await importOptional('binaryen');
+  if (binaryen) return binaryen;
   throw new RushlightError(
     'unsupported',
     'slim needs binaryen, which is not installed: run npm install --save-dev binaryen@132',
@@ -139,14 +127,14 @@ async function loadBinaryen() {
  * stay.
  * @param {Uint8Array} full @param {Reach} reach @param {Needs} needs
  */
-export function cut(full, reach, { operators, weights, halves }) {
+export function cut(full, reach, needs) {
   const sections = readSections(full),
     memory = readMemory(full, sections),
     table = readTable(full, sections);
-  const { kept, n } = cutRows(memory, reach.table, operators),
+  const { kept, n } = cutRows(memory, reach.table, needs.operators),
     live = new Set(kept.keys());
   reach.parts.forEach(({ name, address, rows }, i) => {
-    if (spread(rows).some((row) => kept.get(row)?.some((op) => reaches(name, op, weights, halves)))) live.add(n + i);
+    if (spread(rows).some((row) => kept.get(row)?.some((op) => reaches(name, op, needs)))) live.add(n + i);
     else memory.image.fill(0, address - memory.first, address - memory.first + 4);
   });
 
@@ -226,7 +214,7 @@ function spread(runs) {
   return numbers;
 }
 
-// eslint-disable-next-line types/any -- a module of Emscripten, which is no dependency of this package
+// eslint-disable-next-line types/any -- a module of Emscripten, which is not a dependency of this package
 /** Removes unreferenced code. The result is deterministic. @param {any} binaryen @param {Uint8Array} bytes */
 function shrink(binaryen, bytes) {
   const module = binaryen.readBinary(bytes),

@@ -1,28 +1,9 @@
-// Reads the inputs of a file's first test vector. The runtime has checked the file before. The records are described in
-// wasm/include/rushlight/format.h.
+// Reads the inputs of a file's first test vector.
 
 import { open } from 'node:fs/promises';
-import { DTYPES, exact, partsOf } from '../src/base/types.js';
+import { Head } from './records.js';
 
-/**
- * @typedef {import('../src/base/types.js').DType} DType
- * @typedef {import('../src/base/types.js').InputValue} InputValue
- * @typedef {(at: number, size: number) => Promise<Uint8Array<ArrayBuffer>>} Read
- */
-
-/** The ids of sections, and the bytes of their records. */
-const STRING_BYTES = 0x01,
-  STRINGS = 0x02,
-  LISTS = 0x03,
-  STORAGES = 0x05,
-  TENSORS = 0x06,
-  CONSTANTS = 0x07,
-  TESTS = 0x101;
-const BYTES = { [STRINGS]: 8, [LISTS]: 4, [STORAGES]: 16, [TENSORS]: 152, [CONSTANTS]: 24, [TESTS]: 20 };
-const HEAD_BYTES = 24;
-/** The kinds of constants, in their order. */
-const KINDS = ['none', 'tensor', 'int', 'float', 'bool', 'complex', 'str', 'list', 'tuple', 'dict', 'str', 'random'];
-const DTYPE_NAMES = /** @type {DType[]} */ (Object.keys(DTYPES));
+/** @typedef {import('../src/base/types.js').InputValue} InputValue */
 
 /**
  * Returns the inputs of the first test vector of each method, by the method's index. A method without test vectors is
@@ -33,172 +14,13 @@ const DTYPE_NAMES = /** @type {DType[]} */ (Object.keys(DTYPES));
 export async function readTestInputs(path) {
   const file = await open(path);
   try {
-    const read = async (/** @type {number} */ at, /** @type {number} */ size) => {
+    const head = await Head.read(async (at, size) => {
       const bytes = new Uint8Array(size);
       await file.read(bytes, 0, size, at);
       return bytes;
-    };
-    const size = new DataView((await read(0, 64)).buffer).getBigUint64(HEAD_BYTES, true);
-    return await new Head(await read(0, Number(size)), read).testInputs();
+    });
+    return await head.testInputs();
   } finally {
     await file.close();
   }
-}
-
-/** Thrown for constants that are no inputs in JavaScript. */
-class NoForm extends Error {}
-
-class Head {
-  #bytes;
-  #view;
-  #read;
-  /** @type {Map<number, { at: number, count: number }>} */ #sections = new Map();
-
-  /** @param {Uint8Array<ArrayBuffer>} bytes @param {Read} read */
-  constructor(bytes, read) {
-    this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer);
-    this.#read = read;
-    for (let i = 0, at = 64; i < this.#u32(12); i++, at += 24)
-      this.#sections.set(this.#u32(at), { count: this.#u32(at + 4), at: this.#u64(at + 8) });
-  }
-
-  /** @param {number} at */ #u32(at) {
-    return this.#view.getUint32(at, true);
-  }
-  /** @param {number} at */ #u64(at) {
-    return Number(this.#view.getBigUint64(at, true));
-  }
-  /** @param {number} section */ #count(section) {
-    return this.#sections.get(section)?.count ?? 0;
-  }
-  /** @param {keyof typeof BYTES} section @param {number} i */ #at(section, i) {
-    return (this.#sections.get(Number(section))?.at ?? 0) + BYTES[section] * i;
-  }
-
-  async testInputs() {
-    /** @type {Map<number, InputValue[]>} */ const found = new Map();
-    for (let i = 0; i < this.#count(TESTS); i++) {
-      const at = this.#at(TESTS, i),
-        method = this.#u32(at);
-      if (found.has(method)) continue;
-      try {
-        found.set(method, /** @type {InputValue[]} */ (await this.#constant(this.#u32(at + 4))));
-      } catch (e) {
-        if (!(e instanceof NoForm)) throw e;
-      }
-    }
-    return found;
-  }
-
-  /** @param {number} i @returns {Promise<unknown>} */
-  async #constant(i) {
-    const at = this.#at(CONSTANTS, i),
-      view = this.#view;
-    switch (KINDS[this.#u32(at)]) {
-      case 'none':
-        return null;
-      case 'tensor':
-        return this.#tensor(this.#u32(at + 4));
-      case 'int':
-        return exact(view.getBigInt64(at + 8, true));
-      case 'float':
-        return view.getFloat64(at + 8, true);
-      case 'bool':
-        return this.#u32(at + 8) !== 0;
-      case 'complex':
-        return { re: view.getFloat64(at + 8, true), im: view.getFloat64(at + 16, true) };
-      case 'str':
-        return this.#string(this.#u32(at + 4));
-      case 'list':
-      case 'tuple':
-        return this.#items(at);
-      case 'dict': {
-        const items = await this.#items(at);
-        return new Map(Array.from({ length: items.length / 2 }, (_, k) => [items[2 * k], items[2 * k + 1]]));
-      }
-      case 'random':
-        return this.#random(at);
-      default:
-        throw new NoForm();
-    }
-  }
-
-  /** @param {number} at of the constant */
-  #items(at) {
-    const first = this.#u32(at + 4);
-    const items = Array.from({ length: this.#u64(at + 8) }, (_, k) => this.#u32(this.#at(LISTS, first + k)));
-    return Promise.all(items.map((item) => this.#constant(item)));
-  }
-
-  /** @param {number} i */
-  #string(i) {
-    const at = this.#at(STRINGS, i),
-      from = (this.#sections.get(STRING_BYTES)?.at ?? 0) + this.#u32(at);
-    return new TextDecoder().decode(this.#bytes.subarray(from, from + this.#u32(at + 4)));
-  }
-
-  /** @param {number} i */
-  #shapeOf(i) {
-    const at = this.#at(TENSORS, i),
-      rank = this.#bytes[at + 1] ?? 0,
-      id = this.#bytes[at];
-    const dtype = DTYPE_NAMES.find((name) => DTYPES[name].id === id);
-    if (!dtype) throw new NoForm();
-    const numbers = (/** @type {number} */ from) => Array.from({ length: rank }, (_, d) => this.#u64(from + 8 * d));
-    return { at, dtype, shape: numbers(at + 24), strides: numbers(at + 88) };
-  }
-
-  /** @param {number} i */
-  async #tensor(i) {
-    const { at, dtype, shape, strides } = this.#shapeOf(i),
-      storage = this.#at(STORAGES, this.#u32(at + 4));
-    const { Array: Type } = DTYPES[dtype],
-      item = Type.BYTES_PER_ELEMENT * partsOf(dtype);
-    const bytes = await this.#read(this.#u64(HEAD_BYTES) + this.#u64(storage), this.#u64(storage + 8));
-    const out = new Uint8Array(shape.reduce((a, b) => a * b, item));
-    const index = shape.map(() => 0);
-    let from = this.#u64(at + 16);
-    for (let to = 0; to < out.length; to += item) {
-      out.set(bytes.subarray(from * item, (from + 1) * item), to);
-      for (let d = shape.length - 1; d >= 0; d--) {
-        const [n = 0, size = 0, stride = 0] = [(index[d] ?? 0) + 1, shape[d], strides[d]];
-        from += stride;
-        index[d] = n;
-        if (n < size) break;
-        index[d] = 0;
-        from -= n * stride;
-      }
-    }
-    return { dtype, shape, data: new Type(out.buffer) };
-  }
-
-  /** Makes the numbers of SplitMix64. @param {number} at of the constant */
-  #random(at) {
-    const { dtype, shape } = this.#shapeOf(this.#u32(at + 4)),
-      view = this.#view;
-    const { Array: Type } = DTYPES[dtype];
-    if (Type === Uint16Array || partsOf(dtype) > 1) throw new NoForm();
-    const data = new Type(shape.reduce((a, b) => a * b, 1));
-    const low = view.getFloat32(at + 16, true),
-      span = view.getFloat32(at + 20, true) - low;
-    let state = view.getBigUint64(at + 8, true);
-    for (let i = 0; i < data.length; i++) {
-      state = BigInt.asUintN(64, state + 0x9e3779b97f4a7c15n);
-      const u = mixed(state);
-      const whole = () => Math.floor(low + span * (Number(u >> 11n) * 2 ** -53));
-      if (/^float/.test(dtype)) data[i] = low + span * (Number(u >> 40n) * 2 ** -24);
-      else if (dtype === 'bool') data[i] = Number(u >> 63n);
-      else if (data instanceof BigInt64Array) data[i] = BigInt(whole());
-      else data[i] = whole();
-    }
-    return { dtype, shape, data };
-  }
-}
-
-/** @param {bigint} state */
-function mixed(state) {
-  let z = BigInt.asUintN(64, (state ^ (state >> 30n)) * 0xbf58476d1ce4e5b9n);
-  z = BigInt.asUintN(64, (z ^ (z >> 27n)) * 0x94d049bb133111ebn);
-  return z ^ (z >> 31n);
 }

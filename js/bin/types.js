@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { plan } from '../src/api/load.js';
 import { parseType } from '../src/base/types.js';
-import { shown } from './text.js';
+import { shown } from './printable.js';
 
 /**
  * @typedef {import('../src/base/types.js').Port} Port

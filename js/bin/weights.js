@@ -15,7 +15,7 @@ import { DTYPES, partsOf } from '../src/base/types.js';
  * @property {number[]} shape as it is stored
  * @property {number} bytes as it is stored
  * @property {number} parameters its number of elements, also if they are packed; 0 for scales, zero points, tables,
- *   integers that are no weights, and tensors that the program writes
+ *   integers that are not weights, and tensors that the program writes
  * @property {Node | undefined} node the first node that uses it; undefined for an attribute that is written
  */
 

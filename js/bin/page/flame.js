@@ -52,6 +52,19 @@ export function blocksOf(layers) {
   return [all, ...blocks];
 }
 
+/** Describes a block. @param {Block} block @param {number} ms the time of the whole run */
+const detailOf = ({ path, label, layer, ms: own }, ms) =>
+  [
+    path || label,
+    layer && path && layer.op,
+    layer?.outputs.join(', '),
+    layer?.source,
+    `${own.toFixed(3)} ms`,
+    `${((100 * own) / (ms || 1)).toFixed(1)} %`,
+  ]
+    .filter(Boolean)
+    .join(' · ');
+
 /**
  * Draws the chart. A click on a block gives it the whole width.
  * @param {HTMLElement} flame
@@ -63,17 +76,7 @@ export function drawFlame(flame, detail, layers) {
     all = /** @type {Block} */ (blocks[0]);
   const hottest = Math.max(...layers.map((l) => l.ms));
   const say = (/** @type {Block} */ b) => {
-    const { layer } = b;
-    detail.textContent = [
-      b.path || b.label,
-      layer && b.path && layer.op,
-      layer?.outputs.join(', '),
-      layer?.source,
-      `${b.ms.toFixed(3)} ms`,
-      `${((100 * b.ms) / (all.ms || 1)).toFixed(1)} %`,
-    ]
-      .filter(Boolean)
-      .join(' · ');
+    detail.textContent = detailOf(b, all.ms);
   };
   const draw = (/** @type {Block} */ root) => {
     const rem = 1.5,

@@ -3,39 +3,49 @@
 import { tensorToImage } from '../../src/media/image.js';
 import { counted } from '../units.js';
 import { make } from './dom.js';
+import { histogram } from './histogram.js';
 
 /** @typedef {import('../../src/base/types.js').Tensor} Tensor */
 
-const MOST = 400; // numbers in a table
+const MAX_CELLS = 400; // numbers in a table
 const BARS = 10; // bars, for the greatest numbers
 const LINES = 6; // lines of a plot; page.css has a color for each
 
 /** @param {number | bigint} n */
 const short = (n) => (typeof n === 'bigint' || Number.isInteger(n) ? String(n) : String(Number(n.toPrecision(5))));
 
-/** @param {string} name @param {unknown} value */
-export function showOutput(name, value) {
+/** Shows another value than a tensor. @param {string} name @param {unknown} value @param {'h2' | 'h4'} heading */
+function plainCard(name, value, heading) {
+  const text = JSON.stringify(
+    value,
+    (_, v) =>
+      v instanceof Map
+        ? Object.fromEntries(v)
+        : typeof v === 'bigint'
+          ? String(v)
+          : ArrayBuffer.isView(v)
+            ? [.../** @type {Tensor['data']} */ (v).subarray(0, MAX_CELLS)].map(String)
+            : v,
+    1,
+  );
+  return make(
+    'section',
+    { className: 'card' },
+    make('div', { className: 'bar' }, make(heading, {}, name)),
+    make('pre', {}, text ?? 'None'),
+  );
+}
+
+/**
+ * Shows a value as a card.
+ * @param {string} name
+ * @param {unknown} value
+ * @param {{ heading?: 'h2' | 'h4', first?: string }} [options] first: the view of tensors that is shown first, if they
+ *   have it
+ */
+export function showOutput(name, value, { heading = 'h2', first } = {}) {
   const tensor = /** @type {Tensor} */ (value);
-  if (!tensor?.data || !tensor.shape) {
-    const text = JSON.stringify(
-      value,
-      (_, v) =>
-        v instanceof Map
-          ? Object.fromEntries(v)
-          : typeof v === 'bigint'
-            ? String(v)
-            : ArrayBuffer.isView(v)
-              ? [.../** @type {Tensor['data']} */ (v).subarray(0, MOST)].map(String)
-              : v,
-      1,
-    );
-    return make(
-      'section',
-      { className: 'card' },
-      make('div', { className: 'bar' }, make('h2', {}, name)),
-      make('pre', {}, text ?? 'None'),
-    );
-  }
+  if (!tensor?.data || !tensor.shape) return plainCard(name, value, heading);
   const numbers = Float64Array.from(/** @type {ArrayLike<unknown>} */ (tensor.data), Number);
   const views = viewsOf(tensor, numbers);
   const body = make('div'),
@@ -45,14 +55,14 @@ export function showOutput(name, value) {
     body.replaceChildren(/** @type {() => Node} */ (views.get(chosen))());
   };
   for (const label of views.keys()) tabs.append(make('button', { type: 'button', onclick: () => show(label) }, label));
-  show(/** @type {string} */ (views.keys().next().value));
+  show(first !== undefined && views.has(first) ? first : /** @type {string} */ (views.keys().next().value));
   return make(
     'section',
     { className: 'card' },
     make(
       'div',
       { className: 'bar' },
-      make('h2', {}, name),
+      make(heading, {}, name),
       make('span', { className: 'quiet' }, `${tensor.dtype} [${tensor.shape.join(', ')}]`),
       tabs,
     ),
@@ -72,9 +82,10 @@ function viewsOf(tensor, numbers) {
     [h = 1, w = 1] = shape.slice(-2);
   /** @type {Map<string, () => HTMLElement>} */ const views = new Map([['numbers', () => table(tensor, numbers)]]);
   if (numbers.length > 1) views.set('plot', () => plot(shape, numbers));
+  if (numbers.length > BARS) views.set('histogram', () => histogram(numbers));
   if (numbers.length > BARS && shape.filter((n) => n > 1).length === 1) views.set('greatest', () => greatest(numbers));
   if (shape.length > 1 && h > 3 && w > 3 && h * w <= 4e6) views.set('picture', () => picture(tensor, numbers));
-  const order = ['picture', numbers.length > 16 ? 'plot' : 'numbers', 'numbers', 'plot', 'greatest'];
+  const order = ['picture', numbers.length > 16 ? 'plot' : 'numbers', 'numbers', 'plot', 'histogram', 'greatest'];
   return new Map([...views].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b)));
 }
 
@@ -114,7 +125,7 @@ function table({ shape, data }, numbers) {
   const width = Math.min(Math.max(shape.at(-1) ?? 1, 1), shape.length > 1 ? 64 : 8),
     step = shape.length > 1 ? Math.max(shape.at(-1) ?? 1, 1) : width;
   const rows = [];
-  for (let at = 0; at < numbers.length && rows.length * width < MOST; at += step) {
+  for (let at = 0; at < numbers.length && rows.length * width < MAX_CELLS; at += step) {
     rows.push(
       make(
         'tr',
@@ -200,7 +211,15 @@ function plot(shape, numbers) {
   canvas.ariaLabel =
     `${lines > 1 ? `${lines} rows of ` : ''}${counted(width, 'number')} ` + `from ${short(low)} to ${short(high)}`;
   if (rows <= 1) return canvas;
-  const key = make(
+  return make('div', {}, canvas, keyOf(shape, rows, lines, colorOf));
+}
+
+/**
+ * Names the lines of a plot.
+ * @param {readonly number[]} shape @param {number} rows @param {number} lines @param {(row: number) => string} colorOf
+ */
+function keyOf(shape, rows, lines, colorOf) {
+  return make(
     'p',
     { className: 'key quiet' },
     ...Array.from({ length: lines }, (_, row) => {
@@ -210,7 +229,6 @@ function plot(shape, numbers) {
     }),
     rows > lines ? `The plot shows ${lines} of ${rows.toLocaleString('en')} rows.` : '',
   );
-  return make('div', {}, canvas, key);
 }
 
 /**

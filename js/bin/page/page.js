@@ -1,19 +1,22 @@
 // The page of `npx rushlight serve`: runs the model on given or random inputs, and shows its outputs and its time.
 
-import { imageToTensor } from '../../src/media/image.js';
 import { load } from '../../src/index.js';
 import { DTYPES } from '../../src/base/types.js';
 import { readNpy } from '../../src/media/npy.js';
 import { layersOf } from '../layers.js';
+import { IMAGENET, pictureTensor } from '../pictures.js';
 import { madeText, random, rangeOf } from '../random.js';
 import { counted, size } from '../units.js';
 import { weightsOf } from '../weights.js';
 import { make } from './dom.js';
 import { drawFlame } from './flame.js';
+import { GraphView } from './graph/view.js';
 import { showOutput } from './outputs.js';
 
 /** @typedef {import('../../src/base/types.js').Port} Port */
 /** @typedef {import('../../src/base/types.js').InputValue} InputValue */
+/** @typedef {import('../../src/api/graph.js').Graph} Graph */
+/** @typedef {import('../../src/api/model.js').Model} Model */
 /** @template {HTMLElement} T @param {string} id @returns {T} */
 const get = (id) => /** @type {T} */ (document.getElementById(id));
 /** @type {HTMLButtonElement} */ const run = get('run');
@@ -21,7 +24,7 @@ const get = (id) => /** @type {T} */ (document.getElementById(id));
 /** @type {HTMLSelectElement} */ const method = get('method');
 
 let seed = 1;
-/** Functions that give the value of each input, by name. @type {Map<string, () => InputValue | undefined>} */
+/** The field of each input, by name. @type {Map<string, Field>} */
 let fields = new Map();
 
 /** @param {unknown} e */
@@ -34,35 +37,15 @@ function fail(e) {
 /** Runs after the first one; the page shows their median. */
 const RUNS = 3;
 const FILE = '.npy or picture';
-/** Scales of a picture's numbers, which are 0 to 1. */
-const SCALES = /** @type {Record<string, { mean?: number[], std?: number[] }>} */ ({
+/** Scales of a picture's numbers, which are 0 to 1. @type {Record<string, import('../pictures.js').Scale>} */
+const SCALES = {
   '0 to 1': {},
   '-1 to 1': { mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5] },
-  "ImageNet's": { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
-});
+  "ImageNet's": IMAGENET,
+};
 
-/**
- * Makes a tensor of a picture, in the size of the example input if that is known.
- * @param {Blob} file
- * @param {Port} port
- * @param {string} scale
- */
-async function picture(file, { dtype, shape }, scale) {
-  const bitmap = await createImageBitmap(file),
-    sizes = shape && shape.length > 2 ? shape.slice(-3) : [3, null, null];
-  const last = sizes[0] !== 1 && sizes[0] !== 3 && (sizes[2] === 1 || sizes[2] === 3);
-  const [channels, height, width] = last ? [sizes[2], sizes[0], sizes[1]] : sizes;
-  const { mean, std } =
-    dtype === 'uint8' ? /** @type {{ mean?: number[], std?: number[] }} */ ({}) : (SCALES[scale] ?? {});
-  const n = channels === 1 ? 1 : 3;
-  return imageToTensor(bitmap, {
-    size: [height ?? bitmap.height, width ?? bitmap.width],
-    channels: n,
-    dtype: dtype === 'uint8' ? 'uint8' : 'float32',
-    layout: /** @type {'nchw'} */ ((shape?.length === 3 ? '' : 'n') + (last ? 'hwc' : 'chw')),
-    ...(mean && std && { mean: mean.slice(0, n), std: std.slice(0, n) }),
-  });
-}
+/** Makes a tensor of a picture. @param {Blob} file @param {Port} port @param {string} scale */
+const picture = async (file, port, scale) => pictureTensor(await createImageBitmap(file), port, SCALES[scale] ?? {});
 
 /**
  * Reads a shape; returns a message if the text is wrong.
@@ -85,8 +68,10 @@ function shapeOf(text, { constraints }) {
   const shape = parts.map(Number),
     n = shape.reduce((a, b) => a * b, 1);
   if (shape.length > 8) return `a tensor must have at most 8 dimensions, got ${shape.length}`;
-  if (n > MOST)
-    return `a random input must have at most ${MOST.toLocaleString('en')} numbers, got ${n.toLocaleString('en')}`;
+  if (n > MAX_NUMBERS)
+    return (
+      `a random input must have at most ${MAX_NUMBERS.toLocaleString('en')} numbers, ` + `got ${n.toLocaleString('en')}`
+    );
   for (const [dim, constraint] of constraints?.entries() ?? []) {
     const size = shape[dim];
     if (!constraint) continue;
@@ -99,7 +84,7 @@ function shapeOf(text, { constraints }) {
 }
 
 /** The largest random input, in numbers. */
-const MOST = 2 ** 27;
+const MAX_NUMBERS = 2 ** 27;
 
 /**
  * Reads a value that is not a tensor (undefined if it is omitted); returns a message if the text is wrong.
@@ -146,7 +131,7 @@ function decoded(value) {
 const testInputs = async () => (await fetch('/test-inputs')).json();
 
 /**
- * The text of a value for an input that is no tensor; undefined if it has tensors.
+ * The text of a value for an input that is not a tensor; undefined if it has tensors.
  * @param {unknown} value of the first test vector
  */
 function textOf(value) {
@@ -157,56 +142,81 @@ function textOf(value) {
 
 const VECTOR = 'first test vector';
 
-/**
- * Makes the row of an input, and registers a function that reads its value.
- * @param {Port} port
- * @param {import('../../src/api/graph.js').Graph} graph
- * @param {unknown} first its value in the first test vector, if any
- */
-function field(port, graph, first) {
-  const tensor = port.type === 'Tensor',
-    wrong = make('span', { className: 'wrong', hidden: true, id: `wrong-${port.name}` });
-  wrong.role = 'alert';
-  const text = make('input', {
-    value: tensor
-      ? (port.shape ?? [1]).map((n) => n ?? 1).join(' x ')
-      : port.optional
-        ? ''
-        : port.type === 'bool'
-          ? 'true'
-          : port.type === 'str'
-            ? ''
-            : '1',
-    ariaLabel: tensor ? `sizes of ${port.name}` : `value of ${port.name}`,
-    spellcheck: false,
-  });
-  text.setAttribute('aria-describedby', wrong.id);
-  const dtype = port.dtype ?? 'float32',
-    { low, high } = tensor ? rangeOf(port, graph) : {};
-  const about = tensor
-    ? `${dtype}${port.shape ? '' : ', any size'}; ${madeText(dtype, low, high)}`
-    : port.type + (port.optional ? ', may be empty' : '');
-  const simple = first === undefined || first === null || tensor ? undefined : textOf(first);
-  if (simple !== undefined) text.value = simple;
-  const vector = typeof first === 'object' && first !== null && simple === undefined ? decoded(first) : undefined;
-  if (tensor && vector) text.value = /** @type {Encoded} */ (first).shape.join(' x ');
-  else if (vector) text.value = VECTOR;
-  let given = vector;
-  const row = make(
-    'div',
-    { className: 'port' },
-    make('label', {}, make('b', {}, port.name), make('span', { className: 'quiet' }, about)),
-    make('div', {}, text, wrong),
-  );
-  if (tensor) {
+/** The text that the field of an input begins with. @param {Port} port */
+function firstText({ type, shape, optional }) {
+  if (type === 'Tensor') return (shape ?? [1]).map((n) => n ?? 1).join(' x ');
+  if (optional || type === 'str') return '';
+  return type === 'bool' ? 'true' : '1';
+}
+
+/** The row of an input: a field for its text, and for a tensor also a button for a file. */
+class Field {
+  #port;
+  /** The range of random numbers. @type {{ low?: number, high?: number }} */ #range;
+  #dtype;
+  #tensor;
+  #wrong;
+  #text;
+  /** The value of a file or of the first test vector, until the text changes. @type {InputValue | undefined} */ #given;
+  #vector;
+
+  /**
+   * @param {Port} port
+   * @param {import('../../src/api/graph.js').Graph} graph
+   * @param {unknown} first its value in the first test vector, if any
+   */
+  constructor(port, graph, first) {
+    this.#port = port;
+    this.#tensor = port.type === 'Tensor';
+    this.#dtype = port.dtype ?? /** @type {const} */ ('float32');
+    this.#range = this.#tensor ? rangeOf(port, graph) : {};
+    this.#wrong = make('span', { className: 'wrong', hidden: true, id: `wrong-${port.name}` });
+    this.#wrong.role = 'alert';
+    this.#text = make('input', {
+      value: firstText(port),
+      ariaLabel: this.#tensor ? `sizes of ${port.name}` : `value of ${port.name}`,
+      spellcheck: false,
+      oninput: () => this.#changed(),
+    });
+    this.#text.setAttribute('aria-describedby', this.#wrong.id);
+    this.#given = this.#vector = this.#begin(first);
+    this.row = this.#makeRow();
+    if (this.#tensor) this.row.append(...this.#fileParts());
+  }
+
+  /** Shows a value of the first test vector, and returns it unless its text says it. @param {unknown} first */
+  #begin(first) {
+    if (first === undefined || first === null) return undefined;
+    const simple = this.#tensor ? undefined : textOf(first);
+    const vector = typeof first === 'object' && simple === undefined ? decoded(first) : undefined;
+    if (simple !== undefined) this.#text.value = simple;
+    else if (vector) this.#text.value = this.#tensor ? /** @type {Encoded} */ (first).shape.join(' x ') : VECTOR;
+    return vector;
+  }
+
+  #makeRow() {
+    const { name, type, shape, optional } = this.#port,
+      { low, high } = this.#range;
+    const about = this.#tensor
+      ? `${this.#dtype}${shape ? '' : ', any size'}; ${madeText(this.#dtype, low, high)}`
+      : type + (optional ? ', may be empty' : '');
+    return make(
+      'div',
+      { className: 'port' },
+      make('label', {}, make('b', {}, name), make('span', { className: 'quiet' }, about)),
+      make('div', {}, this.#text, this.#wrong),
+    );
+  }
+
+  /** Makes the button for a file, and the choice of the numbers of a picture. */
+  #fileParts() {
     const file = make('input', { type: 'file', accept: '.npy,image/*' }),
-      name = make('span', {}, vector ? VECTOR : FILE);
+      name = make('span', {}, this.#vector ? VECTOR : FILE);
     const scale = make(
       'select',
-      { hidden: true, ariaLabel: `numbers of ${port.name}` },
+      { hidden: true, ariaLabel: `numbers of ${this.#port.name}` },
       ...Object.keys(SCALES).map((text) => make('option', { value: text }, text)),
     );
-    row.append(make('label', { className: 'file' }, name, file), scale);
     scale.onchange = file.onchange = async () => {
       try {
         const [chosen] = file.files ?? [];
@@ -214,117 +224,140 @@ function field(port, graph, first) {
         const npy = chosen.name.endsWith('.npy');
         const read = npy
           ? readNpy(new Uint8Array(await chosen.arrayBuffer()))
-          : await picture(chosen, port, scale.value);
+          : await picture(chosen, this.#port, scale.value);
         scale.hidden = npy || read.dtype === 'uint8';
-        given = read;
-        text.value = read.shape.join(' x ');
+        this.#given = read;
+        this.#text.value = read.shape.join(' x ');
         name.textContent = name.title = chosen.name;
-        check();
+        this.#check();
       } catch (e) {
         fail(e);
       }
     };
+    return [make('label', { className: 'file' }, name, file), scale];
   }
-  const read = () => (tensor ? shapeOf(text.value, port) : valueOf(text.value, port));
-  const check = () => {
-    const found = given === undefined ? read() : {};
-    wrong.textContent = typeof found === 'string' ? found : '';
-    wrong.hidden = typeof found !== 'string';
-    text.ariaInvalid = String(!wrong.hidden);
-    return wrong.hidden;
-  };
-  text.oninput = () => {
-    given = undefined;
-    for (const name of row.querySelectorAll('.file span')) name.textContent = FILE;
-    for (const scale of row.querySelectorAll('select')) scale.hidden = true;
-    check();
-  };
-  fields.set(port.name, () => {
+
+  #read() {
+    return this.#tensor ? shapeOf(this.#text.value, this.#port) : valueOf(this.#text.value, this.#port);
+  }
+
+  #check() {
+    const found = this.#given === undefined ? this.#read() : {};
+    this.#wrong.textContent = typeof found === 'string' ? found : '';
+    this.#wrong.hidden = typeof found !== 'string';
+    this.#text.ariaInvalid = String(!this.#wrong.hidden);
+    return this.#wrong.hidden;
+  }
+
+  /** The text is the value now. */
+  #changed() {
+    this.#given = undefined;
+    for (const name of this.row.querySelectorAll('.file span')) name.textContent = FILE;
+    for (const scale of this.row.querySelectorAll('select')) scale.hidden = true;
+    this.#check();
+  }
+
+  /** Returns the value, or throws Misread. @returns {InputValue | undefined} */
+  value() {
     // Another run has random numbers in the place of the first test vector.
-    if (tensor && given === vector && seed > 1) text.oninput?.(new InputEvent('input'));
-    if (given !== undefined) return given;
-    if (!check()) {
-      text.focus();
+    if (this.#tensor && this.#given === this.#vector && seed > 1) this.#changed();
+    if (this.#given !== undefined) return this.#given;
+    if (!this.#check()) {
+      this.#text.focus();
       throw new Misread();
     }
-    const found = read();
-    return tensor
-      ? random(/** @type {number[]} */ (found), dtype, low, high, seed)
+    const found = this.#read(),
+      { low, high } = this.#range;
+    return this.#tensor
+      ? random(/** @type {number[]} */ (found), this.#dtype, low, high, seed)
       : /** @type {{ value: InputValue | undefined }} */ (found).value;
-  });
-  return row;
+  }
 }
 
 /** Thrown for a wrong input, whose message is beside the input. */
 class Misread extends Error {}
 
-/** @param {import('../../src/api/model.js').Model} model */
+/** Hides the error of an earlier input. */
+const quiet = () => {
+  get('error').hidden = true;
+};
+
+/** Shows the fields of the chosen method. @param {Model} model @param {readonly unknown[]} vector */
+function showFields(model, vector) {
+  fields = new Map();
+  for (const [i, port] of (model.methods[method.value]?.inputs ?? []).entries())
+    fields.set(port.name, new Field(port, /** @type {Graph} */ (model.graphs[method.value]), vector[i]));
+  get('inputs').replaceChildren(...Array.from(fields.values(), ({ row }) => row));
+}
+
+/** Runs the chosen method on the values of the fields. @param {Model} model @param {GraphView} view */
+async function runOnce(model, view) {
+  run.disabled = again.disabled = true;
+  quiet();
+  try {
+    /** @type {Record<string, InputValue>} */ const inputs = {};
+    for (const [name, field] of fields) {
+      const given = field.value();
+      if (given !== undefined) inputs[name] = given;
+    }
+    const from = performance.now(),
+      results = await model.run(inputs, { method: method.value });
+    get('took').textContent = `${(performance.now() - from).toFixed(1)} ms`;
+    get('outputs').replaceChildren(...Object.entries(results).map(([name, value]) => showOutput(name, value)));
+    const layers = await layersOf(model, inputs, { method: method.value, runs: RUNS });
+    showTimes(layers);
+    view.ran({ method: method.value, inputs }, layers);
+    document.documentElement.dataset.done = String(seed);
+  } catch (e) {
+    if (!(e instanceof Misread)) fail(e);
+  } finally {
+    run.disabled = again.disabled = false;
+  }
+}
+
+/** @param {import('../layers.js').Layer[]} layers */
+function showTimes(layers) {
+  get('time').hidden = false;
+  get('total').textContent =
+    `${total(layers, 'ms')} ms in ${counted(layers.length, 'operator')} (median of ${RUNS} ` +
+    `runs); the first run took ${total(layers, 'firstMs')} ms`;
+  drawFlame(get('flame'), get('detail'), layers);
+  get('layers').replaceChildren(...table(layers));
+}
+
+/** Whether random numbers can be made for all inputs. @param {Model} model */
+const canBegin = (model) =>
+  Object.values(model.inputs).every(
+    (port) => port.optional || port.type !== 'Tensor' || (port.shape && !port.shape.includes(null)),
+  );
+
+/** @param {Model} model */
 async function start(model) {
   const names = Object.keys(model.methods);
   method.append(...names.map((name) => make('option', { value: name }, name)));
   get('methods').hidden = names.length < 2;
+  const view = new GraphView(model);
   const vectors = await testInputs();
+  const vectorOf = () => vectors[names.indexOf(method.value)] ?? [];
   const fill = () => {
-    const vector = vectors[names.indexOf(method.value)] ?? [];
-    fields = new Map();
-    get('inputs').replaceChildren(
-      ...(model.methods[method.value]?.inputs ?? []).map((port, i) =>
-        field(port, /** @type {import('../../src/api/graph.js').Graph} */ (model.graphs[method.value]), vector[i]),
-      ),
-    );
-    return vector.length > 0;
-  };
-  const quiet = () => {
-    get('error').hidden = true;
+    view.show(method.value);
+    showFields(model, vectorOf());
   };
   method.onchange = fill;
-  const complete = fill();
-
-  const once = async () => {
-    run.disabled = again.disabled = true;
-    quiet();
-    try {
-      /** @type {Record<string, InputValue>} */ const inputs = {};
-      for (const [name, value] of fields) {
-        const given = value();
-        if (given !== undefined) inputs[name] = given;
-      }
-      const from = performance.now(),
-        results = await model.run(inputs, { method: method.value });
-      get('took').textContent = `${(performance.now() - from).toFixed(1)} ms`;
-      get('outputs').replaceChildren(...Object.entries(results).map(([name, value]) => showOutput(name, value)));
-      const layers = await layersOf(model, inputs, { method: method.value, runs: RUNS });
-      get('time').hidden = false;
-      get('total').textContent =
-        `${total(layers, 'ms')} ms in ${counted(layers.length, 'operator')} (median of ${RUNS} ` +
-        `runs); the first run took ${total(layers, 'firstMs')} ms`;
-      drawFlame(get('flame'), get('detail'), layers);
-      get('layers').replaceChildren(...table(layers));
-      document.documentElement.dataset.done = String(seed);
-    } catch (e) {
-      if (!(e instanceof Misread)) fail(e);
-    } finally {
-      run.disabled = again.disabled = false;
-    }
-  };
+  fill();
   const form = /** @type {HTMLFormElement} */ (get('form'));
   form.onsubmit = (event) => {
     event.preventDefault();
-    void once();
+    void runOnce(model, view);
   };
   form.addEventListener('input', quiet); // the error belongs to the earlier input
   form.addEventListener('change', quiet);
   again.onclick = () => {
     seed++;
-    void once();
+    void runOnce(model, view);
   };
-  const ready =
-    complete ||
-    Object.values(model.inputs).every(
-      (port) => port.optional || port.type !== 'Tensor' || (port.shape && !port.shape.includes(null)),
-    );
   run.disabled = again.disabled = false;
-  if (ready) await once();
+  if (vectorOf().length > 0 || canBegin(model)) await runOnce(model, view);
 }
 
 /** @param {import('../layers.js').Layer[]} layers @param {'ms' | 'firstMs'} of */

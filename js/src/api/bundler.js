@@ -1,7 +1,7 @@
 /**
  * Plugins for esbuild and Rollup, which do not follow `new URL('…', import.meta.url)`. The plugins copy the wasm and
  * the worker. Other bundlers need none. The module runs in Node.
- * @module bundler
+ * @module rushlight/bundler
  */
 
 import { readFileSync } from 'node:fs';
@@ -15,78 +15,79 @@ const { exports: names } = JSON.parse(readFileSync(join(here, '../package.json')
 /** The expression with which a file of the package refers to a file that it does not import. */
 const LITERAL = /new URL\('(\.\.?\/[^']+)', import\.meta\.url\)/g;
 
-// eslint-disable-next-line types/any -- the types of esbuild are no dependency of this package
+/**
+ * @typedef {object} EsbuildParts the part of esbuild's PluginBuild that the plugin uses
+ * @property {{ build: (options: object) => Promise<{ outputFiles: { path: string, contents: Uint8Array }[],
+ *   metafile: { outputs: Record<string, { entryPoint?: string }> } }> }} esbuild
+ * @property {{ assetNames?: string, minify?: boolean, target?: string | string[], publicPath?: string,
+ *   absWorkingDir?: string }} initialOptions
+ * @property {(options: { filter: RegExp, namespace: string }, load: (file: { path: string }) => Promise<object |
+ *   undefined>) => void} onLoad
+ * @property {(options: { filter: RegExp }, resolve: (file: { path: string }) => object) => void} onResolve
+ */
+
+/** Returns a module with an import for each file that it names by a URL. @param {string} path */
+async function withImports(path) {
+  /** @type {string[]} */ const files = [];
+  const code = (await readFile(path, 'utf8')).replace(
+    LITERAL,
+    (_, file) => `new URL(file${files.push(file)}, import.meta.url)`,
+  );
+  const imports = files.map(
+    (file, i) => `import file${i + 1} from ${JSON.stringify(`rushlight-file:${join(dirname(path), file)}`)};`,
+  );
+  return { contents: imports.join('') + code, resolveDir: dirname(path) };
+}
+
+/**
+ * Bundles the script of a worker. Its output is in the same folder as the wasm.
+ * @param {string} path @param {EsbuildParts['esbuild']} esbuild @param {EsbuildParts['initialOptions']} options
+ */
+async function bundledScript(path, { build }, { assetNames = '[name]-[hash]', ...options }) {
+  const { minify, target, publicPath, absWorkingDir = process.cwd() } = options;
+  const { outputFiles, metafile } = await build({
+    entryPoints: [path],
+    bundle: true,
+    format: 'esm',
+    write: false,
+    metafile: true,
+    absWorkingDir,
+    outdir: here,
+    entryNames: assetNames,
+    assetNames,
+    minify,
+    target,
+    publicPath,
+    plugins: [esbuild()],
+  });
+  // The scripts of a worker's own workers are beside its script.
+  const own = Object.keys(metafile.outputs)
+    .filter((name) => /** @type {{ entryPoint?: string }} */ (metafile.outputs[name]).entryPoint)
+    .map((name) => resolve(absWorkingDir, name));
+  return /** @type {typeof outputFiles[0]} */ (outputFiles.find((file) => own.includes(file.path))).contents;
+}
+
+// eslint-disable-next-line types/any -- the types of esbuild are not a dependency of this package
 /**
  * Makes the plugin for esbuild's API: `plugins: [esbuild()]`, with `format: 'esm'`.
  * @returns {any} the plugin
  */
 export const esbuild = () => ({
   name: 'rushlight',
-  /**
-   * @param {{
-   *   esbuild: { build: (options: object) => Promise<{ outputFiles: { path: string, contents: Uint8Array }[],
-   *     metafile: { outputs: Record<string, { entryPoint?: string }> } }> },
-   *   initialOptions: { assetNames?: string, minify?: boolean, target?: string | string[], publicPath?: string,
-   *     absWorkingDir?: string },
-   *   onLoad: (options: { filter: RegExp, namespace: string }, load: (file: { path: string }) => Promise<object |
-   *     undefined>) => void,
-   *   onResolve: (options: { filter: RegExp }, resolve: (file: { path: string }) => object) => void,
-   * }} build the part of esbuild's PluginBuild that the plugin uses
-   */
-  setup({ esbuild: { build }, initialOptions: { assetNames = '[name]-[hash]', ...options }, onLoad, onResolve }) {
-    onLoad({ filter: /\.js$/, namespace: 'file' }, async ({ path }) => {
-      if (!path.startsWith(here)) return undefined;
-      /** @type {string[]} */ const files = [];
-      const code = (await readFile(path, 'utf8')).replace(
-        LITERAL,
-        (_, file) => `new URL(file${files.push(file)}, import.meta.url)`,
-      );
-      return {
-        contents:
-          files
-            .map(
-              (file, i) => `import file${i + 1} from ${JSON.stringify(`rushlight-file:${join(dirname(path), file)}`)};`,
-            )
-            .join('') + code,
-        resolveDir: dirname(path),
-      };
-    });
-    onResolve({ filter: /^rushlight-file:/ }, ({ path }) => ({
-      path: path.slice(15),
-      namespace: 'rushlight-file',
+  /** @param {EsbuildParts} build */
+  setup({ esbuild, initialOptions, onLoad, onResolve }) {
+    onLoad({ filter: /\.js$/, namespace: 'file' }, async ({ path }) =>
+      path.startsWith(here) ? withImports(path) : undefined,
+    );
+    onResolve({ filter: /^rushlight-file:/ }, ({ path }) => ({ path: path.slice(15), namespace: 'rushlight-file' }));
+    onLoad({ filter: /./, namespace: 'rushlight-file' }, async ({ path }) => ({
+      contents: path.endsWith('.js') ? await bundledScript(path, esbuild, initialOptions) : await readFile(path),
+      loader: 'file',
     }));
-    onLoad({ filter: /./, namespace: 'rushlight-file' }, async ({ path }) => {
-      if (!path.endsWith('.js')) return { contents: await readFile(path), loader: 'file' };
-      // The output is in the same folder as the wasm.
-      const { minify, target, publicPath, absWorkingDir = process.cwd() } = options;
-      const { outputFiles, metafile } = await build({
-        entryPoints: [path],
-        bundle: true,
-        format: 'esm',
-        write: false,
-        metafile: true,
-        absWorkingDir,
-        outdir: here,
-        entryNames: assetNames,
-        assetNames,
-        minify,
-        target,
-        publicPath,
-        plugins: [esbuild()],
-      });
-      // The scripts of a worker's own workers are beside its script.
-      const own = Object.keys(metafile.outputs)
-        .filter((name) => /** @type {{ entryPoint?: string }} */ (metafile.outputs[name]).entryPoint)
-        .map((name) => resolve(absWorkingDir, name));
-      return {
-        contents: /** @type {typeof outputFiles[0]} */ (outputFiles.find((file) => own.includes(file.path))).contents,
-        loader: 'file',
-      };
-    });
   },
 });
 
-// eslint-disable-next-line types/any -- the types of Rollup are no dependency of this package
+// eslint-disable-next-line types/any -- the types of Rollup are not a dependency of this package
 /**
  * Makes the plugin for Rollup: `plugins: [rollup()]`, with `output: { dir, format: 'es' }`.
  * @returns {any} the plugin

@@ -1,4 +1,5 @@
-// load() with the options `worker`, `cache` and `integrity`. The core imports this module when one of them is given.
+// load() with the options `worker`, `cache`, `integrity` and `device`. The core imports this module if one of them is
+// given.
 
 import { badArgument, describeValue } from '../base/errors.js';
 import { loadLocal } from '../engine/load-local.js';
@@ -12,17 +13,32 @@ import * as diagnostics from '../engine/diagnostics.js';
  * @returns {Promise<import('../engine/host.js').Host>}
  */
 export async function loadWithOptions(source, options) {
-  const { worker = false, cache, integrity, request, signal, onProgress } = options;
+  const { worker = false, cache, integrity, request, signal, onProgress, device = 'cpu' } = options;
   if (typeof worker !== 'boolean') throw badArgument(`load: worker must be a boolean, got ${describeValue(worker)}`);
+  if (device !== 'cpu' && device !== 'webgpu' && device !== 'auto')
+    throw badArgument(`load: device must be 'cpu', 'webgpu' or 'auto', got ${describeValue(device)}`);
+  if (device === 'webgpu') return loadOnGpu(source, options);
+  if (device === 'auto')
+    return import('../gpu/choose.js').then(({ loadOnFaster }) => loadOnFaster(source, options, loadWithOptions));
   if (worker) return loadInWorker(source, options);
-  return loadCached(source, { cache, integrity, request, signal }, (bytes, turn) =>
-    loadLocal(
-      bytes,
-      { ...options, onProgress: turn.telling(onProgress) },
-      {
-        diagnostics: async () => diagnostics,
-        threads: async () => threads,
-      },
-    ),
+  if (!cache && integrity === undefined) return loadLocal(source, options, modules);
+  return loadCached(source, { cache, integrity, request, signal }, (bytes, lock) =>
+    loadLocal(bytes, { ...options, onProgress: lock.telling(onProgress) }, modules),
   );
+}
+
+const modules = {
+  diagnostics: async () => diagnostics,
+  threads: async () => threads,
+};
+
+/** @type {typeof loadWithOptions} */
+async function loadOnGpu(source, options) {
+  const plan = await import('../gpu/load-gpu.js').then(({ planGpu }) => planGpu(options));
+  const host = await loadLocal(
+    source,
+    { ...options, threads: 1 },
+    { ...modules, threads: async () => /** @type {typeof threads} */ (/** @type {unknown} */ (plan)) },
+  );
+  return plan.adopt(host);
 }

@@ -27,6 +27,11 @@ import { isPlainObject } from '../engine/values.js';
  * @property {import('../engine/ops.js').Ops} [ops] functions that compute operators of the model, by name
  * @property {boolean} [worker] runs the model in a worker of its own, so that runs do not block the page
  * @property {Limits} [limits] limits of memory and steps
+ * @property {'cpu' | 'webgpu' | 'auto'} [device] where operators run; the default is 'cpu'. With 'webgpu', operators
+ *   without a form for the GPU run on the CPU. 'auto' runs the file's test vectors on both, and keeps the faster device
+ *   if its answers are right
+ * @property {object} [gpu] a GPU object for these devices; the default is navigator.gpu. In Node: create([]) of the
+ *   package `webgpu`
  * @property {'auto' | (string & {}) | false} [cache] stores the model on this device, in the cache of this name; see
  *   rushlight/cache
  * @property {string} [integrity] digests as for scripts: "sha256-BASE64", sha384 or sha512. The bytes must have one
@@ -44,7 +49,7 @@ import { isPlainObject } from '../engine/values.js';
 
 const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request', 'limits'];
 /** The options of load(). */
-export const LOAD_OPTIONS = [...OPTIONS, 'threads', 'ops', 'worker', 'cache', 'integrity'];
+export const LOAD_OPTIONS = [...OPTIONS, 'threads', 'ops', 'worker', 'cache', 'integrity', 'device', 'gpu'];
 
 /** @param {unknown} cause @returns {never} */
 function cannot(cause) {
@@ -103,9 +108,9 @@ async function throwWithHint(cause, { wasm }) {
  */
 export function load(source, options = {}) {
   return withCallerStack(() => {
-    const { cache, integrity, worker } = checked('load', options, LOAD_OPTIONS);
+    const { device, worker, cache, integrity } = checked('load', options, LOAD_OPTIONS);
     const made =
-      worker || cache || integrity !== undefined
+      device || worker || cache || integrity !== undefined
         ? loadOptions().then((m) => m.loadWithOptions(source, options))
         : loadLocal(source, options, lazy);
     return made.then(

@@ -12,7 +12,7 @@ import {
   rejectOnAbort,
 } from '../base/errors.js';
 import { Graph } from './graph.js';
-import { isPlainObject, isTensorObject, throwMismatch } from '../engine/values.js';
+import { copied, isPlainObject, isTensorObject, throwMismatch } from '../engine/values.js';
 
 /**
  * @typedef {import('../engine/host.js').Host} Host
@@ -73,6 +73,10 @@ import { isPlainObject, isTensorObject, throwMismatch } from '../engine/values.j
  * @property {number} maxAbs the greatest difference among the values that agree
  * @property {number} maxRel the greatest relative difference among them, as in VerifyTest
  * @property {Divergence | null} first the first difference
+ *
+ * @typedef {object} DiffOptions what diff() compares
+ * @property {'webgpu'} device compares the GPU with the CPU; `load` must have the same option
+ * @property {number} [test] the test vector (default: 0)
  *
  * @typedef {object} Memory numbers of bytes
  * @property {number} live bytes that the runtime holds now
@@ -350,7 +354,8 @@ export class Model {
    * Runs a test vector, and compares the result of each operator with the trace of PyTorch's run in the file
    * (`rushlight export --trace`). Debug handles pair the operators, also in each iteration of a loop. Folded and fused
    * operators are compared at their output.
-   * @param {number} [test] the test vector; only the first one can have a trace
+   * With `{ device: 'webgpu' }`, each operator is compared with the same one on the CPU, and the file needs no trace.
+   * @param {number | DiffOptions} [test] the test vector; only the first one can have a trace
    * @returns {Promise<DiffReport>}
    */
   diff(test = 0) {
@@ -498,16 +503,4 @@ function positional(method, inputs) {
   // Only trailing inputs can have their defaults.
   while (method.inputs[values.length - 1]?.optional && values.at(-1) === undefined) values.pop();
   return values;
-}
-
-/**
- * Copies a value, so that later changes by the caller have no effect.
- * @template T @param {T} v @returns {T}
- */
-function copied(v) {
-  if (v === null || typeof v !== 'object') return v;
-  if (ArrayBuffer.isView(v)) return /** @type {{ slice?: () => T }} */ (v).slice?.() ?? v;
-  if (Array.isArray(v)) return /** @type {T} */ (v.map(copied));
-  if (v instanceof Map) return /** @type {T} */ (new Map([...v].map(([key, value]) => [key, copied(value)])));
-  return /** @type {T} */ (Object.fromEntries(Object.entries(v).map(([key, value]) => [key, copied(value)])));
 }

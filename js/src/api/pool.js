@@ -132,7 +132,7 @@ export function loadPool(source, options = {}) {
     const bytes = await readOnce(source, options);
     /** @param {Source} from @param {AbortSignal} [stop] */
     const start = (from, stop) => /** @type {typeof load<M>} */ (load)(from, { ...each, worker: true, signal: stop });
-    // A source that is no address gives its bytes only once, so that a restart needs them.
+    // A source that is not an address gives its bytes only once, so that a restart needs them.
     const again = isAddress(source)
       ? async () => start(await readOnce(source, { cache, integrity, request }))
       : () => start(bytes);

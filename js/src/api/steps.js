@@ -30,7 +30,8 @@ const nodeOf = ({ nodes }, instr) =>
  * @returns {import('./model.js').Divergence}
  */
 export function divergence(graphs, { method, instr, ...where }) {
-  return { node: nodeOf(/** @type {Graph} */ (Object.values(graphs)[method]), instr), ...where };
+  const node = nodeOf(/** @type {Graph} */ (Object.values(graphs)[method]), instr);
+  return { node, ...where, source: where.source || node.source };
 }
 
 /** A run that is paused at an instruction. `model.steps()` makes it. @hideconstructor */

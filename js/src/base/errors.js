@@ -14,6 +14,7 @@ export const STATUS = /** @type {const} */ ([
   'mismatch',
   'pending',
   'interrupted',
+  'device-lost',
 ]);
 
 /** Codes of errors that only JavaScript finds. */
@@ -39,6 +40,7 @@ export const JS_CODES = /** @type {const} */ ([
  *   - `model-raised`: the program ran `raise` or `assert`
  *   - `mismatch`: the answer to a test vector differs
  *   - `interrupted`: the run exceeded the steps of the option `limits`
+ *   - `device-lost`: the GPU was lost, and with it values that the run needs
  *   - `network`: a URL could not be fetched, or answered with an error
  *   - `unreadable`: a local file could not be read
  *   - `truncated`: the bytes ended before the file did

@@ -18,6 +18,7 @@ export const DTYPES = {
   bool: { id: 11, Array: Uint8Array },
   bfloat16: { id: 15, Array: Uint16Array },
 };
+export const DTYPE_NAMES = /** @type {DType[]} */ (Object.keys(DTYPES));
 /** Converts an int to a number if that is exact, and otherwise leaves the BigInt. @param {bigint} i */
 export const exact = (i) => (Number.isSafeInteger(Number(i)) ? Number(i) : i);
 /** The number of array items for one element. @param {DType} dtype */

@@ -12,6 +12,7 @@ import { parseType } from '../base/types.js';
  * @typedef {import('./host.js').LocalHost} LocalHost
  * @typedef {import('./host.js').Diagnostics} Diagnostics
  * @typedef {import('../api/model.js').VerifyTest} VerifyTest
+ * @typedef {{ gpu?: { arrive: () => Promise<boolean> } }} WithGpu a host of gpu/load-gpu.js
  */
 
 // Offsets of members of C structs. wasm/bridge/bridge.c asserts the same values.
@@ -40,9 +41,11 @@ export class LocalDiagnostics {
     return tests;
   }
 
-  /** @param {number} index */
+  /** @param {number | import('../api/model.js').DiffOptions} index */
   async diff(index) {
     const engine = this.#engine;
+    if (typeof index === 'object')
+      throw new RushlightError('unsupported', "diff: the model must run on the GPU: load it with device: 'webgpu'");
     checkInteger('diff: the number of a test vector', index, 0);
     engine.check(engine.c.rush_session_trace_test(engine.session, index));
     const error = await engine.drive().then(
@@ -104,19 +107,12 @@ export class LocalDiagnostics {
 
   async step() {
     const engine = this.#engine,
-      { c, session, scratch } = engine,
       next = engine.next();
-    engine.check(c.rush_session_observe(session, 1));
+    engine.check(engine.c.rush_session_observe(engine.session, 1));
     const start = performance.now();
-    if (next.waits) await engine.compute(next);
-    else {
-      const status = c.rush_bridge_step(session, 1);
-      if (status !== PENDING) engine.check(status);
-    }
+    await advance(this.#host, next);
     const ms = performance.now() - start;
-    if (next.op === '') return { results: [], ms };
-    const at = c.rush_session_results(session, scratch);
-    return { results: debugValues(engine, { at, n: engine.memory.u32(scratch) }), ms };
+    return { results: next.op === '' ? [] : resultsOf(engine), ms };
   }
 
   /** @param {'provide' | 'replace'} how @param {unknown[]} values @param {string[]} types */
@@ -142,6 +138,30 @@ export class LocalDiagnostics {
     this.#engine.c.rush_session_cancel(this.#engine.session);
     this.#engine.check(this.#engine.c.rush_session_observe(this.#engine.session, 0));
   }
+}
+
+/** Returns the results of the operator that has run, if the session is observed. @param {Engine} engine */
+export function resultsOf(engine) {
+  const at = engine.c.rush_session_results(engine.session, engine.scratch);
+  return debugValues(engine, { at, n: engine.memory.u32(engine.scratch) });
+}
+
+/**
+ * Runs the next instruction. Returns whether the run has ended.
+ * @param {LocalHost} host @param {import('./engine.js').Next} next
+ */
+export async function advance(host, next) {
+  const { engine } = host;
+  if (next.waits) {
+    await engine.compute(next);
+    return false;
+  }
+  let status;
+  do status = engine.c.rush_bridge_step(engine.session, 1);
+  while (status === PENDING && (await /** @type {WithGpu} */ (host).gpu?.arrive()));
+  if (status === PENDING) return false;
+  engine.check(status);
+  return true;
 }
 
 /** @param {Engine} engine @param {number} index */

@@ -160,12 +160,21 @@ export class Engine {
     this.c = this.#guarded(runtime.c);
     this.memory = runtime.memory;
     this.backend = runtime.backend;
-    runtime.pause = () => this.#pause();
+    // Yields if it is time. Returns whether the run must end.
+    runtime.pause = async () => {
+      const now = performance.now();
+      if (now - this.#since > SLICE_MS) {
+        await yieldToEventLoop();
+        if (!this.alive) throw disposedError();
+        runtime.away += (this.#since = performance.now()) - now;
+      }
+      return this.#signal?.aborted;
+    };
     this.scratch = this.#malloc(112);
     this.values = new Values(this);
     this.ctx = /** @type {Ctx} */ (this.#made((out) => this.c.rush_bridge_ctx_create(out)));
     this.c.rush_bridge_memory_limit(this.ctx, limits.bytes ?? 0);
-    runtime.threads?.begin(this.c, this.ctx);
+    runtime.threads?.begin(runtime, this.ctx);
     this.#loader = /** @type {Loader} */ (this.#made((out) => this.c.rush_loader_create(this.ctx, out)));
     for (const [name, op] of ops ?? []) this.#addOp(name, op.schema);
   }
@@ -265,7 +274,7 @@ export class Engine {
    */
   withValues(n, use) {
     return this.withBytes(n * VALUE_BYTES, (at) => {
-      for (let i = 0; i < 2 * n; i++) this.memory.setI64(at + 8 * i, 0n);
+      this.memory.copyIn(at, new Uint8Array(n * VALUE_BYTES));
       try {
         return use(at);
       } finally {
@@ -411,7 +420,7 @@ export class Engine {
         if (next?.waits) {
           await this.compute(next, signal);
           this.#since = performance.now();
-        } else await this.#pause();
+        } else await this.#runtime.pause();
       }
       if (status) this.#unlessStopped(signal);
       if (status !== PENDING) return this.check(status);
@@ -422,17 +431,6 @@ export class Engine {
   #unlessStopped(signal) {
     if (signal?.aborted) this.c.rush_session_cancel(this.session);
     throwIfAborted(signal, 'the run');
-  }
-
-  /** Yields if it is time. Returns whether the run must end. */
-  async #pause() {
-    const now = performance.now();
-    if (now - this.#since > SLICE_MS) {
-      await yieldToEventLoop();
-      if (!this.alive) throw disposedError();
-      this.#runtime.away += (this.#since = performance.now()) - now;
-    }
-    return this.#signal?.aborted;
   }
 
   // ---- Operators in JavaScript

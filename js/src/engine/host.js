@@ -35,8 +35,8 @@ import { parseType } from '../base/types.js';
  *
  * @typedef {object} Diagnostics what tools ask of a loaded model
  * @property {() => Promise<VerifyTest[]>} verify replays the test vectors of the file
- * @property {(test: number) => Promise<TraceComparison>} diff compares each operator with the stored trace of PyTorch's
- *   run
+ * @property {(test: number | import('../api/model.js').DiffOptions) => Promise<TraceComparison>} diff compares each
+ *   operator with the stored trace of PyTorch's run, or the GPU with the CPU
  * @property {(method: number, args: readonly InputValue[], runs: number, signal?: AbortSignal) =>
  *   Promise<import('./engine.js').ProfileRow[]>} profile
  *   the time of each instruction, the longest first

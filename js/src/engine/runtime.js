@@ -12,6 +12,7 @@ import { bytesFrom, checkResponse, fetchSource, withFirstBytes } from '../source
  * @typedef {object} Backend the binary that runs
  * @property {BackendName} name its name
  * @property {number} threads the number of threads that compute
+ * @property {'webgpu'} [device] the device that computes beside the CPU
  * @property {string} reason the reason for this binary and this number of threads
  *
  * @typedef {string | URL | Response | WebAssembly.Module | ArrayBuffer | ArrayBufferView} WasmSource
@@ -26,10 +27,11 @@ import { bytesFrom, checkResponse, fetchSource, withFirstBytes } from '../source
  * @typedef {Record<Exclude<CName, 'rush_bridge_run'>, (...args: number[]) => number> &
  *   { rush_bridge_run: (...args: number[]) => number | Promise<number> }} C
  *   the functions of rushlight.h and wasm/bridge. rush_bridge_run gives a promise if it yields within an operator
- * @typedef {{ begin(c: C, ctx: number): void, end(): void }} Threads of threads.js
+ * @typedef {{ begin(runtime: Runtime, ctx: number): void, end(): void }} Threads of
+ *   threads.js, or the device of gpu/load-gpu.js
  * @typedef {{ c: C, memory: Memory, backend: Backend, threads?: Threads, pause: () => Promise<unknown>, away: number }}
- *   Runtime pause: yields within an operator if the engine has JavaScript Promise Integration, and tells whether the
- * run must end; away: the time in ms that the event loop took
+ *   Runtime pause: yields, also within an operator if the engine has JavaScript Promise Integration, and tells whether
+ * the run must end; away: the time in ms that the event loop took
  *
  * @typedef {object} PromiseIntegration the part of JavaScript Promise Integration that is used here
  * @property {new (f: () => unknown) => object} [Suspending]
@@ -76,12 +78,13 @@ const compiled = { simd: once(() => compile(own.simd)), relaxed: once(() => comp
 const ANY = 2 ** 53;
 
 /**
+ * Reads and compiles a binary.
  * @template [T=WebAssembly.Module]
  * @param {unknown} source a WasmSource of any realm, or a function that returns its address
  * @param {(bytes: Uint8Array) => Promise<T>} [make] compiles the bytes, if they can be read
  * @returns {Promise<T | WebAssembly.Module>}
  */
-async function compile(source, make) {
+export async function compile(source, make) {
   if (source instanceof WebAssembly.Module) return source;
   let name = 'the bytes given as `wasm`';
   /** @type {Uint8Array | undefined} */ let bytes;

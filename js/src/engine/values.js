@@ -3,7 +3,7 @@
 import { RushlightError, badArgument, describeValue, messageOf, unknownNameError } from '../base/errors.js';
 import { encode } from './memory.js';
 import { tagOf } from '../base/platform.js';
-import { DTYPES, exact, parseType, partsOf } from '../base/types.js';
+import { DTYPES, DTYPE_NAMES, exact, parseType, partsOf } from '../base/types.js';
 
 /**
  * @typedef {import('./engine.js').Engine} Engine
@@ -33,14 +33,13 @@ const KIND_NONE = 0,
   KIND_DEVICE = 10,
   KIND_OBJECT = 13,
   KIND_ENUM = 14;
-const DTYPE_NAMES = /** @type {DType[]} */ (Object.keys(DTYPES));
 
 /**
  * Limits of a result: the depth of nested containers, and its bytes as plain data. A number counts as 64 bytes, a
  * string as 4096 more, and larger values as 16384.
  */
 const DEEPEST = 1000;
-const MOST_BYTES = 2 ** 32;
+const MAX_BYTES = 2 ** 32;
 
 /** @param {string} where @param {string} wanted @param {unknown} got @returns {never} */
 export function throwMismatch(where, wanted, got) {
@@ -101,7 +100,7 @@ function fromNumbers(numbers, dtype, where) {
 }
 
 /** The most dimensions of a tensor, RUSH_MAX_RANK. */
-const MOST_RANK = 8;
+const MAX_RANK = 8;
 
 /**
  * Flattens nested arrays. Returns the elements and the shape.
@@ -109,7 +108,7 @@ const MOST_RANK = 8;
  */
 function flatten(rows, where) {
   const shape = [rows.length];
-  while (Array.isArray(rows[0]) && shape.length <= MOST_RANK) {
+  while (Array.isArray(rows[0]) && shape.length <= MAX_RANK) {
     // An array may contain itself.
     const n = rows[0].length;
     const other = rows.find((row) => /** @type {{ length?: unknown } | null} */ (row)?.length !== n);
@@ -145,6 +144,18 @@ export function isDetached(v) {
   } catch {
     return true;
   }
+}
+
+/**
+ * Copies a value, so that later changes by the caller have no effect.
+ * @template T @param {T} v @returns {T}
+ */
+export function copied(v) {
+  if (v === null || typeof v !== 'object') return v;
+  if (ArrayBuffer.isView(v)) return /** @type {{ slice?: () => T }} */ (v).slice?.() ?? v;
+  if (Array.isArray(v)) return /** @type {T} */ (v.map(copied));
+  if (v instanceof Map) return /** @type {T} */ (new Map([...v].map(([key, value]) => [key, copied(value)])));
+  return /** @type {T} */ (Object.fromEntries(Object.entries(v).map(([key, value]) => [key, copied(value)])));
 }
 
 const KEYS = ['data', 'shape', 'dtype'];
@@ -433,7 +444,7 @@ export class Values {
    */
   take(bytes) {
     this.#taken += bytes;
-    if (this.#taken > MOST_BYTES)
+    if (this.#taken > MAX_BYTES)
       throw new RushlightError('unsupported', 'the result is too large: more than 4 GiB as plain data');
   }
 

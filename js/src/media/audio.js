@@ -8,7 +8,13 @@ import { tensorParts } from './checks.js';
 
 /** @import { Tensor, TensorOf } from '../base/types.js' */
 
+export { Microphone, openMicrophone } from './microphone.js';
+
 /**
+ * @typedef {import('./microphone.js').MicrophoneOptions} MicrophoneOptions
+ *
+ * @typedef {import('./microphone.js').Step} Step
+ *
  * @typedef {object} Sound the part of AudioBuffer that Rushlight uses
  * @property {number} sampleRate samples per second
  * @property {number} numberOfChannels one or more, of equal length
@@ -20,6 +26,29 @@ import { tensorParts } from './checks.js';
  * @property {boolean} [mono] whether to average the channels; false by default
  */
 
+/** @param {Sound} source */
+const isSound = (source) => typeof source?.getChannelData === 'function';
+
+/** Returns the samples of each channel, or throws. @param {Sound} source @returns {Float32Array[]} */
+function channelsOf(source) {
+  const channels = isSound(source)
+    ? Array.from({ length: source.numberOfChannels }, (_, c) => source.getChannelData(c))
+    : Array.isArray(source)
+      ? source
+      : /** @type {Float32Array[]} */ (/** @type {unknown} */ ([source]));
+  if (
+    channels.length &&
+    channels.every(
+      (x) => Object.prototype.toString.call(x) === '[object Float32Array]' && x.length === channels[0]?.length,
+    )
+  )
+    return channels;
+  throw badArgument(
+    'audio must be an AudioBuffer, a Float32Array, or an array of one Float32Array for each channel, all ' +
+      `of one length, got ${describeValue(source)}. decodeAudioData() decodes a file; divide 16-bit samples by 32768`,
+  );
+}
+
 /**
  * Converts a sound to a tensor [channels, samples]. It resamples with the defaults of torchaudio.functional.resample.
  * @param {Sound | Float32Array | readonly Float32Array[]} source an AudioBuffer, samples, or those of each channel
@@ -30,26 +59,10 @@ import { tensorParts } from './checks.js';
 export function audioToTensor(source, options = {}) {
   checkOptions('audioToTensor', options, ['sampleRate', 'from', 'mono']);
   const { sampleRate, mono = false } = options,
-    given = /** @type {Sound} */ (source);
-  const isBuffer = typeof given?.getChannelData === 'function';
-  /** @type {Float32Array[]} */
-  let channels = isBuffer
-    ? Array.from({ length: given.numberOfChannels }, (_, c) => given.getChannelData(c))
-    : Array.isArray(given)
-      ? given
-      : /** @type {Float32Array[]} */ (/** @type {unknown} */ ([given]));
-  if (
-    !channels.length ||
-    !channels.every(
-      (x) => Object.prototype.toString.call(x) === '[object Float32Array]' && x.length === channels[0]?.length,
-    )
-  ) {
-    throw badArgument(
-      'audio must be an AudioBuffer, a Float32Array, or an array of one Float32Array for each channel, all ' +
-        `of one length, got ${describeValue(source)}. decodeAudioData() decodes a file; divide 16-bit samples by 32768`,
-    );
-  }
-  const from = isBuffer ? given.sampleRate : options.from;
+    given = /** @type {Sound} */ (source),
+    isBuffer = isSound(given),
+    from = isBuffer ? given.sampleRate : options.from;
+  let channels = channelsOf(given);
   if (isBuffer && (options.from ?? from) !== from)
     throw badArgument(
       `from must be ${from}, the sample rate of the AudioBuffer, got ${describeValue(options.from)}: leave it out`,

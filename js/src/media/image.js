@@ -8,6 +8,8 @@ import { tensorParts } from './checks.js';
 
 /** @import { Tensor } from '../base/types.js' */
 
+export { videoFrames } from './video-frames.js';
+
 /**
  * @template {string} K
  * @typedef {K extends unknown ? typeof globalThis extends Record<K, Record<'prototype', infer T>> ? T : never : never}
@@ -25,6 +27,8 @@ import { tensorParts } from './checks.js';
  * @typedef {Pixels | Global<'ImageData' | 'ImageBitmap' | 'HTMLImageElement' | 'HTMLCanvasElement' | 'OffscreenCanvas'
  *   | 'VideoFrame' | 'HTMLVideoElement'>} ImageSource
  *   a picture; `await createImageBitmap(blob)` makes one of a Blob
+ *
+ * @typedef {import('./video-frames.js').ShownFrame} ShownFrame
  *
  * @typedef {'nchw' | 'nhwc' | 'chw' | 'hwc'} Layout the dimensions, outermost first: n is 1, c are the channels
  */
@@ -51,6 +55,14 @@ import { tensorParts } from './checks.js';
  */
 
 const LAYOUTS = ['nchw', 'nhwc', 'chw', 'hwc'];
+/** The choices of imageToTensor(). The first one is the default. */
+const CHOICES = {
+  layout: LAYOUTS,
+  dtype: ['float32', 'uint8'],
+  interpolation: ['bilinear', 'bicubic'],
+  like: ['tensor', 'pil'],
+  channels: [3, 1],
+};
 
 /**
  * Converts a picture to a tensor, [1, 3, height, width] by default. The pixels are sRGB bytes, as in a canvas.
@@ -62,72 +74,23 @@ const LAYOUTS = ['nchw', 'nhwc', 'chw', 'hwc'];
  *   yet, or was closed
  */
 export function imageToTensor(source, options = {}) {
-  const {
-    layout,
-    dtype,
-    interpolation,
-    like,
-    channels,
-    size,
-    crop,
-    mean,
-    std,
-    background = 255,
-  } = choose(
-    'imageToTensor',
-    options,
-    {
-      layout: LAYOUTS,
-      dtype: ['float32', 'uint8'],
-      interpolation: ['bilinear', 'bicubic'],
-      like: ['tensor', 'pil'],
-      channels: [3, 1],
-    },
-    ['size', 'crop', 'mean', 'std', 'background'],
-  );
+  const chosen = choose('imageToTensor', options, CHOICES, ['size', 'crop', 'mean', 'std', 'background']);
+  const { layout, dtype, interpolation, like, channels, size, crop, mean, std, background = 255 } = chosen;
   const bytes = dtype === 'uint8',
-    cubic = interpolation === 'bicubic',
     pil = like === 'pil';
   const means = perChannel('mean', mean ?? 0, channels),
     stds = perChannel('std', std ?? 1, channels);
   if (bytes && (mean || std)) throw badArgument('dtype must be float32 with mean or std, got uint8');
   const target = sides('size', size),
     [cropHeight, cropWidth = cropHeight] = sides('crop', crop);
-  const { data, width, height } = read(source),
-    step = data.length / width / height,
-    [newHeight, newWidth] = resized(target, height, width);
-  const columns = taps(width, newWidth, cropWidth ?? newWidth, cubic, pil),
-    rows = taps(height, newHeight, cropHeight ?? newHeight, cubic, pil);
-
-  // Resizes the needed rows, then the columns, then converts to gray.
-  const used = rows.filter((tap) => tap.weights.length),
-    first = /** @type {ReturnType<typeof taps>[0]} */ (used[0]),
-    last = /** @type {ReturnType<typeof taps>[0]} */ (used[used.length - 1]);
-  const stride = columns.length * 3,
+  const picture = read(source),
+    [newHeight, newWidth] = resized(target, picture.height, picture.width);
+  const cubic = interpolation === 'bicubic',
+    columns = taps(picture.width, newWidth, cropWidth ?? newWidth, cubic, pil),
+    rows = taps(picture.height, newHeight, cropHeight ?? newHeight, cubic, pil),
     plane = rows.length * columns.length,
     planar = /ch/.test(layout);
-  let values = convolve(
-    background !== null && step > 3 ? flatten(data, perChannel('background', background, 3)) : data,
-    first.begin,
-    last.begin + last.weights.length,
-    width * step,
-    columns,
-    step,
-    3,
-    pil,
-  );
-  values = convolve(values, 0, 1, 0, rows, stride, stride, pil);
-  if (channels < 3)
-    values = convolve(
-      values,
-      0,
-      plane,
-      3,
-      [{ begin: 0, weights: pil ? [19595 / 65536, 38470 / 65536, 7471 / 65536] : [0.2989, 0.587, 0.114] }],
-      1,
-      1,
-      pil,
-    );
+  const values = resample(picture, background, columns, rows, channels, pil);
   // Uint8ClampedArray rounds to even, as torch does.
   const out = new (bytes ? Uint8ClampedArray : Float32Array)(values.length);
   values.forEach((v, i) => {
@@ -234,6 +197,33 @@ function taps(from, to, count, cubic, pil) {
       weights: exact.map((w) => (pil ? Math.trunc((w / sum) * 2 ** 22 + Math.sign(w) / 2) / 2 ** 22 : w / sum)),
     };
   });
+}
+
+/**
+ * Resizes the needed rows, then the columns, then converts to gray if there are fewer than 3 channels.
+ * @param {Pixels} picture @param {number | readonly number[] | null} background
+ * @param {ReturnType<typeof taps>} columns @param {ReturnType<typeof taps>} rows
+ * @param {number} channels @param {boolean} pil
+ */
+function resample({ data, width, height }, background, columns, rows, channels, pil) {
+  const step = data.length / width / height,
+    stride = columns.length * 3,
+    used = rows.filter((tap) => tap.weights.length),
+    first = /** @type {ReturnType<typeof taps>[0]} */ (used[0]),
+    last = /** @type {ReturnType<typeof taps>[0]} */ (used[used.length - 1]);
+  let values = convolve(
+    background !== null && step > 3 ? flatten(data, perChannel('background', background, 3)) : data,
+    first.begin,
+    last.begin + last.weights.length,
+    width * step,
+    columns,
+    step,
+    3,
+    pil,
+  );
+  values = convolve(values, 0, 1, 0, rows, stride, stride, pil);
+  const gray = { begin: 0, weights: pil ? [19595 / 65536, 38470 / 65536, 7471 / 65536] : [0.2989, 0.587, 0.114] };
+  return channels < 3 ? convolve(values, 0, rows.length * columns.length, 3, [gray], 1, 1, pil) : values;
 }
 
 /**
@@ -388,6 +378,28 @@ const COLORMAPS = {
  */
 
 /**
+ * Returns the bytes of R, G, B and A of each pixel.
+ * @param {Float64Array} values @param {number} channels @param {number} low @param {number} high @param {string} map
+ */
+function colored(values, channels, low, high, map) {
+  const knots = /** @type {string[]} */ (map.match(/../g)).map((hex) => Number.parseInt(hex, 16)),
+    last = knots.length / 3 - 1,
+    out = new Uint8ClampedArray((values.length / channels) * 4).fill(255);
+  for (let i = 0; i < values.length / channels; i++) {
+    for (let c = 0; c < Math.max(channels, 3); c++) {
+      const value = /** @type {number} */ (values[i * channels + (c % channels)]);
+      const at = Math.max(0, Math.min(1, (value - low) / (high - low || 1))) * last;
+      const knot = Math.min(Math.floor(at), last - 1),
+        k = knot * 3 + (c % 3);
+      const from = /** @type {number} */ (knots[k]),
+        to = /** @type {number} */ (knots[k + 3]);
+      out[i * 4 + c] = Math.floor(from + (to - from) * (at - knot) + 0.5);
+    }
+  }
+  return out;
+}
+
+/**
  * Converts a tensor of 1, 3 (RGB) or 4 (RGBA) channels to a picture. Values are rounded as in torchvision's save_image,
  * and NaN is black.
  * @param {Tensor} tensor
@@ -430,22 +442,7 @@ export function tensorToImage(tensor, options = {}) {
       range === 'auto' ? values.filter(Number.isFinite).sort() : (range ?? [0, /float|bool/.test(dtype) ? 1 : 255]),
     low = ends[0],
     high = ends[ends.length - 1];
-  const knots = /** @type {string[]} */ (COLORMAPS[channels > 1 ? 'gray' : colormap].match(/../g)).map((hex) =>
-      Number.parseInt(hex, 16),
-    ),
-    last = knots.length / 3 - 1;
-  const out = new Uint8ClampedArray(plane * 4).fill(255);
-  for (let i = 0; i < plane; i++) {
-    for (let c = 0; c < Math.max(channels, 3); c++) {
-      const value = /** @type {number} */ (values[i * channels + (c % channels)]);
-      const at = Math.max(0, Math.min(1, (value - low) / (high - low || 1))) * last;
-      const knot = Math.min(Math.floor(at), last - 1),
-        k = knot * 3 + (c % 3);
-      const from = /** @type {number} */ (knots[k]),
-        to = /** @type {number} */ (knots[k + 3]);
-      out[i * 4 + c] = Math.floor(from + (to - from) * (at - knot) + 0.5);
-    }
-  }
+  const out = colored(values, channels, low, high, COLORMAPS[channels > 1 ? 'gray' : colormap]);
   return /** @type {ReturnType<typeof tensorToImage>} */ (
     typeof ImageData === 'undefined' ? { data: out, width, height } : new ImageData(out, width, height)
   );

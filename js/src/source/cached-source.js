@@ -7,7 +7,7 @@ import { asPath } from '../base/platform.js';
 import { checkResponse, open } from './source.js';
 import { openStore } from './cache-store.js';
 import { asResponse } from './streams.js';
-import { Turn } from './turn.js';
+import { DownloadLock } from './download-lock.js';
 
 /**
  * @typedef {import('./source.js').Source} Source
@@ -100,15 +100,15 @@ function addressOf(source) {
  * @template T
  * @param {Source} source
  * @param {Options} options
- * @param {(source: Source, turn: Turn) => Promise<T>} load reads the source to its end
+ * @param {(source: Source, lock: DownloadLock) => Promise<T>} load reads the source to its end
  * @returns {Promise<T>}
  */
 export async function loadCached(source, options, load) {
-  const turn = new Turn();
+  const lock = new DownloadLock();
   try {
-    return await load(await cachedSource(source, options, turn), turn);
+    return await load(await cachedSource(source, options, lock), lock);
   } finally {
-    turn.end();
+    lock.end();
   }
 }
 
@@ -116,10 +116,10 @@ export async function loadCached(source, options, load) {
  * Returns a source that uses the cache. With `integrity`, the source fails at its end if the bytes have another digest.
  * @param {Source} source
  * @param {Options} options
- * @param {Turn} [turn] is given if the caller reads the source at once; others cannot wait for one that is never read
+ * @param {DownloadLock} [lock] is given if the caller reads the source at once; others would wait forever
  * @returns {Promise<Source>}
  */
-export async function cachedSource(source, { cache, integrity, ...options }, turn) {
+export async function cachedSource(source, { cache, integrity, ...options }, lock) {
   const check = integrity === undefined ? undefined : new Check(integrity);
   const store = cache ? await openStore(cache) : undefined;
   const url = addressOf(source);
@@ -137,7 +137,7 @@ export async function cachedSource(source, { cache, integrity, ...options }, tur
   signal?.addEventListener('abort', stop);
   const job = new Job(url, { ...options, signal: control.signal }, check, store);
   try {
-    const response = await (store && turn ? job.beginInTurn(turn, `${cache} ${url}`) : job.begin());
+    const response = await (store && lock ? job.beginLocked(lock, `${cache} ${url}`) : job.begin());
     return asResponse(job.bytes(response), url, () => {
       signal?.removeEventListener('abort', stop);
       stop();
@@ -190,23 +190,23 @@ class Job {
 
   /**
    * Begins, and waits for other downloads of the file instead of downloading it as well.
-   * @param {Turn} turn @param {string} name
+   * @param {DownloadLock} lock @param {string} name
    * @returns {Promise<Response | undefined>}
    */
-  async beginInTurn(turn, name) {
+  async beginLocked(lock, name) {
     const { signal } = this.options;
     const { whole } = await this.#found().catch(() => this.#withoutStore());
     let response = whole && (await this.begin());
     if (whole && (!this.#incomplete || !this.store)) return response;
-    if (!whole || !(await turn.begin(name, { ifAvailable: true }))) {
+    if (!whole || !(await lock.begin(name, { ifAvailable: true }))) {
       drop(response);
       this.download = this.#newDownload();
-      await turn.begin(name, signal ? { signal } : {});
+      await lock.begin(name, signal ? { signal } : {});
       response = await this.begin();
     }
     // A file without validators and without a digest, and a file that is not stored, are of no use to other loads.
     const { etag, modified } = this.download.version;
-    if (!this.#incomplete || !this.store || !(etag || modified || this.check)) turn.end();
+    if (!this.#incomplete || !this.store || !(etag || modified || this.check)) lock.end();
     return response;
   }
 

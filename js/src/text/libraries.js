@@ -3,8 +3,9 @@
 import { RushlightError, messageOf } from '../base/errors.js';
 
 /**
+ * @typedef {{ ids: number[], tokens: string[], token_type_ids?: number[] }} Encoding tokens as in the vocabulary
  * @typedef {{ Tokenizer: new (tokenizer: object, config: object) => {
- *   encode: (text: string, options: object) => { ids: number[], token_type_ids?: number[] },
+ *   encode: (text: string, options: object) => Encoding,
  *   decode: (tokens: number[], options: object) => string } }} TokenizersModule what is used of the tokenizers
  * @typedef {{ Template: new (text: string) => { render: (variables: object) => string } }} JinjaModule what is used
  *   of the templates

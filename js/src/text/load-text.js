@@ -1,5 +1,6 @@
 /**
- * Models of text, as `rushlight.export_text` exports them: generation, embeddings and classification. It needs two
+ * Models of text, as `rushlight.export_text` exports them: generation, embeddings, classification and
+ * speech to text. It needs two
  * packages, `@huggingface/tokenizers` and, for conversations, `@huggingface/jinja`.
  * @module rushlight/text
  */
@@ -7,19 +8,27 @@
 import { badArgument, withCallerStack } from '../base/errors.js';
 import { load } from '../api/load.js';
 import { importJinja, importTokenizers } from './libraries.js';
+import { withUnicodeSpaces } from './white-space.js';
 import { TextModel } from './text-model.js';
 
-export { Answer, TextModel } from './text-model.js';
+export { Answer } from './answer.js';
+export { TextModel } from './text-model.js';
 
 /**
  * @typedef {import('../source/source.js').Source} Source
- * @typedef {import('./text-model.js').GenerateOptions} GenerateOptions
- * @typedef {import('./text-model.js').Generating} Generating
+ * @typedef {import('./answer.js').GenerateOptions} GenerateOptions
+ * @typedef {import('./answer.js').Generating} Generating
+ * @typedef {import('./answer.js').Message} Message
+ * @typedef {import('./answer.js').Token} Token
+ * @typedef {import('./answer.js').TokenProbability} TokenProbability
+ * @typedef {import('./answer.js').Usage} Usage
  * @typedef {import('./sampling.js').Sampling} Sampling
- * @typedef {import('./text-model.js').Message} Message
+ * @typedef {import('../grammar/constraint.js').Structure} Structure
+ * @typedef {import('./writer.js').Conversation} Conversation
  * @typedef {import('./text-model.js').Label} Label
- * @typedef {import('./text-model.js').Token} Token
- * @typedef {import('./text-model.js').Usage} Usage
+ * @typedef {import('./transcriber.js').Spoken} Spoken
+ * @typedef {import('./transcriber.js').TranscribeOptions} TranscribeOptions
+ * @typedef {import('./transcriber.js').Transcript} Transcript
  *
  * @typedef {object} TextLibraries packages, for pages that cannot import them by their names
  * @property {object} [tokenizers] the module `@huggingface/tokenizers`
@@ -50,26 +59,35 @@ export function loadText(source, options = {}) {
   });
 }
 
-/** @param {import('../api/model.js').Model} model @param {object} [tokenizers] @param {object} [jinja] */
-async function textModel(model, tokenizers, jinja) {
+/** Reads the assets of a model of text. @param {import('../api/model.js').Model} model */
+async function readAssets(model) {
   const names = model.describe().assets.map(({ name }) => name);
   if (!names.includes('text.json') || !names.includes('tokenizer.json'))
     throw badArgument(
       'loadText: the file must have the assets text.json and tokenizer.json: export it by export_text()',
     );
-  const json = async (/** @type {string} */ name) =>
-    names.includes(name) ? (await model.asset(name)).json() : Promise.resolve({});
-  const [facts, tokenizer, config, generation] = await Promise.all(
-    ['text.json', 'tokenizer.json', 'tokenizer_config.json', 'generation_config.json'].map(json),
-  );
+  const json = async (/** @type {string} */ name) => (names.includes(name) ? (await model.asset(name)).json() : {});
+  const template = names.includes('chat_template.jinja') && (await model.asset('chat_template.jinja')).text();
+  return Promise.all([
+    json('text.json'),
+    json('tokenizer.json'),
+    json('tokenizer_config.json'),
+    json('generation_config.json'),
+    template,
+  ]);
+}
+
+/** @param {import('../api/model.js').Model} model @param {object} [tokenizers] @param {object} [jinja] */
+async function textModel(model, tokenizers, jinja) {
+  const [facts, tokenizer, config, generation, text] = await readAssets(model);
   const { Tokenizer } = /** @type {import('./libraries.js').TokenizersModule} */ (
     tokenizers ?? (await importTokenizers())
   );
-  const made = new Tokenizer(tokenizer, config);
-  const text = names.includes('chat_template.jinja') && (await (await model.asset('chat_template.jinja')).text());
+  const made = new Tokenizer(withUnicodeSpaces(tokenizer), config);
   const template = text
     ? new /** @type {import('./libraries.js').JinjaModule} */ (jinja ?? (await importJinja())).Template(text)
     : undefined;
+  /** @type {Promise<import('../grammar/constraint.js').Compiler> | undefined} */ let compiler;
   return new TextModel(
     model,
     facts,
@@ -80,11 +98,17 @@ async function textModel(model, tokenizers, jinja) {
           return_token_type_ids: true,
           ...(pair !== undefined && { text_pair: pair }),
         }),
+      json: tokenizer,
       decode: (tokens) => (tokens.length ? made.decode([...tokens], { skip_special_tokens: true }) : ''),
       render(messages, more) {
         if (!template) throw badArgument('generate: the model has no chat template: give a string');
         return template.render({ messages, ...more });
       },
+      ...(text && { template: text }),
+      compiler: () =>
+        (compiler ??= import('../grammar/constraint.js').then(
+          ({ Compiler }) => new Compiler(tokenizer, facts.stop ?? []),
+        )),
     },
     generation,
   );

@@ -125,10 +125,20 @@ export function randomNumbers(seed) {
   };
 }
 
-/** Returns the natural logarithm of a token's probability. @param {Float32Array} logits @param {number} token */
-export function logProbability(logits, token) {
+/** Returns a function from a token to the natural logarithm of its probability. @param {Float32Array} logits */
+export function logProbabilities(logits) {
   const most = logits.reduce((a, b) => Math.max(a, b), -Infinity);
   let sum = 0;
   for (const x of logits) sum += Math.exp(x - most);
-  return /** @type {number} */ (logits[token]) - most - Math.log(sum);
+  const log = Math.log(sum);
+  return (/** @type {number} */ token) => /** @type {number} */ (logits[token]) - most - log;
+}
+
+/** Returns the likeliest tokens, the likeliest first. @param {Float32Array} logits @param {number} count */
+export function likeliest(logits, count) {
+  if (count < 1) return [];
+  const least = count < logits.length ? kth(logits, count) : -Infinity,
+    found = [...logits.keys()].filter((id) => /** @type {number} */ (logits[id]) >= least);
+  const score = (/** @type {number} */ id) => /** @type {number} */ (logits[id]);
+  return found.sort((a, b) => score(b) - score(a) || a - b).slice(0, count);
 }

@@ -6,124 +6,78 @@ import {
   checkInteger,
   checkOptions,
   describeValue,
-  throwIfAborted,
+  withCallerStack,
 } from '../base/errors.js';
-import { Decoder, Stops } from './pieces.js';
-import { checkSampling, chooser, logProbability, randomNumbers } from './sampling.js';
+import { Writer, checkGenerating } from './writer.js';
 
 /**
  * @typedef {import('../api/model.js').Model} Model
- *
- * @typedef {object} Message a message of a conversation
- * @property {string} role such as "user", "assistant" or "system"
- * @property {string} content its text
- *
- * @typedef {object} Generating when an answer ends, and what it holds
- * @property {number} [maxTokens] the most tokens of the answer; by default the room that is left
- * @property {string | readonly string[]} [stop] strings that end the answer, which has none of them
- * @property {number} [seed] the same seed chooses the same tokens
- * @property {boolean} [logProbabilities] computes the probability of each token
- * @property {'error' | 'truncate' | 'slide'} [full] what a full cache does: 'error', which is the default, throws;
- *   'truncate' ends the answer; 'slide' forgets the older half of the tokens
- * @property {AbortSignal} [signal] ends the answer
- *
- * @typedef {import('./sampling.js').Sampling & Generating} GenerateOptions options of generate(). The defaults are
- *   those of the model's generation_config.json
- *
- * @typedef {object} Token a token of an answer
- * @property {number} id its number
- * @property {number} [logProbability] the natural logarithm of its probability, if asked for
- *
- * @typedef {object} Usage numbers of tokens
- * @property {number} prompt tokens of the prompt
- * @property {number} cached those of them that were in the cache, and were not computed again
- * @property {number} answer tokens of the answer, with the one that ends it
+ * @typedef {import('./answer.js').Answer} Answer
+ * @typedef {import('./answer.js').Message} Message
+ * @typedef {import('./answer.js').GenerateOptions} GenerateOptions
+ * @typedef {import('./writer.js').Conversation} Conversation
  *
  * @typedef {object} TextFacts the asset text.json
- * @property {'generate' | 'embed' | 'classify' | 'tokens'} task
+ * @property {'generate' | 'seq2seq' | 'transcribe' | 'embed' | 'classify' | 'tokens'} task
  * @property {number} length the most tokens
+ * @property {number} [inputLength] the most tokens of the encoder
+ * @property {number[]} [start] the tokens before those that are generated
+ * @property {Record<string, number>} [languages] tokens by the codes of languages
  * @property {number[]} [stop] tokens that end an answer
  * @property {string[]} [labels]
  * @property {boolean} [several] whether a text can have several labels
  * @property {boolean} [types] whether the model takes token types
  * @property {Record<string, string>} tokens special tokens by name, such as eos_token
  *
- * @typedef {object} GenerationConfig the asset generation_config.json, as transformers writes it
- * @property {boolean} [do_sample]
- * @property {number} [temperature]
- * @property {number} [top_k]
- * @property {number} [top_p]
- * @property {number} [min_p]
- * @property {number} [repetition_penalty]
- *
  * @typedef {object} Tokenizing what a TextModel needs of the two libraries
- * @property {(text: string, special: boolean, pair?: string) => { ids: number[], token_type_ids?: number[] }} encode
- * @property {(tokens: readonly number[], special?: boolean) => string} decode special: with special tokens
+ * @property {(text: string, special: boolean, pair?: string) => import('./libraries.js').Encoding} encode
+ * @property {import('./offsets.js').TokenizerJson} json the asset tokenizer.json
+ * @property {(tokens: readonly number[]) => string} decode
  * @property {(messages: readonly Message[], more: object) => string} render
+ * @property {string} [template] the text of the chat template
+ * @property {() => Promise<import('../grammar/constraint.js').Compiler>} compiler compiles structures for the tokenizer
  *
- * @typedef {object} Label a label of a text
+ * @typedef {object} Label a label of a text, or of a part of it
  * @property {string} label its name
  * @property {number} score its probability
+ * @property {number} [start] where the part begins, in UTF-16 units as `slice()` takes them
+ * @property {number} [end] where it ends
+ * @property {string} [text] the part
  */
 
-const OPTIONS = [
-  ...['maxTokens', 'stop', 'seed', 'logProbabilities', 'full', 'signal'],
-  ...['temperature', 'topK', 'topP', 'minP', 'repetitionPenalty'],
-];
-
-/** An answer that is being written: an iterator of pieces of text, which never split a character. */
-export class Answer {
-  #pieces;
-  /** The reason of the end: a stop token or stop string, or the number of tokens. @type {'stop' | 'length' | null} */
-  finishReason = null;
-  /** The tokens so far. @type {Token[]} */ tokens = [];
-  /** Numbers of tokens. @type {Usage} */ usage = { prompt: 0, cached: 0, answer: 0 };
-
-  /** @param {(answer: Answer) => AsyncGenerator<string, void, void>} write */
-  constructor(write) {
-    this.#pieces = write(this);
-  }
-
-  /** Returns the pieces, for `for await`. */
-  [Symbol.asyncIterator]() {
-    return this.#pieces;
-  }
-
-  /** Waits for the end, and returns the whole text. */
-  async text() {
-    let text = '';
-    for await (const piece of this.#pieces) text += piece;
-    return text;
-  }
+/** Returns the place of some tokens among others. @param {number[]} some @param {number[]} all */
+function placeOf(some, all) {
+  for (let at = 0; at + some.length <= all.length; at++) if (some.every((id, i) => all[at + i] === id)) return at;
+  return 0;
 }
 
 /** A model of text. `loadText()` makes it. @hideconstructor */
 export class TextModel {
   #facts;
   #tokenizing;
-  #defaults;
-  /** The tokens whose keys and values are in the cache. @type {number[]} */ #cached = [];
-  #busy = false;
+  #generation;
+  #writer;
+  /** @type {Promise<import('./transcriber.js').Transcriber> | undefined} */ #transcriber;
 
   /**
    * @param {Model} model @param {TextFacts} facts @param {Tokenizing} tokenizing
-   * @param {GenerationConfig} generation
+   * @param {import('./writer.js').GenerationConfig & import('./logits-rules.js').GenerationRules} generation
    */
   constructor(model, facts, tokenizing, generation) {
     /** The model, for `memory()`, `profile()` and the like. */
     this.model = model;
     this.#facts = facts;
     this.#tokenizing = tokenizing;
-    this.#defaults = {
-      temperature: generation.do_sample ? (generation.temperature ?? 1) : 0,
-      topK: generation.top_k ?? 50,
-      topP: generation.top_p ?? 1,
-      minP: generation.min_p ?? 0,
-      repetitionPenalty: generation.repetition_penalty ?? 1,
-    };
+    this.#generation = generation;
+    const { decode, compiler } = tokenizing,
+      { length, stop = [] } = facts;
+    this.#writer = new Writer(model, { length, stop, generation, decode, compiler });
   }
 
-  /** What the model does: 'generate', 'embed', 'classify', or 'tokens' for labels of tokens. */
+  /**
+   * What the model does: 'generate', 'seq2seq' for translations and summaries, 'transcribe', 'embed', 'classify', or
+   * 'tokens' for labels of tokens.
+   */
   get task() {
     return this.#facts.task;
   }
@@ -144,6 +98,10 @@ export class TextModel {
   decode(tokens) {
     return this.#tokenizing.decode(tokens);
   }
+  /** The text of the chat template; "" if there is none. */
+  get template() {
+    return this.#tokenizing.template ?? '';
+  }
   /**
    * Returns the prompt that the model's chat template makes.
    * @param {readonly Message[]} messages @param {object} [variables] of the template
@@ -158,121 +116,115 @@ export class TextModel {
       throw new RushlightError('unsupported', `${name}() needs a model for '${tasks[0]}', got one for '${this.task}'`);
   }
 
-  /** @param {unknown} input @returns {number[]} */
-  #prompt(input) {
+  /** @param {unknown} input @param {object} [variables] @returns {number[]} */
+  #prompt(input, variables) {
     if (typeof input === 'string') return this.encode(input);
     const fits = (/** @type {unknown} */ m) => typeof (/** @type {Message} */ (m)?.role) === 'string';
     if (!Array.isArray(input) || !input.every(fits))
       throw badArgument(`generate: the input must be a string or an array of messages, got ${describeValue(input)}`);
-    return this.#tokenizing.encode(this.applyTemplate(input), false).ids;
+    return this.#tokenizing.encode(this.applyTemplate(input, variables), false).ids;
   }
 
   /**
-   * Writes an answer. Tokens at the begin of the prompt that are still in the cache are not computed again. One answer
-   * is written at a time.
-   * @param {string | readonly Message[]} input a text to continue, or a conversation
+   * Writes an answer. Tokens at the beginning of the prompt that are still in the cache are not computed again. One
+   * answer is written at a time.
+   * @param {string | readonly Message[]} input a text to continue, or a conversation; for a model with an encoder, the
+   *   text to translate or to summarize
    * @param {GenerateOptions} [options]
    * @returns {Answer} an async iterator of pieces of text
    * @throws {RushlightError} `bad-argument`, `bad-state` while another answer is written, and the errors of Model.run()
    */
   generate(input, options = {}) {
-    this.#need(['generate'], 'generate');
-    checkOptions('generate', options, OPTIONS);
-    checkSampling(options);
-    const { maxTokens, full = 'error', seed } = options;
-    if (maxTokens !== undefined) checkInteger('generate: maxTokens', maxTokens, 1);
-    if (seed !== undefined) checkInteger('generate: seed', seed, 0);
-    if (!['error', 'truncate', 'slide'].includes(full))
-      throw badArgument(`generate: full must be 'error', 'truncate' or 'slide', got ${describeValue(full)}`);
-    const prompt = this.#prompt(input);
+    this.#need(['generate', 'seq2seq'], 'generate');
+    checkGenerating(options);
+    if (this.task === 'seq2seq') return this.#rewritten(input, options);
+    if (options.language !== undefined)
+      throw badArgument('generate: language must be left out: the model is not a translator of several languages');
+    const prompt = this.#prompt(input, options.variables);
     if (prompt.length === 0) throw badArgument('generate: the prompt must have at least one token, got none');
-    return new Answer((answer) => this.#write(answer, prompt, options));
+    return this.#writer.answer(prompt, options);
   }
 
-  /** @param {Answer} answer @param {number[]} prompt @param {GenerateOptions} options */
-  async *#write(answer, prompt, options) {
-    if (this.#busy) throw new RushlightError('bad-state', 'generate: another answer is being written by this model');
-    this.#busy = true;
-    const decoder = new Decoder((tokens) => this.#tokenizing.decode(tokens)),
-      stops = new Stops(typeof options.stop === 'string' ? [options.stop] : (options.stop ?? []));
-    try {
-      for await (const token of this.#tokens(answer, prompt, options)) {
-        if (this.#facts.stop?.includes(token)) {
-          answer.finishReason = 'stop';
-          break;
-        }
-        const piece = stops.add(decoder.add(token));
-        if (stops.found) answer.finishReason = 'stop';
-        if (piece) yield piece;
-        if (stops.found) return;
-      }
-      answer.finishReason ??= 'length';
-      const rest = stops.add(decoder.end()) + stops.end();
-      if (rest) yield rest;
-    } finally {
-      this.#busy = false;
-    }
+  /** Writes the answer of a model with an encoder. @param {unknown} input @param {GenerateOptions} options */
+  #rewritten(input, options) {
+    if (typeof input !== 'string')
+      throw badArgument(`generate: the input must be a string, got ${describeValue(input)}`);
+    const tokens = this.encode(input),
+      { inputLength = Infinity, start = [], stop = [], length } = this.#facts;
+    if (tokens.length === 0 || tokens.length > inputLength)
+      throw badArgument(`generate: the input must have 1 to ${inputLength} tokens, got ${tokens.length}`, {
+        expected: inputLength,
+        actual: tokens.length,
+      });
+    const first = this.#firstToken(options.language),
+      prompt = first === undefined ? start : [...start, first],
+      { max_length = Infinity, max_new_tokens = max_length - start.length } = this.#generation,
+      end = Math.min(length, start.length + (options.maxTokens ?? max_new_tokens)),
+      data = BigInt64Array.from(tokens, BigInt),
+      signal = options.signal && { signal: options.signal };
+    return this.#writer.answer(prompt, options, {
+      encode: async () => {
+        const inputs = { tokens: { dtype: /** @type {const} */ ('int64'), shape: [1, data.length], data } };
+        await this.model.run(inputs, { method: 'encode', ...signal });
+        const given = { begin: prompt.length, start: start.length, end, stop };
+        return import('./logits-rules.js').then(({ rulesOf }) => rulesOf(this.#generation, given));
+      },
+      tokens: tokens.length,
+      most: Math.max(0, end - prompt.length),
+    });
+  }
+
+  /** Returns the token that an answer must begin with. @param {string} [language] */
+  #firstToken(language) {
+    const { languages = {} } = this.#facts,
+      codes = Object.keys(languages);
+    if (language === undefined) return this.#generation.forced_bos_token_id;
+    if (!codes.includes(language))
+      throw badArgument(
+        codes.length
+          ? `generate: language must be one of ${codes.join(', ')}, got ${describeValue(language)}`
+          : 'generate: language must be left out: the model is not a translator of several languages',
+      );
+    return languages[language];
   }
 
   /**
-   * Yields the tokens of an answer.
-   * @param {Answer} answer @param {number[]} prompt @param {GenerateOptions} options
+   * Transcribes speech. Recordings of more than 30 seconds are transcribed in windows.
+   * @param {import('./transcriber.js').Sound | Float32Array | readonly Float32Array[]} audio an AudioBuffer, or samples
+   *   of the model's sample rate, 16,000 a second
+   * @param {import('./transcriber.js').TranscribeOptions} [options]
+   * @returns {Promise<import('./transcriber.js').Transcript>}
+   * @throws {RushlightError} `bad-argument`, `bad-state` while it transcribes another recording, `unsupported` for time
+   *   stamps that the model does not have, and the errors of Model.run()
    */
-  async *#tokens(answer, prompt, { maxTokens = Infinity, signal, full = 'error', seed, logProbabilities, ...given }) {
-    const settings = {
-      ...this.#defaults,
-      ...Object.fromEntries(Object.entries(given).filter(([, v]) => v !== undefined)),
-    };
-    const choose = chooser(
-      settings,
-      randomNumbers(seed ?? /** @type {number} */ (crypto.getRandomValues(new Uint32Array(1))[0])),
-    );
-    let context = this.#fitting(prompt, full);
-    answer.usage = { prompt: prompt.length, cached: this.#known(context), answer: 0 };
-    while (answer.usage.answer < maxTokens) {
-      throwIfAborted(signal, 'the answer');
-      if (context.length > this.length) {
-        if (full === 'truncate') return;
-        context = this.#fitting(context, full);
-      }
-      const logits = await this.#step(context, signal),
-        token = choose(logits, context);
-      answer.tokens.push({ id: token, ...(logProbabilities && { logProbability: logProbability(logits, token) }) });
-      answer.usage.answer++;
-      context = [...context, token];
-      yield token;
-    }
+  transcribe(audio, options = {}) {
+    return withCallerStack(async () => {
+      this.#need(['transcribe'], 'transcribe');
+      this.#transcriber ??= import('./transcriber.js').then(
+        ({ Transcriber }) =>
+          new Transcriber(this.model, this.#facts, this.#generation, (tokens) => this.#tokenizing.decode(tokens)),
+      );
+      return (await this.#transcriber).transcribe(audio, options);
+    });
   }
 
-  /** Returns the tokens that have room, or throws. @param {number[]} tokens @param {string} full */
-  #fitting(tokens, full) {
-    if (tokens.length <= this.length) return tokens;
-    if (full === 'slide') return tokens.slice(-Math.max(1, this.length >> 1));
-    throw badArgument(
-      `generate: the conversation must have at most ${this.length} tokens, got ${tokens.length}: the option full ` +
-        'says what happens then',
-      { expected: this.length, actual: tokens.length },
-    );
+  /**
+   * Copies the conversation in the cache: its tokens and what the model has computed of them. While the model has
+   * another conversation, the copy keeps this one.
+   * @returns {Promise<Conversation>} plain data, which structuredClone() and IndexedDB can copy
+   */
+  save() {
+    this.#need(['generate'], 'save');
+    return withCallerStack(() => this.#writer.save());
   }
 
-  /** Returns the number of tokens that are in the cache. The last token is always computed. @param {number[]} tokens */
-  #known(tokens) {
-    let n = 0;
-    while (n < tokens.length - 1 && tokens[n] === this.#cached[n]) n++;
-    return n;
-  }
-
-  /** Computes the tokens that are not in the cache. @param {number[]} context @param {AbortSignal} [signal] */
-  async #step(context, signal) {
-    const position = this.#known(context),
-      data = BigInt64Array.from(context.slice(position), BigInt);
-    this.#cached = context.slice(0, position); // if the run fails, the rows behind it may be written in part
-    const { logits } = await this.model.run(
-      { tokens: { dtype: 'int64', shape: [1, data.length], data }, position },
-      { ...(signal && { signal }) },
-    );
-    this.#cached = context;
-    return /** @type {Float32Array} */ (/** @type {{ data: unknown }} */ (logits).data);
+  /**
+   * Puts a conversation of save() back. The next prompt that begins with its tokens does not compute them again.
+   * @param {Conversation} conversation @returns {Promise<void>}
+   */
+  restore(conversation) {
+    this.#need(['generate'], 'restore');
+    return withCallerStack(() => this.#writer.restore(conversation));
   }
 
   /**
@@ -304,7 +256,11 @@ export class TextModel {
       const { data, shape: sizes } = /** @type {{ data: Float32Array, shape: number[] }} */ (result);
       const each = sizes.slice(1).reduce((a, b) => a * b, 1);
       for (let r = 0; r < rows.length; r++)
-        yield { ids: rows[r]?.ids ?? [], values: data.slice(r * each, (r + 1) * each) };
+        yield {
+          text: /** @type {string | readonly [string, string]} */ (texts[at + r]),
+          ids: rows[r]?.ids ?? [],
+          values: data.slice(r * each, (r + 1) * each),
+        };
     }
   }
 
@@ -336,16 +292,32 @@ export class TextModel {
   }
 
   /**
-   * Classifies texts, or pairs of texts, as cross-encoders take them.
+   * Classifies texts, or pairs of texts, as cross-encoders take them. A model that labels tokens finds the parts of a
+   * text that have labels, such as names.
    * @param {readonly (string | readonly [string, string])[]} texts
    * @param {{ batch?: number, signal?: AbortSignal }} [options]
-   * @returns {Promise<Label[][]>} the labels of each text, the likeliest first
+   * @returns {Promise<Label[][]>} the labels of each text, the likeliest first; or its labeled parts, in their order
    */
   async classify(texts, options = {}) {
-    this.#need(['classify'], 'classify');
+    this.#need(['classify', 'tokens'], 'classify');
     const out = [];
-    for await (const { values } of this.#batches(texts, options, 'classify')) out.push(this.#scored(values));
+    for await (const row of this.#batches(texts, options, 'classify'))
+      out.push(this.task === 'tokens' ? await this.#parts(row) : this.#scored(row.values));
     return out;
+  }
+
+  /**
+   * @param {{ text: string | readonly [string, string], ids: number[], values: Float32Array }} row
+   * @returns {Promise<Label[]>}
+   */
+  async #parts({ text, ids, values }) {
+    if (typeof text !== 'string')
+      throw badArgument(`classify: a text must be a string for a model that labels tokens, got ${describeValue(text)}`);
+    const { ids: own, tokens } = this.#tokenizing.encode(text, false),
+      first = placeOf(own, ids) * this.labels.length;
+    return import('./entities.js').then(({ entitiesOf }) =>
+      entitiesOf(text, tokens, this.#tokenizing.json, values.subarray(first), this.labels),
+    );
   }
 
   /** @param {Float32Array} logits @returns {Label[]} */

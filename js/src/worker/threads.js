@@ -255,8 +255,8 @@ class Threads {
     return this.#all.filter(({ joined }) => joined).length;
   }
 
-  /** @param {import('../engine/runtime.js').C} c @param {number} ctx */
-  begin(c, ctx) {
+  /** @param {import('../engine/runtime.js').Runtime} runtime @param {number} ctx */
+  begin({ c }, ctx) {
     if (c.rush_ctx_set_threads(ctx, this.count) !== 0) return;
     const pool = c.rush_ctx_pool(ctx),
       lost = c.malloc(4),

@@ -60,6 +60,12 @@ import { listen, startWorker, scriptAddress, startFailure } from './start-worker
  */
 const GRACE_MS = 1000;
 
+/** The error of a call after its abort: `aborted` if its run stopped. @param {unknown} e @param {AbortSignal} signal */
+const asAborted = (e, { reason }) =>
+  e instanceof RushlightError && /^(aborted|interrupted)$/.test(e.code)
+    ? new RushlightError('aborted', e.code === 'aborted' ? e.message : 'the run was aborted', { cause: reason })
+    : e;
+
 /** A worker of Node, or of a page. */
 function start() {
   if (!builtin('node:worker_threads') && typeof Worker === 'undefined')
@@ -231,30 +237,13 @@ class WorkerClient {
     const id = ++this.#last;
     if (this.#flag) Atomics.store(this.#flag, 0, 0);
     /** @type {ReturnType<typeof setTimeout> | undefined} */ let timer;
-    const end = () => {
-      this.#waiting
-        .get(id)
-        ?.reject(
-          new RushlightError(
-            'aborted',
-            'the run was aborted and did not stop: its worker was ended, and the model is gone. Load it again',
-            { cause: signal?.reason },
-          ),
-        );
-      this.#fail(
-        new RushlightError(
-          'disposed',
-          'the model is gone: its worker was ended, since a run did not stop after its abort. Load it again',
-        ),
-      );
-    };
     const stop = () => {
       if (this.#flag) Atomics.store(this.#flag, 0, 1);
       this.#worker.postMessage({ abort: id });
       // Two timers of half the time: a page that was busy itself receives the waiting reply between them.
       const half = GRACE_MS * (this.#flag ? 5 : 0.5);
       timer = setTimeout(() => {
-        timer = setTimeout(end, half);
+        timer = setTimeout(() => this.#endWorker(id, signal), half);
       }, half);
     };
     try {
@@ -269,11 +258,7 @@ class WorkerClient {
         signal?.addEventListener('abort', stop);
       });
     } catch (e) {
-      if (signal?.aborted && e instanceof RushlightError && /^(aborted|interrupted)$/.test(e.code))
-        throw new RushlightError('aborted', e.code === 'aborted' ? e.message : 'the run was aborted', {
-          cause: signal.reason,
-        });
-      throw e;
+      throw signal?.aborted ? asAborted(e, signal) : e;
     } finally {
       signal?.removeEventListener('abort', stop);
       clearTimeout(timer);
@@ -283,6 +268,25 @@ class WorkerClient {
         this.#worker.unref?.();
       }
     }
+  }
+
+  /** Ends the worker of a call that did not stop. @param {number} id @param {AbortSignal | undefined} signal */
+  #endWorker(id, signal) {
+    this.#waiting
+      .get(id)
+      ?.reject(
+        new RushlightError(
+          'aborted',
+          'the run was aborted and did not stop: its worker was ended, and the model is gone. Load it again',
+          { cause: signal?.reason },
+        ),
+      );
+    this.#fail(
+      new RushlightError(
+        'disposed',
+        'the model is gone: its worker was ended, since a run did not stop after its abort. Load it again',
+      ),
+    );
   }
 
   /**
@@ -380,7 +384,7 @@ class WorkerDiagnostics {
   verify() {
     return this.#client.ask('verify');
   }
-  /** @param {number} test @returns {ReturnType<Diagnostics['diff']>} */
+  /** @param {Parameters<Diagnostics['diff']>[0]} test @returns {ReturnType<Diagnostics['diff']>} */
   diff(test) {
     return this.#client.ask('diff', [test]);
   }

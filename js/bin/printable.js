@@ -11,11 +11,12 @@ export const shown = (text) => text.replace(CONTROL, (c) => `\\u${c.charCodeAt(0
  */
 export const indented = (text) => shown(text).replaceAll('\n', '\n  ');
 
-const STYLES = { dim: [2, 22], red: [31, 39], green: [32, 39] };
+const STYLES = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], cyan: [36, 39] };
+/** @typedef {keyof typeof STYLES} Style */
 
 /**
  * Colors a text for a terminal. NO_COLOR forbids colors, and FORCE_COLOR allows them everywhere.
- * @param {keyof typeof STYLES} style
+ * @param {Style} style
  * @param {string} text
  * @param {{ isTTY?: boolean }} [stream] where it is written
  */

@@ -1,5 +1,5 @@
-// Rules for the kernels that slim may remove from operators that stay, because no file has weights for them
-// (wasm/src/kernels/optional.h).
+// Rules for the parts that slim may remove although operators that stay reach them: kernels that no weight of the files
+// needs (wasm/src/kernels/optional.h), and what a GPU needs (wasm/bridge/gpu_services.h).
 
 /**
  * @typedef {{ name: string, shape: number[], dtype: string } | undefined} Weight a constant of the file; undefined
@@ -10,8 +10,12 @@
 const WEIGHTED = /^(aten|rush)::_?(conv|linear)/;
 
 /**
- * @typedef {(weights: Weight[] | undefined, halves: boolean) => boolean | undefined} Rule of an operator's weights, and
- *    whether the files name float16 or bfloat16
+ * @typedef {object} Needs of all files
+ * @property {Map<string, Weight[]>} weights of each operator
+ * @property {boolean} halves whether the files name float16 or bfloat16
+ * @property {boolean} gpu whether they may run on a GPU
+ *
+ * @typedef {(weights: Weight[] | undefined, needs: Needs) => boolean | undefined} Rule of an operator's weights
  */
 
 /**
@@ -31,7 +35,8 @@ const WITHOUT = {
   conv_any: allFloat32,
   gemm_any: allFloat32,
   halves: allFloat32,
-  copy_halves: (_, halves) => !halves, // every operator may copy
+  copy_halves: (_, { halves }) => !halves, // every operator may copy
+  gpu: (_, { gpu }) => !gpu, // every operator may run there
   dwconv_5x5: all((weight) => weight && !/,5,5$/.test(String(weight.shape))),
   winograd: all(
     (weight) => weight && !(Number(weight.shape[1]) >= LEAST_CHANNELS && /,3,3$/.test(String(weight.shape))),
@@ -67,7 +72,6 @@ export function weightsOf(graphs) {
  * Tests whether an operator may reach the part.
  * @param {string} part
  * @param {string} op
- * @param {Map<string, Weight[]>} weights
- * @param {boolean} halves
+ * @param {Needs} needs
  */
-export const reaches = (part, op, weights, halves) => !WITHOUT[part]?.(weights.get(op), halves);
+export const reaches = (part, op, needs) => !WITHOUT[part]?.(needs.weights.get(op), needs);

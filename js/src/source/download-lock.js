@@ -25,8 +25,8 @@ async function request(name, { ifAvailable, signal }, callback) {
   return done;
 }
 
-/** The turn of one load. */
-export class Turn {
+/** The lock of one load. */
+export class DownloadLock {
   /** @type {(() => void) | undefined} */ #end;
 
   /**
@@ -57,7 +57,7 @@ export class Turn {
   }
 
   /**
-   * Returns a callback that ends the turn if it is not done at once, because it may wait for another load of the file.
+   * Returns a callback that gives the lock up if it is not done at once, because it may wait for another load.
    * @param {OnProgress} onProgress
    * @returns {OnProgress}
    */

@@ -2,7 +2,7 @@
 // over several pieces.
 
 /** Joins tokens to text, and never gives a part of a character. */
-export class Decoder {
+export class Detokenizer {
   #decode;
   /** @type {number[]} */ #tokens = [];
   /** Tokens before `#given` are text that was given. Those from `#context` on are decoded again, for their spaces. */
@@ -36,6 +36,17 @@ export class Decoder {
   }
 }
 
+/**
+ * Returns the length of the end of a text that one of some words may begin with.
+ * @param {string} text @param {readonly string[]} words
+ */
+export function beginningAtEnd(text, words) {
+  let most = 0;
+  for (const word of words)
+    for (let n = Math.min(word.length - 1, text.length); n > most; n--) if (text.endsWith(word.slice(0, n))) most = n;
+  return most;
+}
+
 /** Passes text on until one of some strings has occurred, which it leaves out. */
 export class Stops {
   #stops;
@@ -56,11 +67,9 @@ export class Stops {
       this.#held = '';
       return text.slice(0, Math.min(...at));
     }
-    let keep = 0;
-    for (const stop of this.#stops)
-      for (let n = Math.min(stop.length - 1, text.length); n > keep; n--) if (text.endsWith(stop.slice(0, n))) keep = n;
-    this.#held = text.slice(text.length - keep);
-    return text.slice(0, text.length - keep);
+    const end = text.length - beginningAtEnd(text, this.#stops);
+    this.#held = text.slice(end);
+    return text.slice(0, end);
   }
 
   /** Returns the text that was held back. */

@@ -1,0 +1,117 @@
+// model.diff({ device: 'webgpu' }): compares each operator on the GPU with the same one on the CPU.
+
+import { badArgument, checkInteger, checkOptions, describeValue } from '../base/errors.js';
+import { advance, resultsOf } from '../engine/diagnostics.js';
+
+/**
+ * @typedef {import('../engine/host.js').LocalHost} LocalHost
+ * @typedef {import('../engine/host.js').TraceComparison} TraceComparison
+ * @typedef {import('../base/types.js').StepValue} StepValue
+ * @typedef {{ dtype: string, data: ArrayLike<number | bigint> }} Elements
+ */
+
+/** Differences of floats are relative to the greatest magnitude of a tensor. */
+const RTOL = 1e-4;
+
+/**
+ * Runs a test vector step by step, and calls `see` with the results of each operator until it returns true.
+ * @param {LocalHost} host @param {number} test
+ * @param {(next: import('../engine/engine.js').Next, results: StepValue[]) => boolean | void} see
+ */
+async function walk(host, test, see) {
+  const { engine } = host,
+    { c, session } = engine;
+  engine.check(c.rush_session_verify_begin(session, test));
+  try {
+    engine.check(c.rush_session_observe(session, 1));
+    for (let done = false; !done;) {
+      const next = engine.next(),
+        ended = await advance(host, next);
+      done = (next.op !== '' && see(next, resultsOf(engine)) === true) || ended;
+    }
+  } finally {
+    if (engine.alive) {
+      c.rush_session_cancel(session);
+      engine.check(c.rush_session_observe(session, 0));
+    }
+  }
+}
+
+/** @param {ArrayLike<number | bigint>} data */
+function greatest(data) {
+  let most = 0;
+  for (let i = 0; i < data.length; i++) {
+    const v = Math.abs(Number(data[i]));
+    if (v > most && v < Infinity) most = v;
+  }
+  return most;
+}
+
+/**
+ * Returns where two tensors differ, and stores the greatest differences in the report.
+ * @param {Elements} gpu @param {Elements} cpu @param {TraceComparison} report
+ */
+function tensorsDiffer(gpu, cpu, report) {
+  const most = gpu.dtype.startsWith('float') ? greatest(cpu.data) : 0;
+  for (let i = 0; i < cpu.data.length; i++) {
+    const a = gpu.data[i],
+      b = cpu.data[i];
+    if (Object.is(a, b) || a === b) continue;
+    const abs = Math.abs(Number(a) - Number(b));
+    if (!(abs <= RTOL * most)) return `element ${i} is ${a} on the GPU and ${b} on the CPU`;
+    report.maxAbs = Math.max(report.maxAbs, abs);
+    report.maxRel = Math.max(report.maxRel, abs / most);
+  }
+  return undefined;
+}
+
+/** @param {unknown} v @returns {v is Elements & { shape: number[] }} */
+const isTensor = (v) => typeof v === 'object' && v !== null && 'data' in v && 'dtype' in v;
+
+/** @param {unknown} gpu @param {unknown} cpu @param {TraceComparison} report @returns {string | undefined} */
+function valuesDiffer(gpu, cpu, report) {
+  if (Array.isArray(gpu) && Array.isArray(cpu)) {
+    if (gpu.length !== cpu.length) return `the GPU gives ${gpu.length} values and the CPU ${cpu.length}`;
+    return gpu.map((v, i) => valuesDiffer(v, cpu[i], report)).find((text) => text !== undefined);
+  }
+  if (isTensor(gpu) && isTensor(cpu)) {
+    if (gpu.dtype !== cpu.dtype || String(gpu.shape) !== String(cpu.shape))
+      return `the GPU gives ${gpu.dtype}[${gpu.shape}] and the CPU ${cpu.dtype}[${cpu.shape}]`;
+    return tensorsDiffer(gpu, cpu, report);
+  }
+  if (typeof gpu === 'number' && typeof cpu === 'number')
+    return tensorsDiffer({ dtype: 'float64', data: [gpu] }, { dtype: 'float64', data: [cpu] }, report);
+  return Object.is(gpu, cpu) || typeof gpu === 'object' ? undefined : `the GPU gives ${gpu} and the CPU ${cpu}`;
+}
+
+/**
+ * Runs a test vector on the CPU, and then on the GPU until an operator differs.
+ * @param {LocalHost} host @param {{ setIdle: (idle: 0 | 1) => void }} gpu
+ * @param {import('../api/model.js').DiffOptions} options @returns {Promise<TraceComparison>}
+ */
+export async function compareDevices(host, gpu, options) {
+  checkOptions('diff', options, ['device', 'test']);
+  const { device, test = 0 } = options;
+  if (device !== 'webgpu') throw badArgument(`diff: device must be 'webgpu', got ${describeValue(device)}`);
+  checkInteger('diff: the number of a test vector', test, 0);
+  /** @type {{ instr: number, results: StepValue[] }[]} */ const onCpu = [];
+  gpu.setIdle(1);
+  try {
+    await walk(host, test, ({ instr }, results) => void onCpu.push({ instr, results }));
+  } finally {
+    gpu.setIdle(0);
+  }
+  /** @type {TraceComparison} */ const report = { compared: 0, unpaired: 0, maxAbs: 0, maxRel: 0, first: null };
+  /** @type {Map<number, number>} */ const rounds = new Map();
+  await walk(host, test, ({ method, instr, op }, results) => {
+    const iteration = rounds.get(instr) ?? 0,
+      cpu = onCpu[report.compared];
+    rounds.set(instr, iteration + 1);
+    const text =
+      cpu?.instr === instr ? valuesDiffer(results, cpu.results, report) : 'the CPU does not run this operator here';
+    if (text === undefined) return void report.compared++;
+    report.first = { method, instr, iteration, message: `${op}: ${text}`, source: '' };
+    return true;
+  });
+  return report;
+}

@@ -1,0 +1,177 @@
+// load() with the option `device: 'webgpu'`.
+
+import { RushlightError, badArgument } from '../base/errors.js';
+import { once, packageFile } from '../base/platform.js';
+import { compile } from '../engine/runtime.js';
+import { copied } from '../engine/values.js';
+import { ONLY_CPU, nameOf, sharedDevice } from './device.js';
+import { Driver } from './driver.js';
+import { link } from './link.js';
+
+/** @typedef {import('../engine/host.js').LocalHost} LocalHost */
+
+const own = once(() => compile(() => packageFile(new URL('../../wasm/rushlight-gpu.wasm', import.meta.url))));
+
+/** The device of one model, in place of threads: createRuntime() of engine/runtime.js. */
+class Gpu {
+  /** The text of the fault that ended the use of the device. @type {string | undefined} */ fault;
+  /** @type {import('../engine/runtime.js').Backend | undefined} */ backend;
+  #wasm = /** @type {import('./link.js').GpuExports} */ ({});
+  #at = 0;
+  /** @type {Driver | undefined} */ #driver;
+  #shared;
+  #module;
+
+  /** @param {import('./driver.js').Shared} shared @param {WebAssembly.Module} module */
+  constructor(shared, module) {
+    this.#shared = shared;
+    this.#module = module;
+  }
+
+  /** @param {import('../engine/runtime.js').Runtime} runtime @param {number} ctx */
+  begin(runtime, ctx) {
+    const c = /** @type {Parameters<typeof link>[1]} */ (/** @type {unknown} */ (runtime.c)),
+      { memory } = c,
+      { pause } = runtime;
+    runtime.pause = () => this.#arrive() ?? pause();
+    const driver = (this.#driver = new Driver(this.#shared, memory));
+    this.#wasm = link(this.#module, c, ctx, driver.imports());
+    this.#at = this.#wasm.rush_gpu_begin(ctx);
+    if (!this.#at) throw new RushlightError('out-of-memory', 'cannot allocate the state of the GPU');
+    c.rush_bridge_device(ctx, this.#wasm.rush_gpu_device_of(this.#at));
+  }
+
+  /** Returns a promise if wasm waits for bytes of the device. */
+  #arrive() {
+    return this.#wasm.rush_gpu_pending(this.#at) ? this.#settle() : undefined;
+  }
+
+  async #settle() {
+    const fault = await this.#driver?.settle((token) => this.#wasm.rush_gpu_place(this.#at, token));
+    if (fault === undefined) this.#wasm.rush_gpu_arrived(this.#at);
+    else this.#lose(fault);
+  }
+
+  /** Lets all operators run on the CPU. @param {string} fault */
+  #lose(fault) {
+    this.fault = fault;
+    this.#wasm.rush_gpu_lose(this.#at);
+    if (!this.backend) return;
+    delete this.backend.device;
+    this.backend.reason += `; ${fault}, and operators now run on the CPU`;
+  }
+
+  /** Waits for bytes that wasm has requested. Returns whether there were any. */
+  async arrive() {
+    const bytes = this.#arrive();
+    await bytes;
+    return bytes !== undefined;
+  }
+
+  /** Lets all operators run on the CPU for some time, or no longer. @param {0 | 1} idle */
+  setIdle(idle) {
+    this.#wasm.rush_gpu_set_idle(this.#at, idle);
+  }
+
+  /** Keeps the state of the random numbers, for a run that may begin again. @param {number} session */
+  keepRandom(session) {
+    this.#wasm.rush_gpu_keep_random(this.#at, session);
+  }
+
+  /** @param {number} session */
+  returnRandom(session) {
+    this.#wasm.rush_gpu_return_random(this.#at, session);
+  }
+
+  end() {
+    this.#driver?.end();
+  }
+}
+
+/** Tests whether a call failed because values on the device were lost. @param {unknown} e */
+const isLost = (e) => e instanceof RushlightError && e.code === 'device-lost';
+
+/**
+ * Returns an error for a model whose state may be that of half a run, and sets the state back to the file's values.
+ * @param {LocalHost} host @param {Gpu} gpu
+ */
+function loseState(host, gpu) {
+  host.engine.reset();
+  return new RushlightError(
+    'device-lost',
+    `${gpu.fault}. The attributes of the model were on the GPU. They have the file's values again, and operators now ` +
+      'run on the CPU',
+  );
+}
+
+/**
+ * Lets a host wait for bytes of the device, and run again on the CPU if the device was lost.
+ * @param {LocalHost} host @param {Gpu} gpu
+ */
+function adopt(host, gpu) {
+  const state = host.state.bind(host),
+    run = host.run.bind(host),
+    diagnostics = host.diagnostics.bind(host),
+    hasState = host.description.attributes.length > 0;
+  host.state = async () => {
+    for (;;) {
+      try {
+        return await state();
+      } catch (e) {
+        if (isLost(e)) throw loseState(host, gpu);
+        if (/** @type {{ code?: string } | undefined} */ (e)?.code !== 'pending' || !(await gpu.arrive())) throw e;
+      }
+    }
+  };
+  host.run = async (index, args, ...how) => {
+    if (gpu.fault !== undefined) return run(index, args, ...how);
+    const mine = hasState ? args : copied(args);
+    gpu.keepRandom(host.engine.session);
+    try {
+      return await run(index, args, ...how);
+    } catch (e) {
+      if (!isLost(e)) throw e;
+      if (hasState) throw loseState(host, gpu);
+      gpu.returnRandom(host.engine.session);
+      return run(index, mine, ...how);
+    }
+  };
+  host.diagnostics = async () => {
+    const own = await diagnostics(),
+      diff = own.diff.bind(own);
+    own.diff = (how) =>
+      typeof how === 'object' && gpu.fault === undefined
+        ? import('./compare-devices.js').then((m) => m.compareDevices(host, gpu, how))
+        : diff(how);
+    return own;
+  };
+  return Object.assign(host, { gpu });
+}
+
+/**
+ * Returns a module for createRuntime(), in place of worker/threads.js.
+ * @param {import('../api/load.js').LoadOptions} options
+ */
+export async function planGpu({ gpu, ...options }) {
+  const barred = ONLY_CPU.find((name) => options[name]);
+  if (barred) throw new RushlightError('unsupported', `load: ${barred} is not supported with device: 'webgpu'`);
+  const [shared, module] = await Promise.all([sharedDevice(gpu), own()]);
+  /** @type {Gpu | undefined} */ let made;
+  return {
+    /** @param {LocalHost} host */
+    adopt: (host) => adopt(host, /** @type {Gpu} */ (made)),
+    planFor: async () => ({
+      make: async (/** @type {Uint8Array} */ bytes) => {
+        made = new Gpu(shared, module);
+        return { module: await WebAssembly.compile(/** @type {BufferSource} */ (bytes)), threads: made };
+      },
+      poll: undefined,
+      tell(/** @type {import('../engine/runtime.js').Backend} */ backend) {
+        if (!made) throw badArgument('load: `wasm` must not be compiled already with device: "webgpu"');
+        made.backend = backend;
+        backend.device = 'webgpu';
+        backend.reason += `; the GPU is ${nameOf(shared)}, as requested`;
+      },
+    }),
+  };
+}
