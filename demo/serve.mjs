@@ -126,10 +126,10 @@ if (process.argv[1] && (await realpath(process.argv[1])) === fileURLToPath(impor
   }
   try {
     const { url } = await serve(port);
-    const guide = existsSync(join(ROOT, 'build/docs/guide/index.html'))
-      ? `the guide is ${url}/build/docs/guide/`
-      : './dev docs makes the guide';
-    console.log(`serving ${url}/demo/; ${guide} (Ctrl-C stops)`);
+    const site = existsSync(join(ROOT, 'build/docs/index.html'))
+      ? `the site is ${url}/build/docs/`
+      : './dev docs makes the site';
+    console.log(`serving ${url}/demo/; ${site} (Ctrl-C stops)`);
   } catch (error) {
     const code = /** @type {NodeJS.ErrnoException} */ (error).code;
     console.error(code === 'EADDRINUSE' ? `port ${port} is taken: ./dev serve ANOTHER_PORT` : String(error));

@@ -12,14 +12,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'shared'))
 import wheels  # noqa: E402
 
 SIZE = 224
-# File in scikit-image's data folder, caption, author and licence.
-PHOTOS = [
-    ('chelsea.png', 'Chelsea the cat', 'Stefan van der Walt, CC0'),
-    ('coffee.png', 'a cup of espresso', 'Rachel Michetti, CC0'),
-    ('camera.png', 'a man with a camera', 'Lav Varshney, CC0'),
-    ('rocket.jpg', 'a rocket launch', 'SpaceX, public domain'),
-    ('astronaut.png', 'Eileen Collins', 'NASA, public domain'),
-]
 
 
 def load():
@@ -53,10 +45,6 @@ def random_mobilenet():
 def class_names():
     from torchvision.models._meta import _IMAGENET_CATEGORIES
     return list(_IMAGENET_CATEGORIES)
-
-
-def photo_folder():
-    return wheels.files('skimage') / 'skimage' / 'data'
 
 
 # EfficientNet-Lite was trained with values of -1 .. 1, not with the usual ImageNet mean and deviation.

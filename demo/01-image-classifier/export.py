@@ -1,6 +1,5 @@
 """Exports EfficientNet-Lite0 into build/demo/, with PyTorch's answers on five photographs."""
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from PIL import Image
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'shared'))
 import export_demo  # noqa: E402, I001 - before torch
 import effnet  # noqa: E402
+import photos  # noqa: E402
 import torch  # noqa: E402
 import wheels  # noqa: E402
 
@@ -19,16 +19,13 @@ FILE = 'efficientnet-lite0.rush'
 def pictures():
     """Returns (name, tensor, facts) for each photograph, or noise if there are none."""
     try:
-        source = effnet.photo_folder()
+        copied = photos.copied_to(FOLDER)
     except wheels.Missing as reason:
         wheels.say(f'{reason}. Noise takes the place of the photographs')
         yield 'noise', torch.rand(1, 3, effnet.SIZE, effnet.SIZE) * 2 - 1, None
         return
-    (FOLDER / 'photos').mkdir(parents=True, exist_ok=True)
-    for file, caption, credit in effnet.PHOTOS:
-        shutil.copyfile(source / file, FOLDER / 'photos' / file)
-        tensor = effnet.preprocess(Image.open(source / file).convert('RGB'))[None]
-        yield Path(file).stem, tensor, {'file': file, 'caption': caption, 'credit': credit}
+    for path, facts in copied:
+        yield path.stem, effnet.preprocess(Image.open(path).convert('RGB'))[None], facts
 
 
 def main():

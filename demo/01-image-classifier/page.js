@@ -1,5 +1,6 @@
 import { readNpy } from '../../js/src/media/npy.js';
-import { element, fetchJson, loadModel, milliseconds, showError } from '../shared/page.js';
+import { fetchJson, loadModel, milliseconds, rankedLine, showError } from '../shared/page.js';
+import { addSamples, decodePicture, markSample } from '../shared/pictures.js';
 import { preprocess, top } from './preprocess.js';
 
 const FOLDER = '../../build/demo/01-image-classifier';
@@ -32,16 +33,9 @@ async function classify(image, prepared) {
   input = image;
   again.disabled = false;
   byId('answer').replaceChildren(
-    ...top(logits.data, names).map(({ name, probability }) => {
-      const line = element(
-        'li',
-        {},
-        element('span', {}, name),
-        element('span', { className: 'value' }, `${(probability * 100).toFixed(1)} %`),
-      );
-      line.style.setProperty('--part', String(probability));
-      return line;
-    }),
+    ...top(logits.data, names).map(({ name, probability }) =>
+      rankedLine(name, `${(probability * 100).toFixed(1)} %`, probability),
+    ),
   );
   byId('time').textContent =
     `Run in ${milliseconds(took)}${prepared ? `, picture prepared in ${milliseconds(prepared)}` : ''}.`;
@@ -79,22 +73,19 @@ function forget() {
   for (const id of ['time', 'runs']) byId(id).textContent = '';
 }
 
-/** @param {Blob} blob an image, or the model's input as .npy @param {string} name */
-async function show(blob, name) {
+/** @param {Blob | Promise<Blob>} given an image, or the model's input as .npy @param {string} name */
+async function show(given, name) {
   const mine = ++turn;
-  for (const button of byId('samples').querySelectorAll('button')) {
-    button.setAttribute('aria-pressed', String(button.dataset.file === name));
-  }
+  markSample(byId('samples'), name);
   try {
+    const blob = await given;
+    if (mine !== turn) return;
     if (name.endsWith('.npy')) {
       canvas.setAttribute('aria-label', `the tensor ${name}`);
       canvas.getContext('2d')?.clearRect(0, 0, canvas.width, canvas.height);
       return await classify(readNpy(await blob.arrayBuffer()), 0);
     }
-    // Without color conversion the pixels are the same as in Python.
-    const bitmap = await createImageBitmap(blob, { colorSpaceConversion: 'none' }).catch(() => {
-      throw new Error(`${name} is not a picture that this browser can read`);
-    });
+    const bitmap = await decodePicture(blob, name);
     if (mine !== turn) return;
     draw(bitmap, bitmap.width, bitmap.height);
     canvas.setAttribute('aria-label', name);
@@ -148,16 +139,4 @@ addEventListener('paste', (event) => {
   if (pasted) show(pasted, pasted.name);
 });
 
-const { samples = [] } = await fetchJson(`${FOLDER}/manifest.json`).catch(() => ({}));
-for (const { file: name, caption, credit } of samples) {
-  const url = `${FOLDER}/photos/${name}`;
-  const button = element(
-    'button',
-    { type: 'button', title: `${caption} (${credit})` },
-    element('img', { src: url, alt: caption, width: 96, height: 96 }),
-  );
-  button.dataset.file = name;
-  button.addEventListener('click', async () => show(await (await fetch(url)).blob(), name));
-  byId('samples').append(button);
-}
-/** @type {HTMLButtonElement | null} */ (byId('samples').querySelector('button'))?.click();
+await addSamples(FOLDER, byId('samples'), show);

@@ -1,4 +1,4 @@
-import { element, fetchJson, loadModel, milliseconds, showError } from '../shared/page.js';
+import { element, fetchJson, loadModel, milliseconds, rankedLine, showError } from '../shared/page.js';
 import { SemanticIndex } from './search.js';
 import { makeTokenizer } from './tokenizer.js';
 
@@ -76,16 +76,7 @@ async function search() {
     if (mine !== turn) return;
     byId('time').textContent = `Found in ${milliseconds(took)}: ${index.tokenize(text).length} tokens.`;
     byId('results').replaceChildren(
-      ...results.map(({ text: sentence, score }) => {
-        const item = element(
-          'li',
-          {},
-          element('span', {}, sentence),
-          element('span', { className: 'value' }, score.toFixed(3)),
-        );
-        item.style.setProperty('--part', String(Math.max(0, score)));
-        return item;
-      }),
+      ...results.map(({ text: sentence, score }) => rankedLine(sentence, score.toFixed(3), Math.max(0, score))),
     );
     history.replaceState(null, '', `?q=${encodeURIComponent(text)}`);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { audioToTensor } from '../../js/src/media/audio.js';
 import { readNpy } from '../../js/src/media/npy.js';
 import { difference } from '../shared/agreement.js';
-import { element, loadModel, milliseconds, showError } from '../shared/page.js';
+import { element, fetchBlob, loadModel, milliseconds, showError } from '../shared/page.js';
 import { Chunker, Listener, chunks, readWav, stretches } from './vad.js';
 
 const FOLDER = '../../build/demo/05-voice-activity';
@@ -82,7 +82,7 @@ function tell(took) {
       button.addEventListener('click', () => {
         audio.currentTime = (from * size) / rate;
         audio.play().catch((error) => {
-          if (error.name !== 'AbortError') showError(byId('time'), error); // a pause before the start is no failure
+          if (error.name !== 'AbortError') showError(byId('time'), error); // a pause before the start is not a failure
         });
       });
       return element('li', {}, button);
@@ -135,14 +135,14 @@ async function decode(bytes, name) {
 
 /**
  * Analyzes a whole recording.
- * @param {Blob} blob
+ * @param {Blob | Promise<Blob>} given
  * @param {string} name
  * @param {string} [reference] PyTorch's probabilities
  */
-async function hear(blob, name, reference) {
+async function hear(given, name, reference) {
   const mine = begin();
   try {
-    const { model } = await ready;
+    const [{ model }, blob] = await Promise.all([ready, given]);
     const { rate, samples } = await decode(new Uint8Array(await blob.arrayBuffer()), name);
     if (mine !== turn) return;
     const listener = new Listener(model, rate);
@@ -267,12 +267,8 @@ try {
   microphone.disabled = false;
   const sample = byId('sample');
   sample.disabled = false;
-  sample.addEventListener('click', async () => {
-    hear(
-      await (await fetch(`${FOLDER}/${manifest.sample}`)).blob(),
-      manifest.sample,
-      `${FOLDER}/cases/conversation.probability.npy`,
-    );
-  });
+  sample.addEventListener('click', () =>
+    hear(fetchBlob(`${FOLDER}/${manifest.sample}`), manifest.sample, `${FOLDER}/cases/conversation.probability.npy`),
+  );
   sample.click();
 } catch {} // ready.catch() shows the error

@@ -16,7 +16,7 @@ console.log(`${manifest.title}, backend ${model.backend.name}: ${model.backend.r
 const given = process.argv.slice(2);
 for (const file of given.length ? given : [new URL(manifest.sample, folder)]) {
   const sound = readWav(await readFile(file));
-  if (!sound) throw new Error(`${file} is no WAV file of 16-bit samples`);
+  if (!sound) throw new Error(`${file} is not a WAV file of 16-bit samples`);
   const listener = new Listener(model, sound.rate);
   await listener.reset();
   const heard = [];

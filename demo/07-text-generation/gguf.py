@@ -53,7 +53,7 @@ def read(path):
     data = numpy.memmap(path, mode='r')
     reader = _Reader(memoryview(data))
     if reader.take('I') != 0x46554747 or reader.take('I') != 3:
-        raise ValueError(f'{path} is no GGUF file of version 3')
+        raise ValueError(f'{path} is not a GGUF file of version 3')
     tensors, facts = reader.take('Q'), reader.take('Q')
     facts = {reader.text(): reader.value(reader.take('I')) for _ in range(facts)}
     heads = []

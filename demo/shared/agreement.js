@@ -2,8 +2,8 @@
 
 import { readNpy } from '../../js/src/media/npy.js';
 
-export const RTOL = 1e-4;
-export const ATOL = 1e-5;
+const RTOL = 1e-4;
+const ATOL = 1e-5;
 
 /**
  * Returns how far `actual` is from `expected`. `maxRel` leaves out numbers below a thousandth of the

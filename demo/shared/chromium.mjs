@@ -10,10 +10,25 @@ const LONG = 600_000; // ms: ends a wait that would never end, not one on a slow
 const require = createRequire(new URL('../../tests/package.json', import.meta.url));
 
 /**
+ * Makes `goto` fail if the server has no such page: what the caller waits for next would never come. A test of a
+ * missing page passes `missing`.
+ * @param {any} page
+ */
+function refuseMissing(page) {
+  const go = page.goto.bind(page);
+  page.goto = async (/** @type {string} */ address, { missing = false, ...how } = {}) => {
+    const response = await go(address, how);
+    if (!missing && response?.status() >= 400) throw new Error(`${address}: HTTP ${response.status()}`);
+    return response;
+  };
+}
+
+/**
  * Starts both. `newPage` opens a page in a new context. `close` ends both, and fails if a page had an unhandled
  * exception or rejection.
+ * @param {string[]} [flags] of Chromium
  */
-export async function start() {
+export async function start(flags = []) {
   const executablePath = process.env.RUSH_CHROMIUM;
   if (!executablePath) throw new Error('RUSH_CHROMIUM is not set: ./dev shell sets it, where a Chromium is installed');
   const server = await serve(0);
@@ -21,11 +36,13 @@ export async function start() {
     const browser = await require('playwright-core').chromium.launch({
       executablePath,
       timeout: LONG,
-      args: process.getuid?.() === 0 ? ['--no-sandbox'] : [], // its sandbox does not work for root
+      args: [...flags, ...(process.getuid?.() === 0 ? ['--no-sandbox'] : [])], // its sandbox does not work for root
     });
     /** @type {string[]} */ const unhandled = [];
-    const watch = (/** @type {any} */ page) =>
-      page.on('pageerror', (/** @type {Error} */ e) => unhandled.push(e.stack ?? String(e)));
+    const watch = (/** @type {any} */ page) => {
+      refuseMissing(page);
+      return page.on('pageerror', (/** @type {Error} */ e) => unhandled.push(e.stack ?? String(e)));
+    };
     const newPage = async (/** @type {object} */ options = {}) => {
       const page = watch(await browser.newPage(options));
       page.setDefaultTimeout(LONG);

