@@ -12,9 +12,10 @@ build() { # PRESET
   stamp=$dir/configured-with
   local launcher=()
   command -v ccache >/dev/null && case $preset in
-    native | asan | tsan | msan | coverage | fuzz*) launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache) ;;
+    native | portable | asan | tsan | msan | coverage | fuzz*) launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache) ;;
   esac
   want="$XNNPACK $(key_of <"$TOP/CMakePresets.json") ${launcher[*]} ${RUSH_CMAKE_ARGS:-}"
+  if [ "$preset" = portable ]; then ensure_zig && want+=" $RUSH_ZIG"; fi
   if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ] || [ ! -e "$dir/build.ninja" ]; then
     say "configuring $preset"
     if [ -z "${RUSH_EMSCRIPTEN:-}" ] && [[ " simd relaxed " == *" $preset "* ]]; then

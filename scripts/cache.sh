@@ -8,17 +8,26 @@
 #   $RUSH_CACHE/xnnpack-*-KEY  compiled XNNPACK                  (cmake/xnnpack/*, the compilers)
 #   $RUSH_CACHE/i386-1         C and C++ libraries for 32 bits   (./dev fuzz --32; Debian's, without a root of their own)
 #   $RUSH_CACHE/node-KEY       packages for the JavaScript tests (tests/package-lock.json)
-#   $RUSH_CACHE/guide-KEY        packages that make the guide      (web/guide/package-lock.json)
+#   $RUSH_CACHE/site-KEY       packages that make the site       (web/package-lock.json)
 #   $RUSH_CACHE/bundlers-KEY   bundlers to try the package with  (tests/package/bundlers/package-lock.json)
 #   $RUSH_CACHE/engines-KEY    drivers of other browsers         (tests/engines/package-lock.json)
-#   $RUSH_CACHE/rivals-KEY     rivals for bench --vs             (tests/bench/rivals/package-lock.json)
+#   $RUSH_CACHE/gpu-KEY        WebGPU for Node                   (tests/gpu/node/package-lock.json)
+#   $RUSH_CACHE/lavapipe-1     a Vulkan driver in software       (./dev test gpu-node; Debian's)
+#   $RUSH_CACHE/rivals-KEY     rivals for bench --vs, --text     (tests/bench/rivals/package-lock.json)
 #   $RUSH_CACHE/plot-KEY       Matplotlib                        (tests/bench/requirements.txt)
 #   $RUSH_CACHE/coverage-KEY   coverage.py                       (tests/coverage/requirements.txt)
 #   $RUSH_CACHE/ruff-KEY       ruff                              (tests/lint/requirements.txt)
 #   $RUSH_CACHE/lint-KEY       Prettier and ESLint               (tests/lint/package-lock.json)
+#   $RUSH_CACHE/mypy-KEY       mypy                              (tests/types/requirements.txt)
 #   $RUSH_CACHE/tidy-KEY       clang-tidy                        (tests/analysis/requirements.txt)
 #   $RUSH_CACHE/analysis       files without clang-tidy faults   (tests/analysis/run.py has the keys)
+#   $RUSH_CACHE/wheel-KEY      auditwheel and twine              (tests/wheels/requirements.txt)
+#   $RUSH_CACHE/torch-wheels   PyTorch of PyPI                   (tests/wheels/torch-*-requirements.txt)
+#   $RUSH_CACHE/zig-KEY        the compiler of the wheel         (cmake/zig/requirements.txt)
 #   $RUSH_CACHE/zoo-KEY        timm and transformers             (tests/zoo/requirements.txt)
+#   $RUSH_CACHE/text-KEY       gguf and torchao                  (tests/text/requirements.txt)
+#   $RUSH_CACHE/transformers-KEY  other versions of transformers (tests/text/transformers-*-requirements.txt)
+#   $RUSH_CACHE/recipes-KEY    libraries of the guide's recipes  (tests/text/recipes-requirements.txt)
 #   $RUSH_CACHE/ccache         compiled files of all checkouts   (ccache's own keys)
 #   $RUSH_CACHE/models         models that users' Node programs keep (rushlight/cache): not ours to remove
 #   $RUSH_CACHE/ray-KEY        Ray Data                          (demo/06-many-machines/requirements.txt)
@@ -107,6 +116,16 @@ unpack_debs() { # DIR ARCHITECTURE PACKAGE..
   for file in "$apt"/*.deb; do dpkg-deb -x "$file" "$dir" || return; done
   rm -rf "$apt"
 }
+# Sets RUSH_VULKAN, a folder with Debian's Vulkan driver in software. The root has its libraries.
+ensure_lavapipe() {
+  export RUSH_VULKAN=$RUSH_CACHE/lavapipe-1
+  once "$RUSH_VULKAN" "fetching a Vulkan driver in software, 14 MB" make_lavapipe
+}
+make_lavapipe() { # DIR.part
+  unpack_debs "$1" "$(dpkg --print-architecture)" mesa-vulkan-drivers &&
+    sed "s|\(\"library_path\": \"\)|\1../../../lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)/|" \
+      "$1/usr/share/vulkan/icd.d/lvp_icd.json" >"$1/usr/share/vulkan/icd.d/lavapipe.json"
+}
 make_sources() { # DIR.part
   fetch_tars "$1.tars" xnnpack &&
     "$TOP/cmake/xnnpack/unpack.sh" "$1.tars" "$1" && rm -rf "$1.tars"
@@ -148,7 +167,7 @@ ensure_sources() {
 # Sets XNNPACK to the compiled library for a preset.
 ensure_xnnpack() { # PRESET
   local variant=$1 key
-  case $variant in fuzz) variant=asan ;; fuzz32) variant=asan32 ;; tsan | coverage) variant=native ;; esac
+  case $variant in fuzz) variant=asan ;; fuzz32) variant=asan32 ;; tsan | coverage | portable) variant=native ;; esac
   ensure_sources
   key=$( (cd "$TOP/cmake/xnnpack" && cat CMakeLists.txt kernels.cmake build.sh shim/*
     basename "$SOURCES"
@@ -179,9 +198,9 @@ ensure_node() {
 ensure_rivals() {
   ensure_packages "$RUSH_CACHE/rivals-$(key_of <"$TOP/tests/bench/rivals/package-lock.json")" tests/bench/rivals
 }
-# Installs the generator of the guide's pages.
-ensure_guide() {
-  ensure_packages "$RUSH_CACHE/guide-$(key_of <"$TOP/web/guide/package-lock.json")" web/guide
+# Installs the generator of the site, and axe, which checks its pages.
+ensure_site() {
+  ensure_packages "$RUSH_CACHE/site-$(key_of <"$TOP/web/package-lock.json")" web
 }
 # Installs the packages of FOLDER/package-lock.json into DIR, and links to it from FOLDER.
 ensure_packages() { # DIR FOLDER
@@ -207,6 +226,39 @@ ensure_pypi() { # NAME REQUIREMENTS TITLE
 # Installs only bytes whose SHA-256 is in the file, which cmake/pin.py writes.
 install_pypi() { # REQUIREMENTS DIR.part
   python3 -m pip install --target "$2" --no-deps --no-compile --only-binary=:all: --require-hashes -r "$TOP/$1"
+}
+# Sets RUSH_ZIG, whose compilers make programs for Linux with glibc 2.28, and RUSH_BUILTINS, the functions of Clang that Zig
+# lacks (__cpu_model). Its own C++ library is compiled with them.
+ensure_zig() {
+  export RUSH_ZIG RUSH_BUILTINS ZIG_GLOBAL_CACHE_DIR ZIG_LOCAL_CACHE_DIR=$TOP/build/portable/zig
+  RUSH_ZIG=$RUSH_CACHE/zig-$( (cat "$TOP/cmake/zig/requirements.txt" && declare -f make_zig) | key_of)
+  ZIG_GLOBAL_CACHE_DIR=$RUSH_ZIG/cache
+  RUSH_BUILTINS=$(clang --rtlib=compiler-rt --print-libgcc-file-name)
+  once "$RUSH_ZIG" "installing Zig, and compiling its C++ library for glibc 2.28" make_zig
+}
+# Zig compiles its C++ library for each set of options: once for programs, which CMake tries, and once for shared libraries.
+make_zig() { # DIR.part
+  local name
+  install_pypi cmake/zig/requirements.txt "$1" && mkdir -p "$1/bin" || return
+  for name in cc c++; do
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nexec "${0%%/bin/*}/ziglang/zig" %s -target "$(uname -m)-linux-gnu.2.28" -O2 -fPIC -s "$@"\n' "$name" >"$1/bin/$name"
+    chmod +x "$1/bin/$name"
+  done
+  echo 'int main() { throw 1; }' >"$1/try.cpp"
+  for name in '' -shared; do
+    # shellcheck disable=SC2086
+    ZIG_GLOBAL_CACHE_DIR=$1/cache ZIG_LOCAL_CACHE_DIR=$1/try "$1/bin/c++" $name "$1/try.cpp" -o "$1/try.out" || return
+  done
+  rm -r "$1"/try*
+}
+# Installs transformers and gguf, and lets Python find them.
+ensure_transformers() {
+  local PYPI
+  ensure_pypi text tests/text/requirements.txt "installing gguf and torchao"
+  export PYTHONPATH=$PYPI:$PYTHONPATH
+  ensure_pypi zoo tests/zoo/requirements.txt "installing timm and transformers"
+  export PYTHONPATH=$PYPI:$PYTHONPATH TRANSFORMERS_VERBOSITY=error TQDM_DISABLE=1
 }
 ensure_coverage() { ensure_pypi coverage tests/coverage/requirements.txt "installing coverage.py"; }
 # Installs Prettier and ESLint.

@@ -50,12 +50,16 @@ def components():
     emscripten, xnnpack = debian_version("emscripten"), debian_version("libxnnpack0.20241108")
     compiler_rt = re.search(r"release ([\d.]*\d)", (EMSCRIPTEN / "system/lib/compiler-rt/readme.txt").read_text())[1]
     musl = (EMSCRIPTEN / "system/lib/libc/musl/VERSION").read_text().strip()
+    dagre = json.loads((TOP / "tests/package.json").read_text())["devDependencies"]["@dagrejs/dagre"]
+    zig = re.search(r"ziglang==(\S+)", (TOP / "cmake/zig/requirements.txt").read_text())[1]
     of_debian = f"pkg:deb/debian/emscripten@{emscripten}?arch=all&distro=trixie"
     return [
         component("XNNPACK", xnnpack, "BSD-3-Clause", f"pkg:deb/debian/xnnpack@{xnnpack}?arch=source&distro=trixie"),
         component("emscripten", emscripten, "MIT", of_debian),
         component("musl", musl, "MIT", of_debian),
         component("compiler-rt", compiler_rt, "Apache-2.0 WITH LLVM-exception", of_debian),
+        component("libcxx", f"ziglang-{zig}", "Apache-2.0 WITH LLVM-exception", f"pkg:pypi/ziglang@{zig}"),
+        component("dagre", dagre, "MIT", f"pkg:npm/%40dagrejs/dagre@{dagre}"),
     ]
 
 

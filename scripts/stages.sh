@@ -80,13 +80,33 @@ may_begin() { # NAME
 }
 
 begin_stage() { # NAME ARGUMENT..
-  local start=$SECONDS state=passed command=${STAGE_COMMAND[$1]} logs=$TOP/build/log TIMEFORMAT='%0U %0S'
-  # shellcheck disable=SC2086
-  { time $command "${@:2}" </dev/null >"$logs/$1.log" 2>&1; } 2>"$logs/$1.time" || state=FAILED
-  local used
-  read -ra used < <(tail -n 1 "$logs/$1.time")
+  local start=$SECONDS state=passed logs=$TOP/build/log used
+  run_within "${RUSH_STAGE_LIMIT:-1800}" "$@" 2>/dev/null || state=FAILED # no notes on jobs that were stopped
+  read -ra used < <(tail -n 1 "$logs/$1.time") || true
   echo "$state $((SECONDS - start)) $((${used[0]:-0} + ${used[1]:-0}))" >"$logs/$1.part"
   mv "$logs/$1.part" "$logs/$1.ended"
+}
+
+# Runs the command of a stage in a process group of its own, and stops the group after LIMIT seconds: a test that waits for
+# ever must not hide which one it is. The log then ends with the processes that were left.
+run_within() { # LIMIT NAME ARGUMENT..
+  local logs=$TOP/build/log command=${STAGE_COMMAND[$2]} group clock TIMEFORMAT='%0U %0S' status=0
+  set -m
+  # shellcheck disable=SC2086
+  { time $command "${@:3}" </dev/null >"$logs/$2.log" 2>&1; } 2>"$logs/$2.time" &
+  group=$!
+  {
+    sleep "$1"
+    echo "dev: the stage $2 was stopped after $1 s (RUSH_STAGE_LIMIT). These processes were running:" >>"$logs/$2.log"
+    ps -eo pgid,pid,etime,args | awk -v group="$group" '$1 == group' >>"$logs/$2.log"
+    kill -- -"$group"
+  } &
+  clock=$!
+  trap 'kill -- -"$group" -"$clock"; exit 130' INT TERM
+  wait "$group" || status=$?
+  kill -- -"$clock"
+  wait "$clock"
+  return "$status"
 }
 
 end_stage() { # NAME
@@ -127,6 +147,13 @@ test_bundlers() {
   node --test "$@" tests/package/bundlers/*.test.js
 }
 
+# Checks the types of the npm package by TypeScript, and those of the Python package by mypy and pyright.
+test_types() {
+  local PYPI
+  ensure_pypi mypy tests/types/requirements.txt "installing mypy from PyPI"
+  RUSH_MYPY=$PYPI node --test "$@" tests/types/*.test.*js
+}
+
 # Runs clang-tidy on the sources. Arguments are those of tests/analysis/run.py.
 test_analysis() {
   ensure_pypi tidy tests/analysis/requirements.txt "installing clang-tidy from PyPI"
@@ -135,11 +162,26 @@ test_analysis() {
 
 # Exports models of transformers with random weights, and runs them in Node. The arguments are those of pytest.
 test_text() {
-  local PYPI
-  ensure_pypi zoo tests/zoo/requirements.txt "installing timm and transformers"
-  export PYTHONPATH=$PYPI:$PYTHONPATH TRANSFORMERS_VERBOSITY=error
+  ensure_transformers
   python3 -m pytest -q -p no:cacheprovider tests/text "$@" && python3 tests/text/export_models.py build/text &&
     node --test tests/text/*.test.js
+}
+# Exports models of other versions of transformers, the oldest and the newest one that export_text() supports.
+test_text_versions() {
+  local PYPI versions
+  for versions in tests/text/transformers-*-requirements.txt; do
+    ensure_pypi transformers "$versions" "installing $versions"
+    PYTHONPATH=$PYPI:$PYTHONPATH TRANSFORMERS_VERBOSITY=error TQDM_DISABLE=1 \
+      python3 -m pytest -q -p no:cacheprovider tests/text/test_export_text.py tests/text/test_seq2seq.py "$@" || return
+  done
+}
+# Runs the recipes of the guide, also those of other libraries than transformers.
+test_recipes() {
+  local PYPI
+  ensure_transformers
+  ensure_pypi recipes tests/text/recipes-requirements.txt "installing ultralytics, diffusers, torchao and sentence-transformers"
+  export PYTHONPATH=$PYPI:$PYTHONPATH RUSH_RECIPES=all YOLO_CONFIG_DIR=$TOP/build
+  python3 -m pytest -q -p no:cacheprovider tests/text/test_recipes.py "$@"
 }
 
 # Checks that the builds are reproducible. Arguments are builds: simd, relaxed.
@@ -157,23 +199,36 @@ test_many_machines() {
   PYTHONPATH=$PYTHONPATH:$PYPI python3 demo/06-many-machines/check.py "$@"
 }
 
-# Runs the command of a stage, and counts which lines of JavaScript or Python run, unless arguments select tests: tests/coverage.
-counted() { # STAGE COMMAND..
-  local data=$TOP/build/coverage/$1 js=$1
-  shift
+# Runs the command of a stage, and counts which lines of these languages run, unless arguments select tests: tests/coverage.
+counted() { # STAGE LANGUAGE[,LANGUAGE] COMMAND..
+  local data=$TOP/build/coverage/$1 language env=()
   # shellcheck disable=SC2154 # verb_test sets them
-  if [ ${#arguments[@]} -gt 0 ]; then "$@"; return; fi
-  rm -rf "$data"
-  mkdir -p "$data"
-  if [ "$js" = js ]; then NODE_V8_COVERAGE=$data "$@"; return; fi
-  ensure_coverage
-  RUSH_COUNTED=$data COVERAGE_PROCESS_START=$TOP/tests/coverage/coveragerc \
-    PYTHONPATH=$TOP/tests/coverage/python:$PYTHONPATH:$PYPI "$@"
+  if [ ${#arguments[@]} -gt 0 ]; then "${@:3}"; return; fi
+  for language in ${2/,/ }; do
+    rm -rf "$data-$language"
+    mkdir -p "$data-$language"
+    case $language in
+      js) env+=(NODE_V8_COVERAGE="$data-js") ;;
+      python)
+        ensure_coverage
+        env+=(RUSH_COUNTED="$data-python" COVERAGE_PROCESS_START="$TOP/tests/coverage/coveragerc")
+        env+=(PYTHONPATH="$TOP/tests/coverage/python:$PYTHONPATH:$PYPI")
+        ;;
+    esac
+  done
+  (export "${env[@]}" && "${@:3}")
 }
 
 test_coverage() {
   ensure_coverage
   PYTHONPATH=$PYTHONPATH:$PYPI tests/coverage/run "$@"
+}
+
+# Runs the option `device` in Node. Arguments are those of node --test.
+test_gpu_node() {
+  ensure_lavapipe
+  ensure_packages "$RUSH_CACHE/gpu-$(key_of <"$TOP/tests/gpu/node/package-lock.json")" tests/gpu/node
+  VK_DRIVER_FILES=$RUSH_VULKAN/usr/share/vulkan/icd.d/lavapipe.json node --test "$@" tests/gpu/node/*.test.js
 }
 
 # Tests Firefox and WebKitGTK. main() has entered a root with them.

@@ -56,54 +56,100 @@ in_bare_root() {
     --tmpfs /home --bind "$home" /home/user "${bind[@]}" --chdir /home/user -- "$@"
 }
 
-# test_wheel PYTHON WHEEL PACKAGE CHECK: installs a wheel in a bare root with this Debian package and runs a check of tests/wheels.
+# fetch_torch PYTHON VERSION: puts a PyTorch of PyPI and all that it imports into $RUSH_CACHE/torch-wheels, some 4 GB. It downloads only the
+# wheels that the folder lacks.
+fetch_torch() {
+  local wheels=$RUSH_CACHE/torch-wheels pins=torch-$2-requirements.txt
+  mkdir -p "$wheels"
+  cp "$TOP/tests/wheels/$pins" "$wheels"
+  python3 "$TOP/tests/wheels/missing.py" "$wheels/$pins" "$wheels" "$1" >"$wheels/missing.txt" || die "the wheels in $wheels could not be read"
+  [ -s "$wheels/missing.txt" ] || return 0
+  say "fetching PyTorch $2 for Python $1: $(grep -c == "$wheels/missing.txt") wheels"
+  # /tmp is in memory there, and pip keeps a wheel in TMPDIR until it is complete
+  in_bare_root "$BARE" "$wheels" sh -eu -c '
+    python3 -m venv /tmp/venv
+    mkdir -p partial
+    TMPDIR=$PWD/partial /tmp/venv/bin/pip download --quiet --no-cache-dir --no-deps --only-binary=:all: --require-hashes -r missing.txt --dest .
+    rm -r partial'
+}
+
+# test_wheel PYTHON WHEEL TORCH: installs a wheel in a bare root and runs a check of tests/wheels. TORCH is none, debian, or a version
+# that has a file torch-VERSION-requirements.txt there.
 test_wheel() {
-  local python=$1 wheel=$2 package=$3 check=$4 home
-  ensure_bare_root "$python" "$package"
-  home=$(mktemp -d)
+  local python=$1 wheel=$2 torch=$3 check=check_with_torch.py package=() home
+  case $torch in
+    none) package=(python3-numpy) check=check_without_torch.py ;;
+    debian) package=(python3-torch) ;;
+  esac
+  ensure_bare_root "$python" "${package[@]}"
+  home=$(mktemp -d "$RUSH_CACHE/bare-home.XXXXXX")
   cp "$wheel" "$TOP"/tests/wheels/*.py "$TOP/tests/exporter/stored/version-1.rush" "$home"
-  say "testing ${wheel##*/} with Python $python and $package"
-  in_bare_root "$BARE" "$home" sh -eu -c '
-    ! command -v cc g++ cmake git || exit
-    python3 -m venv --system-site-packages venv
-    before=$(date +%s)
-    venv/bin/pip install --quiet --no-index --no-deps ./*.whl
-    echo "installed in $(($(date +%s) - before)) s, $(du -sk venv/lib/python3*/site-packages/rushlight | cut -f1) kB"
-    rm ./*.whl' &&
+  say "testing ${wheel##*/} with Python $python and PyTorch: $torch"
+  # shellcheck disable=SC2016
+  { [ ${#package[@]} = 1 ] || { fetch_torch "$python" "$torch" && cp -rl "$RUSH_CACHE/torch-wheels" "$home"; }; } &&
+    in_bare_root "$BARE" "$home" sh -eu -c '
+      ! command -v cc g++ cmake git || exit
+      python3 -m venv --system-site-packages venv
+      if [ -e torch-wheels ]; then
+        venv/bin/pip install --quiet --no-index --no-deps --no-compile --find-links torch-wheels --require-hashes -r "torch-wheels/torch-$1-requirements.txt"
+      fi
+      before=$(date +%s)
+      venv/bin/pip install --quiet --no-index --no-deps ./*.whl
+      echo "installed in $(($(date +%s) - before)) s, $(du -sk venv/lib/python3*/site-packages/rushlight | cut -f1) kB"
+      rm ./*.whl' sh "$torch" &&
     in_bare_root "$BARE" "$home" venv/bin/python "$check"
   local status=$?
   rm -rf "$home"
   return $status
 }
 
-# Makes the wheel, and prints its path.
+# Makes the wheel, and prints its path. Zig compiles its library for the glibc of the wheel's tag.
 verb_wheel() {
-  TARGETS=(all)
-  verb_build native >&2
+  TARGETS=(rushlight_native)
+  build portable >&2
   cd "$TOP"
   local part=build/wheel.$$ wheel
-  RUSH_TORCH=OFF python3 -m pip wheel --quiet --no-index --no-build-isolation --no-deps --wheel-dir "$part" ./exporter/python >&2 ||
+  RUSH_WHEEL=manylinux_2_28_$(uname -m) RUSH_NATIVE=$TOP/build/portable python3 -m pip wheel --quiet --no-index --no-build-isolation --no-deps --wheel-dir "$part" ./exporter/python >&2 ||
     die "pip could not make the wheel: see above"
   wheel=$(echo "$part"/*.whl)
   mkdir -p build/wheels && mv "$wheel" build/wheels && rmdir "$part"
+  check_wheel "build/wheels/${wheel##*/}"
   echo "build/wheels/${wheel##*/}"
+}
+
+# check_wheel WHEEL: compares its tag with the glibc that its library needs, and checks what a registry shows.
+check_wheel() {
+  local PYPI shown
+  ensure_pypi wheel tests/wheels/requirements.txt "installing auditwheel and twine"
+  shown=$(PYTHONPATH=$PYPI python3 -m auditwheel show "$1") || die "auditwheel cannot read $1"
+  python3 tests/wheels/tag.py "${1##*/}" <<<"$shown" || die "auditwheel gives another tag: $shown"
+  PYTHONPATH=$PYPI python3 -m twine check --strict "$1" >&2 || die "twine refuses $1: see above"
 }
 
 # ./dev wheels, outside the root of the toolchain: the wheel is made inside.
 wheels() {
-  local pythons=3.13 python wheel failed=()
-  if [ "${1:-}" = --python ]; then
-    pythons=${2:-}
-    shift 2 || die "--python must be followed by a list, such as 3.11,3.13"
-  fi
-  [ $# = 0 ] || die "usage: ./dev wheels [--python 3.11,3.13]"
+  local pythons=3.13 torches=none,debian python torch wheel failed=()
+  while [ $# -ge 2 ]; do
+    case $1 in
+      --python) pythons=$2 ;;
+      --torch) torches=$2 ;;
+      *) break ;;
+    esac
+    shift 2
+  done
+  [ $# = 0 ] || die "usage: ./dev wheels [--python 3.11,3.13] [--torch none,debian,2.6,2.9,2.15]"
+  for torch in ${torches//,/ }; do
+    case $torch in none | debian) continue ;; esac
+    [ -f "$TOP/tests/wheels/torch-$torch-requirements.txt" ] || die "--torch must be none, debian, or a version of tests/wheels, got $torch"
+  done
   wheel=$("$TOP/dev" wheel | tail -n 1)
   [ -f "$TOP/$wheel" ] || die "the wheel could not be made: see above"
   say "${wheel##*/} has $(stat -c %s "$TOP/$wheel") bytes"
   for python in ${pythons//,/ }; do
-    (test_wheel "$python" "$TOP/$wheel" python3-numpy check_without_torch.py) || failed+=("$python")
-    # Debian 12 has no PyTorch that is new enough.
-    [ "$python" = 3.11 ] || (test_wheel "$python" "$TOP/$wheel" python3-torch check_with_torch.py) || failed+=("$python with PyTorch")
+    for torch in ${torches//,/ }; do
+      [ "$python $torch" != "3.11 debian" ] || continue # Debian 12 has no PyTorch that is new enough
+      (test_wheel "$python" "$TOP/$wheel" "$torch") || failed+=("$python with PyTorch $torch")
+    done
   done
-  [ ${#failed[@]} = 0 ] || die "the wheel failed with Python ${failed[*]}"
+  [ ${#failed[@]} = 0 ] || die "the wheel failed with Python $(printf '%s; ' "${failed[@]}")"
 }

@@ -8,7 +8,7 @@ import sys
 
 import reference  # noqa: F401, I001 - before torch
 import features
-import kept
+import recorded_programs
 import pytest
 import rushlight
 import torch
@@ -47,7 +47,7 @@ def _watch(owner, name, after):
 
 
 def _after_export(report, _):
-    features.seen.kept |= os.path.dirname(report.path) == str(kept.FOLDER)
+    features.seen.kept |= os.path.dirname(report.path) == str(recorded_programs.FOLDER)
     if report.verified:
         features.seen.difference(report.max_abs)
 

@@ -1,4 +1,4 @@
-"""Makes the table of FEATURES.md from the tests: the feature, PyTorch's behaviour and Rushlight's behaviour.
+"""Makes the table of FEATURES.md from the tests: the feature, PyTorch's behavior and Rushlight's behavior.
 
     @pytest.mark.feature("TorchScript", "if, elif, else on a tensor's value")
     @pytest.mark.feature("TorchScript", "recursion", pytorch="refuses", rushlight="refuses")
@@ -6,8 +6,8 @@
 declares that a Python test shows a feature: a topic, a short name, and "refuses" if PyTorch or Rushlight does not run it.
 Several tests may share a row. tests/conftest.py records while they run: the largest difference that rushlight.export or
 torch.testing.assert_close found, the messages that pytest.raises caught, and whether the program was kept for Node and
-Chromium (kept.py). The body of a JavaScript test is passed to shown() (tests/js/shown.js), which records the outcome when
-the test has ended:
+Chromium (recorded_programs.py). The body of a JavaScript test is passed to shown() (tests/js/shown.js), which records the
+outcome when the test has ended:
 
     test('...', shown('FX', 'an Interpreter subclass sees every value', async () => { ... return { maxAbs }; }));
 

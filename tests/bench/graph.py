@@ -210,7 +210,7 @@ def activation(op):
 @rule('hardtanh.default', 'hardtanh_.default')
 def hardtanh(g, x, low=-1, high=1):
     if (low, high) != (0, 6):
-        raise NotImplementedError('a hardtanh that is no relu6')
+        raise NotImplementedError('a hardtanh that is not a relu6')
     return activation('relu6')(g, x)
 
 

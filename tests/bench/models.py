@@ -3,7 +3,6 @@
     python3 tests/bench/models.py [MODEL...]     # makes the .rush files that are missing
 """
 
-import hashlib
 import json
 import os
 import sys
@@ -15,6 +14,7 @@ import networks
 import numpy
 import tflite
 import torch
+from keys import exporter_files, key_of
 
 TOP = Path(__file__).resolve().parents[2]
 BUILD = TOP / 'build' / 'bench'
@@ -91,22 +91,11 @@ def export_onnx(model, inputs, outputs, dynamic, path):
                           input_names=list(inputs), output_names=outputs, dynamic_axes=dynamic)
 
 
-def key_of(*files):
-    key = hashlib.sha256()
-    for file in sorted(files):
-        if file.is_file():
-            key.update(hashlib.sha256(file.read_bytes()).digest())
-    return key.hexdigest()
-
-
 def keys():
     """Returns the keys of the files. A .rush file depends on the model and the exporter, and the others on the model and the writer."""
-    native = Path(os.environ.get('RUSH_NATIVE', TOP / 'build' / 'native'))
     model = [Path(__file__), Path(networks.__file__), *(TOP / 'demo').glob('*/*.py')]
-    exporter = [*(TOP / 'exporter' / 'python').rglob('*.py'), native / 'bin' / 'rushlight',
-                *(native / 'python').rglob('*.so'), *(native / 'lib').glob('*.so*')]
     lowered = key_of(*model, Path(graph.__file__), Path(tflite.__file__))
-    return {'rush': key_of(*model, *exporter), 'onnx': key_of(*model), 'tflite': lowered, 'graph': lowered}
+    return {'rush': key_of(*model, *exporter_files()), 'onnx': key_of(*model), 'tflite': lowered, 'graph': lowered}
 
 
 def make(name, forms=(), again=False):

@@ -22,7 +22,7 @@ MARKS = 'os^'
 
 def plot(groups, rivals, names, theme, path):
     """Plots each rival's time as a multiple of Rushlight's, with a row for each model and a panel for each number of threads."""
-    text, line, colours = THEMES[theme]
+    text, line, colors = THEMES[theme]
     style = {'svg.fonttype': 'none', 'svg.hashsalt': 'bench', 'font.family': 'sans-serif', 'font.size': 10,
              **dict.fromkeys(('text.color', 'axes.labelcolor', 'xtick.color', 'ytick.color'), text), 'axes.edgecolor': line}
     threads = sorted({t for _, t in groups})
@@ -31,10 +31,10 @@ def plot(groups, rivals, names, theme, path):
         figure, panels = pyplot.subplots(1, len(threads), figsize=(9, 1.2 + 0.27 * len(rows)), sharey=True, sharex=True, layout='constrained', squeeze=False)
         for panel, count in zip(panels[0], threads):
             panel.axvline(1, color=text, linewidth=1.5)
-            for mark, colour, rival in zip(MARKS, colours, rivals):
+            for mark, color, rival in zip(MARKS, colors, rivals):
                 points = [(g[rival]['min'] / g[versus.OURS]['min'], row) for row, name in enumerate(rows)
                           for g in [groups.get((name, count), {})] if 'min' in g.get(rival, {}) and 'min' in g.get(versus.OURS, {})]
-                panel.plot(*zip(*points), mark, color=colour, label=names[rival], markersize=6, markeredgewidth=0)
+                panel.plot(*zip(*points), mark, color=color, label=names[rival], markersize=6, markeredgewidth=0)
             panel.set_title(f'{count} thread{"s" * (count > 1)}', fontsize=10)
             panel.set_xscale('log', base=2)
             panel.xaxis.set_major_formatter(lambda x, _: f'{x:g}×')

@@ -76,12 +76,11 @@ export const task = async (job, read) => (job.rival === 'peak' ? peak(await read
  * @param {string} options.name of the model
  * @param {string} options.rival a file of rivals/
  * @param {number} options.threads
- * @param {string} [options.backend] Rushlight's
  * @param {number} options.seconds of runs that are timed, at least three runs
  * @param {boolean} [options.profile] also the time of each operator, if the rival reports it
  * @param {(file: string) => Promise<Uint8Array>} read
  */
-async function turn({ name, rival, threads, backend, seconds, profile }, read) {
+async function turn({ name, rival, threads, seconds, profile }, read) {
   const text = async (/** @type {string} */ file) =>
     JSON.parse(new TextDecoder().decode(await read(`${name}/${file}`)));
   const about = await text('bench.json');
@@ -93,7 +92,7 @@ async function turn({ name, rival, threads, backend, seconds, profile }, read) {
   /** @type {Record<string, any>} */
   const inputs = {};
   for (const key of about.inputs) inputs[key] = readNpy(await read(`${name}/${key}.npy`));
-  const engine = await open({ threads, backend });
+  const engine = await open({ threads });
   const bytes = await read(`${name}/${about.files[file]}`);
 
   const start = now();

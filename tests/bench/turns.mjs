@@ -7,10 +7,11 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 import { start } from '../../demo/shared/chromium.mjs';
+import { inPage } from './in_page.mjs';
 import { task } from './turn.js';
 
 const { one, jobs, host } = JSON.parse(process.argv[2]);
-const LIMIT = 240_000; // ms; ends a wait that would never end
+const WHERE = { module: 'turn.js', name: 'task', folder: '/build/bench', limit: 240_000 };
 
 /** Returns processor time in ticks of 10 ms, for the whole machine, and for this process with its children. */
 function ticks() {
@@ -50,7 +51,7 @@ const inNode = (/** @type {any} */ job) =>
     execFile(
       process.execPath,
       [fileURLToPath(import.meta.url), JSON.stringify({ one: job })],
-      { timeout: LIMIT, maxBuffer: 1 << 28 },
+      { timeout: WHERE.limit, maxBuffer: 1 << 28 },
       (error, out, err) =>
         done(
           error
@@ -59,30 +60,6 @@ const inNode = (/** @type {any} */ job) =>
         ),
     );
   });
-
-/** @param {() => Promise<any>} newPage @param {string} url @param {any} job */
-async function inPage(newPage, url, job) {
-  const page = await newPage();
-  try {
-    await page.goto(`${url}/tests/bench/rivals/page.html`);
-    return await Promise.race([
-      page.evaluate(async (/** @type {any} */ job) => {
-        const { task } = await import(/** @type {any} */ ('/tests/bench/turn.js'));
-        const read = async (/** @type {string} */ file) => {
-          const response = await fetch(`/build/bench/${file}`);
-          if (!response.ok) throw new Error(`${file}: ${response.status}`);
-          return new Uint8Array(await response.arrayBuffer());
-        };
-        return task(job, read);
-      }, job),
-      new Promise((_, fail) => setTimeout(() => fail(new Error(`nothing in ${LIMIT / 1000} s`)), LIMIT).unref()),
-    ]);
-  } catch (error) {
-    return { error: String(error).slice(0, 2000) };
-  } finally {
-    await page.close();
-  }
-}
 
 if (one) {
   const result = await task(one, (file) => readFile(new URL(`../../build/bench/${file}`, import.meta.url)));
@@ -93,7 +70,7 @@ if (one) {
   try {
     for (const [i, job] of jobs.entries()) {
       const since = ticks();
-      const result = await (browser ? inPage(browser.newPage, browser.url, job) : inNode(job));
+      const result = await (browser ? inPage(browser, job, WHERE) : inNode(job));
       results.push({ ...job, ...result, foreign: foreign(since) });
       const said =
         result.error?.split('\n', 1)[0] ??

@@ -4,19 +4,14 @@ In each round every contender has one turn with a model, in a new page (or Node)
 A contender's time is its least of all rounds. A ratio is that of these times, and its spread is that of the ratios in each round.
 """
 
-import datetime
 import json
-import os
 import statistics
-import subprocess
-import sys
-from pathlib import Path
 
 import ceiling
 import models
+import turns
 from tables import brotli, millis, table
 
-HERE = Path(__file__).resolve().parent
 #: name: its format of a model, its full name, its package, the file that pins it, and the hosts in which it runs
 RIVALS = {
     'ort': ('onnx', 'onnxruntime-web', 'onnxruntime-web', 'tests/package.json', ('current', 'node', 'chromium')),
@@ -25,10 +20,6 @@ RIVALS = {
 }
 OURS = 'rushlight'
 ROUNDS = 3
-
-
-def fail(text):
-    sys.exit(f'bench: {text}')
 
 
 def jobs(names, rivals, host, threads, rounds):
@@ -45,12 +36,7 @@ def jobs(names, rivals, host, threads, rounds):
 
 
 def measure(names, rivals, host, arguments):
-    node = os.environ['RUSH_NODE_CURRENT'] if host == 'current' else os.environ.get('RUSH_NODE', 'node')
-    options = {'host': host, 'jobs': list(jobs(names, rivals, host, arguments.threads, arguments.rounds or ROUNDS))}
-    done = subprocess.run([node, str(HERE / 'turns.mjs'), json.dumps(options)], stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        fail(f'{host} failed: see the error above')
-    return json.loads(done.stdout)
+    return turns.run('turns.mjs', {'host': host, 'jobs': list(jobs(names, rivals, host, arguments.threads, arguments.rounds or ROUNDS))}, host)
 
 
 def summary(turns):
@@ -93,11 +79,6 @@ def means(groups):
             each.setdefault(threads, []).append(ratio(group[OURS], group[best(group)])[0])
     return 'Geometric mean of the ratios to the best rival: ' + ', '.join(
         f'{statistics.geometric_mean(values):.2f} on {threads} thread{"s" * (threads > 1)}' for threads, values in each.items()) + '.'
-
-
-def processor():
-    lines = Path('/proc/cpuinfo').read_text().splitlines()
-    return next((line.split(':', 1)[1].strip() for line in lines if line.startswith('model name')), 'an unknown processor')
 
 
 def show(part, rivals):
@@ -170,10 +151,7 @@ def versions(rivals):
 
 
 def main(names, hosts, arguments):
-    rivals = arguments.vs.split(',')
-    for rival in rivals:
-        if rival not in RIVALS:
-            fail(f'there is no rival {rival}: {", ".join(RIVALS)}')
+    rivals = turns.chosen(arguments.vs, RIVALS)
     ceiling.build()
     models.make_all(names, [RIVALS[r][0] for r in rivals], arguments.again)
     parts = [measure(names, rivals, host, arguments) for host in hosts]
@@ -182,6 +160,4 @@ def main(names, hosts, arguments):
         show_ceiling(part['results'], arguments.profile)
     show_sizes(rivals)
     if arguments.json:
-        Path(arguments.json).write_text(json.dumps({
-            'date': datetime.date.today().isoformat(), 'processor': f'{processor()}, {os.cpu_count()} cores', 'rounds': arguments.rounds or ROUNDS,
-            'versions': versions(rivals), 'hosts': parts}, indent=1) + '\n')
+        turns.write(arguments.json, {'rounds': arguments.rounds or ROUNDS, 'versions': versions(rivals), 'hosts': parts})

@@ -16,7 +16,7 @@ let host;
 before(async () => {
   host = await start();
 });
-after(() => host.close());
+after(() => host?.close());
 
 /** @param {object} options @param {(page: any) => Promise<void>} use */
 async function withPage(options, use) {

@@ -19,6 +19,7 @@ const manifest = (/** @type {string} */ folder) =>
 const images = manifest('01-image-classifier');
 const texts = manifest('02-semantic-search');
 const sounds = manifest('05-voice-activity');
+const faces = manifest('08-face-detection');
 const words = manifest('07-text-generation/smollm2');
 
 /** @type {Awaited<ReturnType<typeof start>>} */
@@ -26,7 +27,7 @@ let host;
 before(async () => {
   host = await start();
 });
-after(() => host.close());
+after(() => host?.close());
 
 /**
  * A page that fails the test where it logs an error.
@@ -67,6 +68,7 @@ for (const [folder, { note }] of /** @type {[string, any][]} */ ([
   ['02-semantic-search', texts],
   ['05-voice-activity', sounds],
   ['07-text-generation', words],
+  ['08-face-detection', faces],
 ])) {
   for (const backend of ['relaxed', 'simd']) {
     if (folder === '07-text-generation' && backend === 'simd') continue; // in Node; it is large
@@ -85,8 +87,8 @@ for (const [folder, { note }] of /** @type {[string, any][]} */ ([
 test('the first page leads to the demos', async () => {
   const errors = await withPage(async (page) => {
     await page.goto(host.url);
-    assert.equal(await page.locator('a.card').count(), 5);
-    assert.equal(await page.locator('a.card > svg[aria-label]').count(), 5);
+    assert.equal(await page.locator('a.card').count(), 6);
+    assert.equal(await page.locator('a.card > svg[aria-label]').count(), 6);
     await page.click('a.card >> nth=0');
     assert.match(page.url(), /01-image-classifier\/$/);
   });
@@ -192,28 +194,31 @@ test('a picture can be dropped and pasted', { skip: images.note || false }, () =
   }),
 );
 
-test('a file that is no picture is refused in words, and the next picture works', { skip: images.note || false }, () =>
-  withPage(async (page) => {
-    await page.goto(pictureUrl());
-    await shown(page);
-    await page.setInputFiles('#file', { name: 'notes.png', mimeType: 'image/png', buffer: Buffer.from('hello') });
-    await page.waitForSelector('#answer .error');
-    assert.match(await page.textContent('#answer'), /notes\.png is not a picture/);
-    assert.equal(await page.textContent('#time'), ''); // of the picture before nothing stays
-    assert.ok(await page.locator('#again').isDisabled());
-    await page.setInputFiles('#file', {
-      name: 'x.npy',
-      mimeType: '',
-      buffer: readFileSync(path('build/demo/02-semantic-search/cases/one.ids.npy')),
-    });
-    await page.waitForFunction(() =>
-      document
-        .querySelector('#answer .error')
-        ?.textContent?.includes('(batched) input to conv2d, but got input of size: [1, '),
-    );
-    await page.click('button[data-file="camera.png"]');
-    await page.waitForFunction(() => document.querySelector('#answer li')?.textContent?.startsWith('tripod'));
-  }),
+test(
+  'a file that is not a picture is refused in words, and the next picture works',
+  { skip: images.note || false },
+  () =>
+    withPage(async (page) => {
+      await page.goto(pictureUrl());
+      await shown(page);
+      await page.setInputFiles('#file', { name: 'notes.png', mimeType: 'image/png', buffer: Buffer.from('hello') });
+      await page.waitForSelector('#answer .error');
+      assert.match(await page.textContent('#answer'), /notes\.png is not a picture/);
+      assert.equal(await page.textContent('#time'), ''); // of the picture before nothing stays
+      assert.ok(await page.locator('#again').isDisabled());
+      await page.setInputFiles('#file', {
+        name: 'x.npy',
+        mimeType: '',
+        buffer: readFileSync(path('build/demo/02-semantic-search/cases/one.ids.npy')),
+      });
+      await page.waitForFunction(() =>
+        document
+          .querySelector('#answer .error')
+          ?.textContent?.includes('(batched) input to conv2d, but got input of size: [1, '),
+      );
+      await page.click('button[data-file="camera.png"]');
+      await page.waitForFunction(() => document.querySelector('#answer li')?.textContent?.startsWith('tripod'));
+    }),
 );
 
 test('the picture page fits a phone and the keyboard', () =>
@@ -380,6 +385,29 @@ test('the microphone is heard, and stops', async () => {
   assert.deepEqual(errors, []);
 });
 
+test('a sample that arrives late does not end what was begun meanwhile', async () => {
+  const errors = await withPage(async (page) => {
+    /** @type {() => void} */ let release = () => {};
+    const held = new Promise((resolve) => (release = () => resolve(undefined)));
+    await page.route(`**/${sounds.sample}`, async (/** @type {any} */ route) => {
+      await held;
+      await route.continue();
+    });
+    await page.addInitScript(() => {
+      navigator.mediaDevices.getUserMedia = async () => new AudioContext().createMediaStreamDestination().stream;
+    });
+    await page.goto(soundUrl());
+    await page.click('#microphone:enabled');
+    await page.waitForFunction(() => document.querySelector('#microphone')?.textContent === 'Stop listening');
+    const arrived = page.waitForResponse((/** @type {any} */ r) => r.url().endsWith(sounds.sample));
+    release();
+    await (await arrived).finished();
+    await page.evaluate(() => new Promise((next) => setTimeout(next, 100)));
+    assert.equal(await page.textContent('#microphone'), 'Stop listening');
+  });
+  assert.deepEqual(errors, []);
+});
+
 // ---- text generation
 
 const talkUrl = () => `${host.url}/demo/07-text-generation/`;
@@ -428,5 +456,61 @@ test('an answer that is being written can be stopped, on a phone', async () => {
     await page.click('summary');
     await noSideways(page);
   }, PHONE);
+  assert.deepEqual(errors, []);
+});
+
+// ---- faces
+
+const faceUrl = () => `${host.url}/demo/08-face-detection/`;
+
+test('a face in a photograph is found where PyTorch finds it', { skip: faces.note || false }, async () => {
+  const errors = await withPage(async (page) => {
+    await page.goto(faceUrl());
+    await page.click('button[data-file="astronaut.png"]');
+    await page.waitForFunction(() => document.querySelector('#words')?.textContent === 'One face.');
+    assert.deepEqual(await lines(page, '#answer'), ['88 × 111 at 180, 61']);
+    await page.click('button[data-file="chelsea.png"]');
+    await page.waitForFunction(() => document.querySelector('#words')?.textContent === 'No face.');
+    assert.equal(await page.locator('#answer li').count(), 0);
+    await page.setInputFiles('#file', { name: 'words.txt', mimeType: 'text/plain', buffer: Buffer.from('words') });
+    await page.waitForSelector('#words .error');
+    assert.equal(await page.textContent('#words'), 'words.txt is not a picture that this browser can read');
+  }, PHONE);
+  assert.equal(errors.length, 1, `${errors}`); // of the file that is not a picture
+});
+
+test('faces are found in a camera, until it is stopped', { skip: faces.note || false }, async () => {
+  const errors = await withPage(async (page) => {
+    await page.addInitScript(() => {
+      navigator.mediaDevices.getUserMedia = async () => {
+        const canvas = Object.assign(document.createElement('canvas'), { width: 512, height: 512 }),
+          photo = new Image();
+        photo.src = '/build/demo/08-face-detection/photos/astronaut.png';
+        await photo.decode();
+        const draw = () => {
+          canvas.getContext('2d')?.drawImage(photo, 0, 0);
+          requestAnimationFrame(draw);
+        };
+        draw();
+        return canvas.captureStream();
+      };
+    });
+    await page.goto(faceUrl());
+    await page.click('button[data-file="chelsea.png"]');
+    await page.waitForFunction(() => document.querySelector('#words')?.textContent === 'No face.');
+    await page.click('#camera:enabled');
+    await page.waitForFunction(() => document.querySelector('#words')?.textContent === 'One face.');
+    assert.match(await page.textContent('#time'), /, in 320 × 320 pixels\.$/);
+    assert.equal(await page.textContent('#camera'), 'Stop the camera');
+    await page.click('#camera');
+    await page.waitForFunction(() => document.querySelector('#camera')?.textContent === 'Start the camera');
+    await page.evaluate(() => {
+      const camera = /** @type {HTMLButtonElement} */ (document.querySelector('#camera'));
+      for (let i = 0; i < 2; i++) camera.click(); // ends it before the camera has started
+    });
+    await page.waitForFunction(() => document.querySelector('#camera')?.textContent === 'Start the camera');
+    assert.equal(await page.locator('.error').count(), 0);
+    await noSideways(page);
+  });
   assert.deepEqual(errors, []);
 });

@@ -7,7 +7,7 @@ import { load } from '../../js/src/index.js';
 /**
  * @param {{ url: string, options?: any, by?: 'load', empty?: boolean, cut?: number }} step by: load() with its own
  *   options; empty: clears
- *   the cache first; cut: when so many bytes have come, the server is told to break off
+ *   the cache first; cut: after this many bytes, the server is told to break off
  * @returns {Promise<{ first?: number, code?: string, message?: string, kept: number[], size: number }>}
  */
 export async function use({ url, options = {}, by, empty = false, cut = Infinity }) {

@@ -74,7 +74,7 @@ export const tests = {
     });
   },
 
-  'a Request is no source, and a Response that a worker gets keeps its name': async (base) => {
+  'a Request is not a source, and a Response that a worker gets keeps its name': async (base) => {
     for (const worker of [false, true]) {
       await refused(
         load(/** @type {any} */ (new Request(`${base}/m.rush`)), { worker }),

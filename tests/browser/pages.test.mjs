@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -24,29 +24,30 @@ const PAGES = [
   ['demo-search', '/demo/02-semantic-search/', '#results li, #status .error'],
   ['demo-operator', '/demo/04-custom-operator/', '#table tbody tr:nth-child(8)'],
   ['demo-voice', '/demo/05-voice-activity/', '#agreement:not(:empty)'],
+  ['demo-faces', '/demo/08-face-detection/', '#time:not(:empty)'],
+  ['run-it-here', '/demo/run-it-here/', '#device dd'],
+  ['landing', '/build/docs/', '.live-model .answer'],
+  ['not-found', '/build/docs/404.html', '#ways:not([hidden])'],
+  ['status-features', '/build/docs/status/FEATURES.html', '.vp-doc h1'],
+  ['status-speed', '/build/docs/status/SPEED.html', '.vp-doc h1'],
+  ['changelog', '/build/docs/changelog.html', '.vp-doc h1'],
+  ['reference-c', '/build/docs/c/index.html', '.textblock a[href="rushlight_8h.html"]'],
+  ['reference-python', '/build/docs/python/rushlight.html', 'main h1'],
+  ['reference-js', '/build/docs/js/index.html', '.tsd-typography'],
+  ['reference-load', '/build/docs/js/functions/rushlight.load.html', '.tsd-signature'],
+  ['reference-operators', '/build/docs/operators.html', 'h1'],
 ];
-PAGES.push(['reference-c', '/build/docs/c/index.html', '.textblock a[href="rushlight_8h.html"]']);
-const guide = readdirSync(path('web/guide')).filter((file) => file.endsWith('.md'));
-for (const file of guide)
+for (const file of readdirSync(path('web/guide')).filter((name) => name.endsWith('.md')))
   PAGES.push([`guide-${file.slice(0, -3)}`, `/build/docs/guide/${file.slice(0, -3)}.html`, '.vp-doc h1']);
 
 /** @type {Awaited<ReturnType<typeof start>>} */
 let host;
 before(async () => {
   execFileSync(path('demo/run'), ['--export'], { stdio: ['ignore', 'ignore', 'inherit'] });
-  const made = statSync(path('build/docs/guide/index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const sources = [...guide, '.vitepress/config.mjs', '.vitepress/theme/colors.css', '.vitepress/theme/index.js'];
-  if (sources.some((file) => statSync(path(`web/guide/${file}`)).mtimeMs > made)) {
-    execFileSync(
-      process.execPath,
-      [path('web/guide/node_modules/vitepress/bin/vitepress.js'), 'build', path('web/guide')],
-      { stdio: 'ignore' },
-    );
-  }
   mkdirSync(KEPT, { recursive: true });
   host = await start();
 });
-after(() => host.close());
+after(() => host?.close());
 
 for (const [name, address, ready] of PAGES) {
   test(`${name} can be read, wide and narrow, light and dark`, async () => {

@@ -13,7 +13,17 @@ async function run() {
   const { rows } = await (await fetch(manifest)).json();
   const read = async (/** @type {string} */ file) =>
     new Uint8Array(await (await fetch(new URL(file, manifest))).arrayBuffer());
-  return replay({ load, rows, read, backend: /** @type {any} */ (params.get('backend') ?? 'auto') });
+  const only = new RegExp(params.get('rows') ?? ''),
+    every = Number(params.get('every') ?? 1);
+  return replay({
+    load,
+    rows: rows
+      .filter((/** @type {any} */ { name, file }) => only.test(name ?? file))
+      .filter((/** @type {any} */ _, /** @type {number} */ i) => i % every === 0),
+    read,
+    backend: /** @type {any} */ (params.get('backend') ?? 'auto'),
+    device: /** @type {any} */ (params.get('device') ?? 'cpu'),
+  });
 }
 
 function runInWorker() {

@@ -10,14 +10,16 @@
  * @param {readonly Row[]} how.rows
  * @param {(file: string) => Promise<Uint8Array>} how.read
  * @param {'auto' | 'simd' | 'relaxed'} how.backend
+ * @param {'cpu' | 'webgpu'} [how.device]
+ * @param {object} [how.gpu] the GPU object; the default is navigator.gpu
  * @returns {Promise<Report>}
  */
-export async function replay({ load, rows, read, backend }) {
+export async function replay({ load, rows, read, backend, device = 'cpu', gpu }) {
   /** @type {Report} */
   const report = { backend, passed: 0, failed: [] };
   for (const row of rows) {
     try {
-      await replayOne(row, await load(await read(row.file), { backend }));
+      await replayOne(row, await load(await read(row.file), { backend, device, gpu }));
       report.passed++;
     } catch (e) {
       report.failed.push({ file: row.file, message: e instanceof Error ? e.message : String(e) });

@@ -132,7 +132,7 @@ test('threads come while the page runs one model after the other and has no turn
       );
       // A pool of no threads, of which a helper goes as soon as it has counted itself.
       const pool = memory.grow(3) * size;
-      threads.begin({ rush_ctx_set_threads: () => 0, rush_ctx_pool: () => pool, malloc: () => pool + size }, 0);
+      threads.begin({ c: { rush_ctx_set_threads: () => 0, rush_ctx_pool: () => pool, malloc: () => pool + size } }, 0);
       const words = new Int32Array(memory.buffer, pool, 16),
         begun = Date.now();
       while (words.every((word) => word === 0) && Date.now() - begun < 20_000);

@@ -14,6 +14,11 @@ export function unreadable() {
     );
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
+  /** What an element paints behind its texts. A group of SVG begins with its box. @param {Element} element */
+  const groundOf = (element) => {
+    const box = element instanceof SVGGElement ? element.querySelector(':scope > rect:first-child') : null;
+    return box ? getComputedStyle(box).fill : getComputedStyle(element).backgroundColor;
+  };
   const found = new Set(),
     walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
@@ -24,8 +29,7 @@ export function unreadable() {
       element.closest(':disabled, .visually-hidden, script, style, option');
     if (!text || hidden) continue;
     const over = [];
-    for (let e = /** @type {Element | null} */ (element); e; e = e.parentElement)
-      over.unshift(getComputedStyle(e).backgroundColor);
+    for (let e = /** @type {Element | null} */ (element); e; e = e.parentElement) over.unshift(groundOf(e));
     paint(matchMedia('(prefers-color-scheme: dark)').matches ? '#000' : '#fff');
     const behind = over.map(paint).at(-1) ?? 0;
     const style = getComputedStyle(element),

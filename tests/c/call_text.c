@@ -1,5 +1,6 @@
 #include "call_text.h"
 
+#include "base/half.h"
 #include "tensor/dtype.h"
 
 enum { ANY, MOST_ARGS = 16, MOST_VALUES = 32 };
@@ -34,6 +35,9 @@ static void store(rush_dtype dtype, void *data, size_t i, double v) {
   switch (dtype) {
     case RUSH_FLOAT32:
       ((float *)data)[i] = (float)v;
+      break;
+    case RUSH_FLOAT16:
+      ((uint16_t *)data)[i] = rush_to_float16((float)v);
       break;
     case RUSH_FLOAT64:
       ((double *)data)[i] = v;

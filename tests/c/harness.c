@@ -1,6 +1,8 @@
 #include "harness.h"
 
 #include "base/base.h"
+#include "base/half.h"
+#include "tensor/dtype.h"
 
 /* ---- The allocator --------------------------------------------------------------------------- */
 
@@ -97,6 +99,7 @@ static void put_element(text *t, rush_dtype dtype, const void *at) {
   union {
     uint8_t u;
     int8_t s;
+    uint16_t h;
     int32_t i;
     int64_t l;
     float f;
@@ -125,6 +128,10 @@ static void put_element(text *t, rush_dtype dtype, const void *at) {
       memcpy(&e.l, at, 8);
       put(t, "%lld", (long long)e.l);
       return;
+    case RUSH_FLOAT16:
+      memcpy(&e.h, at, 2);
+      put(t, "%g", (double)rush_from_float16(e.h));
+      return;
     case RUSH_FLOAT32:
       memcpy(&e.f, at, 4);
       put(t, "%g", (double)e.f);
@@ -143,40 +150,10 @@ static void put_element(text *t, rush_dtype dtype, const void *at) {
   }
 }
 
-static size_t element_size(rush_dtype dtype) {
-  return dtype == RUSH_UINT8 || dtype == RUSH_INT8 || dtype == RUSH_BOOL ? 1
-         : dtype == RUSH_INT32 || dtype == RUSH_FLOAT32                  ? 4
-         : dtype == RUSH_COMPLEX128                                      ? 16
-                                                                         : 8;
-}
-
-static const char *dtype_text(rush_dtype dtype) {
-  switch (dtype) {
-    case RUSH_UINT8:
-      return "uint8";
-    case RUSH_INT8:
-      return "int8";
-    case RUSH_BOOL:
-      return "bool";
-    case RUSH_INT32:
-      return "int32";
-    case RUSH_INT64:
-      return "int64";
-    case RUSH_FLOAT32:
-      return "float32";
-    case RUSH_COMPLEX64:
-      return "complex64";
-    case RUSH_COMPLEX128:
-      return "complex128";
-    default:
-      return "float64";
-  }
-}
-
 static void put_tensor(text *t, const rush_value *v) {
   rush_tensor_info info;
   if (rush_tensor_inspect(t->r->session, v, &info) != RUSH_OK) return;
-  put(t, "%s[", dtype_text(info.dtype));
+  put(t, "%s[", rush_dtype_name(info.dtype));
   for (int d = 0; d < info.rank; d++) put(t, "%s%lld", d ? ", " : "", (long long)info.sizes[d]);
   put(t, "](");
   int64_t index[RUSH_MAX_RANK] = {0};
@@ -184,7 +161,7 @@ static void put_tensor(text *t, const rush_value *v) {
     int64_t at = 0;
     for (int d = 0; d < info.rank; d++) at += index[d] * info.strides[d];
     if (k) put(t, " ");
-    put_element(t, info.dtype, (const char *)info.data + (size_t)at * element_size(info.dtype));
+    put_element(t, info.dtype, (const char *)info.data + (size_t)at * rush_dtype_size(info.dtype));
     for (int d = info.rank - 1; d >= 0 && ++index[d] == info.sizes[d]; d--) index[d] = 0;
   }
   put(t, ")");
@@ -253,7 +230,7 @@ const char *run(rig *r, size_t method, size_t n, const rush_value *args) {
 rush_value rig_tensor(rig *r, rush_dtype dtype, int rank, const int64_t *sizes, const void *data) {
   rush_value v;
   void *at;
-  size_t n = element_size(dtype);
+  size_t n = rush_dtype_size(dtype);
   OK(rush_tensor_create(r->session, dtype, rank, sizes, &v, &at));
   for (int d = 0; d < rank; d++) n *= (size_t)sizes[d];
   if (n) memcpy(at, data, n);

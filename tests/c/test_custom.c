@@ -310,9 +310,10 @@ static void what_is_no_operator_is_not_added(void **state) {
     rush_custom_op op;
     const char *says;
   } rows[] = {
-      {{.size = sizeof(rush_custom_op), .run = nothing}, "an operator needs a schema"},
+      {{.size = sizeof(rush_custom_op), .run = nothing},
+       "an operator must have a schema, got NULL"},
       {{.size = sizeof(rush_custom_op), .schema = "my_ops::f", .run = nothing},
-       "'my_ops::f' is not a schema"},
+       "a schema must be NAME(ARGUMENTS) -> RESULTS, got 'my_ops::f'"},
       {{.schema = "my_ops::f(Tensor x) -> Tensor", .run = nothing}, "an operator of 0 bytes"},
   };
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {

@@ -58,7 +58,7 @@ static void an_operator_in_c_gets_contiguous_and_complete_arguments(void **state
   rig_close(r);
 }
 
-static void operators_that_cannot_be_are_refused(void **state) {
+static void invalid_operators_are_refused(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
   rig_open(r);
@@ -417,7 +417,7 @@ static void results_are_replaced_behind_an_operator_alone(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_operator_in_c_gets_contiguous_and_complete_arguments),
-      cmocka_unit_test(operators_that_cannot_be_are_refused),
+      cmocka_unit_test(invalid_operators_are_refused),
       cmocka_unit_test(an_operator_of_the_hosts_stops_the_run),
       cmocka_unit_test(the_schema_of_a_hosts_operator_is_described_in_parts),
       cmocka_unit_test(a_failure_says_where_it_was),

@@ -24,15 +24,21 @@ static void *memory(size_t bytes) {
 typedef struct matrix {
   rush_int4_matrix b;
   int8_t *integers; /* [n][k], as in the file */
-  float *scales, *bias;
+  float *scales, *minima, *bias;
   uint8_t *zeros;
   void *packed;
 } matrix;
+
+static const void *offsets_of(const matrix *m, size_t i) {
+  if (m->b.offsets == RUSH_INT4_NO_OFFSETS) return NULL;
+  return m->b.offsets == RUSH_INT4_MINIMA ? (const void *)(m->minima + i) : m->zeros + i;
+}
 
 static matrix new_matrix(rush_int4_matrix b, bool extreme) {
   const size_t groups = rush_int4_groups(&b), row = b.bits == 8 ? b.k : (b.k + 1) / 2;
   matrix m = {b,
               malloc(b.n * b.k + 1),
+              malloc((b.n * groups + 1) * sizeof(float)),
               malloc((b.n * groups + 1) * sizeof(float)),
               malloc((b.n + 1) * sizeof(float)),
               malloc(b.n * groups + 1),
@@ -51,6 +57,7 @@ static matrix new_matrix(rush_int4_matrix b, bool extreme) {
   }
   for (size_t i = 0; i < b.n * groups; i++) {
     m.scales[i] = noise();
+    m.minima[i] = noise();
     m.zeros[i] = (uint8_t)((noise() + 1) * 8);
   }
   for (size_t j = 0; j < b.n; j++) m.bias[j] = noise();
@@ -58,17 +65,23 @@ static matrix new_matrix(rush_int4_matrix b, bool extreme) {
   assert_true(rush_int4_packed(&b, &bytes));
   m.packed = memory(bytes);
   for (size_t j = 0; j < b.n; j += 8)
-    rush_int4_pack(&b, j, w + j * row, m.scales + j * groups,
-                   b.zero_points ? m.zeros + j * groups : NULL, m.bias + j, m.packed);
+    rush_int4_pack(&b, j, w + j * row, m.scales + j * groups, offsets_of(&m, j * groups),
+                   m.bias + j, m.packed);
   free(w);
   return m;
 }
 static void free_matrix(matrix *m) {
   free(m->integers);
   free(m->scales);
+  free(m->minima);
   free(m->bias);
   free(m->zeros);
   free(m->packed);
+}
+
+static int zero_of(const matrix *m, size_t group) {
+  if (m->b.offsets == RUSH_INT4_ZERO_POINTS) return m->zeros[group];
+  return m->b.bits == 4 && m->b.offsets == RUSH_INT4_NO_OFFSETS ? 8 : 0;
 }
 
 static float plain(const matrix *m, const float *x, size_t j) {
@@ -77,11 +90,11 @@ static float plain(const matrix *m, const float *x, size_t j) {
   float sum = 0;
   for (size_t g = 0; g < groups; g++) {
     const size_t last = b->k - g * b->group < b->group ? b->k : (g + 1) * b->group;
-    const int zero = b->bits == 8 ? 0 : b->zero_points ? m->zeros[j * groups + g] : 8;
+    const int zero = zero_of(m, j * groups + g);
     for (size_t from = g * b->group; from < last; from += RUSH_INT4_PIECE) {
       const size_t to = last - from < RUSH_INT4_PIECE ? last : from + RUSH_INT4_PIECE;
       float most = 0;
-      int64_t products = 0;
+      int64_t products = 0, total = 0;
       for (size_t i = from; i < to; i++) most = fmaxf(most, fabsf(x[i]));
       const float top = b->row_bits == 8 ? 127 : 32767;
       const float scale = most / top >= 1e-37f ? most / top : 0;
@@ -89,11 +102,16 @@ static float plain(const matrix *m, const float *x, size_t j) {
       for (size_t i = from; i < to; i++) {
         const float q = fminf(fmaxf(rintf(x[i] * inverse), -top), top);
         products += (int64_t)q * (m->integers[j * b->k + i] - zero);
+        total += (int64_t)q;
       }
       assert_in_range(products + INT32_MAX, 0, 2 * (int64_t)INT32_MAX);
       const volatile float factor = scale * m->scales[j * groups + g];
       const volatile float product = (float)products * factor;
       sum += product;
+      if (b->offsets != RUSH_INT4_MINIMA) continue;
+      const volatile float shift = scale * m->minima[j * groups + g];
+      const volatile float shifted = (float)total * shift;
+      sum += shifted;
     }
   }
   return sum + m->bias[j];
@@ -110,36 +128,43 @@ static void check(rush_int4_matrix b, size_t m, bool extreme) {
   rush_int4_rows_of_floats(NULL, &b, m, x, b.k, rows);
   for (size_t i = 0; i < GUARD; i++) y[m * b.n + i] = guard;
   char row[96];
+  static const char *const with[] = {"", " with zero points", " with minima"};
   snprintf(row, sizeof row, "%d bits%s, rows of %d, %zu x %zu x %zu, groups of %zu", b.bits,
-           b.zero_points ? " with zero points" : "", b.row_bits, m, b.n, b.k, b.group);
+           with[b.offsets], b.row_bits, m, b.n, b.k, b.group);
   const double work = 2.0 * (double)(m * b.n * b.k);
   if (timed.wanted)
     TIMED("gemm of few bits", row, PLAIN, work, 0,
           for (size_t i = 0; i < m * b.n; i++) y[i] = plain(&w, x + i / b.n * b.k, i % b.n));
-  TIMED("gemm of few bits", row, "kernel", work, 0,
-        rush_int4_gemm(NULL, &b, m, rows, w.packed, y, b.n, -INFINITY, INFINITY));
-  for (size_t i = 0; i < m; i++)
-    for (size_t j = 0; j < b.n; j++) {
-      const float wanted = plain(&w, x + i * b.k, j);
-      if (y[i * b.n + j] != wanted)
-        fail_msg("%d bits, %zu x %zu x %zu, groups of %zu: [%zu, %zu] is %g, not %g", b.bits, m,
-                 b.k, b.n, b.group, i, j, y[i * b.n + j], wanted);
-    }
-  for (size_t i = 0; i < GUARD; i++) assert_true(y[m * b.n + i] == guard);
+  static const char *const variants[] = {"dots of two", "dots of four"};
+  for (int fours = 0; fours < 2; fours++) {
+    TIMED("gemm of few bits", row, variants[fours], work, 0,
+          rush_int4_gemm_by(NULL, fours, &b, m, rows, w.packed, y, b.n, -INFINITY, INFINITY));
+    for (size_t i = 0; i < m; i++)
+      for (size_t j = 0; j < b.n; j++) {
+        const float wanted = plain(&w, x + i * b.k, j);
+        if (y[i * b.n + j] != wanted)
+          fail_msg("%s, %s, groups of %zu: [%zu, %zu] is %g, not %g", row, variants[fours], b.group,
+                   i, j, y[i * b.n + j], wanted);
+      }
+    for (size_t i = 0; i < GUARD; i++) assert_true(y[m * b.n + i] == guard);
+  }
   free(rows);
   free(x);
   free(y);
   free_matrix(&w);
 }
 
-/* The bits of a weight and of a row's element, and whether there are zero points. */
+/* The bits of a weight and of a row's element, and zero points or minima. */
 static const struct {
   int bits, row_bits;
-  bool zero_points;
-} kinds[] = {{8, 16, false}, {4, 16, false}, {4, 16, true}, {4, 8, false}, {4, 8, true}};
+  rush_int4_offsets offsets;
+} kinds[] = {{8, 16, RUSH_INT4_NO_OFFSETS}, {8, 16, RUSH_INT4_MINIMA},
+             {4, 16, RUSH_INT4_NO_OFFSETS}, {4, 16, RUSH_INT4_ZERO_POINTS},
+             {4, 16, RUSH_INT4_MINIMA},     {4, 8, RUSH_INT4_NO_OFFSETS},
+             {4, 8, RUSH_INT4_ZERO_POINTS}, {4, 8, RUSH_INT4_MINIMA}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 static rush_int4_matrix bits_of(int kind, size_t n, size_t k, size_t group) {
-  return (rush_int4_matrix){kinds[kind].bits,    n, k, group, kinds[kind].zero_points,
+  return (rush_int4_matrix){kinds[kind].bits,    n, k, group, kinds[kind].offsets,
                             kinds[kind].row_bits};
 }
 
@@ -160,7 +185,9 @@ static void test_sizes(void **state) {
 static void test_layers(void **state) {
   (void)state;
   for (int kind = 0; kind < KINDS; kind++)
-    for (size_t m = 1; m <= 53; m += 52) check(bits_of(kind, 128, 512, 128), m, false);
+    for (size_t m = 1; m <= 53; m += 52)
+      for (size_t group = 32; group <= 128; group *= 4)
+        check(bits_of(kind, 128, 512, group), m, false);
 }
 
 /* The sum of a whole piece of the greatest products does not overflow. */

@@ -330,20 +330,20 @@ static const struct {
     {"65 sections", 12, 4, 65, RUSH_ERR_BAD_FILE, "a file must have 1 to 64 sections, got 65"},
     {"more sections than there are", 12, 4, 60, RUSH_ERR_BAD_FILE, "section table"},
     {"an unknown feature", 16, 8, 4, RUSH_ERR_UNSUPPORTED, "needs features 0x4"},
-    {"no head", 24, 8, 0, RUSH_ERR_BAD_FILE, "a head of 0 bytes"},
+    {"no head", 24, 8, 0, RUSH_ERR_BAD_FILE, "to 67108864, got 0"},
     {"a head not aligned", 24, 8, 1000, RUSH_ERR_BAD_FILE,
-         "a head of 1000 bytes; it must be a multiple of 64"},
-    {"a head too large", 24, 8, (64u << 20) + 64, RUSH_ERR_BAD_FILE, "a head of 67108928 bytes"},
+         "head_bytes must be a multiple of 64 from"},
+    {"a head too large", 24, 8, (64u << 20) + 64, RUSH_ERR_BAD_FILE, "got 67108928"},
     {"a head of 2^63", 24, 8, (uint64_t)1 << 63, RUSH_ERR_BAD_FILE,
-         "a head of 9223372036854775808 bytes"},
+         "got 9223372036854775808"},
     {"weights not aligned", 32, 8, 65, RUSH_ERR_BAD_FILE,
-         "65 bytes of weights, which must be a multiple of 64"},
-    {"weights too large", 32, 8, (uint64_t)1 << 60, RUSH_ERR_BAD_FILE, "bytes of weights"},
-    {"another file size", 40, 8, 64, RUSH_ERR_BAD_FILE, "a file of 64 bytes is not its head of"},
+         "weights_bytes must be a multiple of 64 and at most 2^48, got 65"},
+    {"weights too large", 32, 8, (uint64_t)1 << 60, RUSH_ERR_BAD_FILE, "at most 2^48"},
+    {"another file size", 40, 8, 64, RUSH_ERR_BAD_FILE, "file_bytes must be"},
     {"reserved, first", 48, 8, 1, RUSH_ERR_BAD_FILE, "reserved bytes 48 to 63"},
     {"reserved, last", 63, 1, 1, RUSH_ERR_BAD_FILE, "reserved bytes 48 to 63"},
     /* The section table. Record k is at 64 + 24 k. */
-    {"ids fall", 64 + 24, 4, 1, RUSH_ERR_BAD_FILE, "id 0x1 stands behind 0x1"},
+    {"ids fall", 64 + 24, 4, 1, RUSH_ERR_BAD_FILE, "ids must increase, got 0x1 after 0x1"},
     {"an unknown required section", 64, 4, 0, RUSH_ERR_UNSUPPORTED,
          "the file needs section 0x0, which this runtime"},
     {"an offset of 0", 64 + 8, 8, 0, RUSH_ERR_BAD_FILE, "section 0x1 at byte 0"},
@@ -391,7 +391,7 @@ static void gaps_between_sections_are_zero(void **state) {
     file[s.offset + s.bytes] = 1;
     assert_int_equal(rush_model_load(r->ctx, file, size, &r->model), RUSH_ERR_BAD_FILE);
     assert_contains("gap", rush_ctx_error(r->ctx),
-                    k + 1 < h.n_sections ? "are not zero" : "is not padding");
+                    k + 1 < h.n_sections ? "are not zero" : "are not padding");
     file[s.offset + s.bytes] = 0;
     rig_close(r);
     found++;
@@ -411,17 +411,22 @@ static void an_unknown_optional_section_is_skipped(void **state) {
   rig_close(r);
   rig_open(r);
   build_good(&b);
-  build_add(&b, 0x10, 3, "abcdef", 2);
+  build_add(&b, 0x11, 3, "abcdef", 2);
   assert_int_equal(rig_try_load(r, &b), RUSH_ERR_UNSUPPORTED);
   assert_contains(
-      "0x10", rush_ctx_error(r->ctx),
-      "the file needs section 0x10, which this runtime (format version 1) does not know");
+      "0x11", rush_ctx_error(r->ctx),
+      "the file needs section 0x11, which this runtime (format version 1) does not know");
   rig_close(r);
 }
 
 /* ---- Every rule about records ---------------------------------------------------------------- */
 
 static double zero = 0.0;
+
+static void make_uniform(builder *b, uint32_t storage) {
+  rush_file_uniform u = {storage, {0}};
+  build_add(b, RUSH_SEC_UNIFORM, sizeof u, &u, 1);
+}
 
 #define REC(type, section, i) ((rush_file_##type *)build_at(b, RUSH_SEC_##section, i))
 #define WORD(section, i) (*(uint32_t *)build_at(b, RUSH_SEC_##section, i))
@@ -465,6 +470,23 @@ static double zero = 0.0;
   R(storage_outside, BAD_FILE, "lies outside the weights", REC(storage, STORAGES, 2)->bytes = 999) \
   R(storage_far, BAD_FILE, "lies outside the weights", REC(storage, STORAGES,                      \
       2)->offset = (uint64_t)1 << 62)                                                              \
+  R(uniform_missing, BAD_FILE, "storages must exist and be sorted", make_uniform(b, 3))            \
+  R(uniform_twice, BAD_FILE, "storages must exist and be sorted", make_uniform(b, 1);              \
+    make_uniform(b, 1))                                                                            \
+  R(uniform_unsorted, BAD_FILE, "storages must exist and be sorted", make_uniform(b, 2);           \
+    make_uniform(b, 1))                                                                            \
+  R(uniform_alignment, BAD_FILE, "offset 65 is not a multiple of 64", make_uniform(b, 1);          \
+    REC(storage, STORAGES, 1)->offset = 65)                                                        \
+  R(uniform_far, BAD_FILE, "lies outside the weights", make_uniform(b, 2);                         \
+    REC(storage, STORAGES, 2)->offset = (uint64_t)1 << 62)                                         \
+  R(uniform_large, BAD_FILE, "more than this machine can address", make_uniform(b, 2);             \
+    REC(storage, STORAGES, 2)->bytes = UINT64_MAX)                                                 \
+  R(uniform_tensor, BAD_FILE, "reaches outside storage 0 of 8 bytes", make_uniform(b, 0);          \
+    REC(storage, STORAGES, 0)->bytes = 8)                                                          \
+  R(uniform_under_asset, OK, "", make_uniform(b, 2); REC(asset, ASSETS,                            \
+      0)->offset = REC(storage, STORAGES, 2)->offset)                                              \
+  R(uniform_over_asset, BAD_FILE, "overlaps the one before it", make_uniform(b, 2);                \
+    REC(asset, ASSETS, 0)->offset = REC(storage, STORAGES, 1)->offset)                             \
   R(dtype_reserved, UNSUPPORTED,                                                                   \
       "tensor 1 has dtype qint8 (12), which this runtime does not have", DTYPE = 12)               \
   R(dtype_unknown, UNSUPPORTED, "tensor 1 has dtype ? (77)", DTYPE = 77)                           \
@@ -626,9 +648,9 @@ static double zero = 0.0;
       1)->name = REC(asset, ASSETS, 0)->name)                                                      \
   R(asset_unsorted, BAD_FILE, "names must be distinct and sorted", name_asset(b, 0, 5))            \
   R(asset_alignment, BAD_FILE, "assets[1] at byte", REC(asset, ASSETS, 1)->offset += 8)            \
-  R(asset_overlap, BAD_FILE, "or overlaps the one before it", REC(asset, ASSETS,                   \
+  R(asset_overlap, BAD_FILE, "overlaps the one before it", REC(asset, ASSETS,                      \
       1)->offset = REC(asset, ASSETS, 0)->offset)                                                  \
-  R(asset_over_weights, BAD_FILE, "or overlaps the one before it", REC(asset, ASSETS,              \
+  R(asset_over_weights, BAD_FILE, "overlaps the one before it", REC(asset, ASSETS,                 \
       0)->offset = 0)                                                                              \
   R(asset_long, BAD_FILE, "lies outside", REC(asset, ASSETS, 1)->bytes = 65)                       \
   R(asset_huge, BAD_FILE, "lies outside", REC(asset, ASSETS, 1)->bytes = UINT64_MAX)               \

@@ -14,6 +14,7 @@ static const struct {
     {"rush::linear_dynamic", "x:5,19 i8:11,19 f64:11 i32:11 none 255"},
     {"rush::linear_weights", "x:5,19 i8:11,19 f32:11,1 none f32:11 8 19 19 -1. .2 16"},
     {"rush::linear_weights", "x:5,19 u8:11,10 f32:11,3 u8:11,3 none 4 19 8 -1. .2 8"},
+    {"rush::linear_weights", "x:5,19 u8:11,10 f32:11,3 f32:11,3 f32:11 4 19 8 -1. .2 8"},
     {"rush::lstm_dynamic",
      "x:4,3,6 none hh:4,3,5 i8:1040 f32:160 i32:160 f32:160 127 2 true false"},
     {"rush::gru_dynamic", "x:4,3,6 none h:1,4,5 i8:165 f32:30 i32:30 f32:30 255 1 false true"},
@@ -60,7 +61,8 @@ static rush_dtype fill(const char *word, size_t numel, size_t times, void *to) {
   return dtype;
 }
 
-/* Makes the tensor that the word names. If it is no constant, it is every other element of one. */
+/* Makes the tensor that the word names. Other tensors than constants have every other element of
+ * one. */
 static uint32_t tensor(builder *b, const char *word, bool constant) {
   static double room[2 * MOST];
   int64_t sizes[RANK + 1];

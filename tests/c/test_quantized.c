@@ -74,7 +74,7 @@ static void a_number_for_each_channel_multiplies_its_places(void **state) {
   rig_close(r);
 }
 
-static void a_table_says_what_becomes_of_each_byte(void **state) {
+static void a_table_maps_each_byte(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
   builder b_, *b = &b_;
@@ -114,7 +114,7 @@ int main(void) {
       cmocka_unit_test(bytes_come_back_as_the_floats_that_they_hold),
       cmocka_unit_test(sums_are_in_steps_of_the_result),
       cmocka_unit_test(a_number_for_each_channel_multiplies_its_places),
-      cmocka_unit_test(a_table_says_what_becomes_of_each_byte),
+      cmocka_unit_test(a_table_maps_each_byte),
       cmocka_unit_test(means_are_of_all_places_of_a_channel),
   };
   return cmocka_run_group_tests_name("quantized", tests, NULL, NULL);

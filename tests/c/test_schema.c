@@ -18,7 +18,7 @@ static void every_row_parses(void **state) {
     assert_true(s.n_required <= s.n_args);
     if ((op->flags & RUSH_OP_INPLACE) &&
         (s.n_args == 0 || s.args[0].kinds != RUSH_KIND_BIT(RUSH_KIND_TENSOR)))
-      fail_msg("%s: an in-place form writes its first argument, which is no tensor", op->schema);
+      fail_msg("%s: an in-place form writes its first argument, which is not a tensor", op->schema);
     OK(rush_defaults_make(&heap, &s, defaults));
     for (uint32_t k = 0; k < s.n_args; k++) {
       const rush_schema_arg *a = s.args + k;

@@ -239,7 +239,7 @@ static void absolute_tolerance_is_relative_to_the_greatest_element(void **state)
   }
 }
 
-static void what_cannot_be_compared_is_refused(void **state) {
+static void values_that_cannot_be_compared_are_refused(void **state) {
   (void)state;
   rig rig_, *r = &rig_;
   builder b_ = {0}, *b = &b_;
@@ -427,7 +427,7 @@ int main(void) {
       cmocka_unit_test(a_loop_that_lacks_results_is_unpaired),
       cmocka_unit_test(a_program_without_operators_has_nothing_to_compare),
       cmocka_unit_test(absolute_tolerance_is_relative_to_the_greatest_element),
-      cmocka_unit_test(what_cannot_be_compared_is_refused),
+      cmocka_unit_test(values_that_cannot_be_compared_are_refused),
       cmocka_unit_test(a_run_is_compared_or_observed),
       cmocka_unit_test(the_files_trace_is_compared_with_its_test_vector),
       cmocka_unit_test(a_bad_trace_in_a_file_is_refused),

@@ -1,5 +1,5 @@
-// Replays the conformance rows and the programs of the Python tests (tests/kept.py) in headless Chromium: with both
-// binaries, and once more in a worker.
+// Replays the conformance rows and the programs of the Python tests (tests/recorded_programs.py) in headless Chromium:
+// with both binaries, and once more in a worker.
 
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';

@@ -134,7 +134,7 @@ def of(expression):
 
 
 def weight(base):
-    """Makes a constant of the model. The body can use its name, but it is no argument."""
+    """Makes a constant of the model. The body can use its name, but it is not an argument."""
     it = Input(f"weight({base!r})", base.make)
     it.is_weight = True
     return it

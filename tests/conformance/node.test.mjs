@@ -1,5 +1,5 @@
-// Replays the conformance rows and the programs of the Python tests (tests/kept.py) in Node. This Node (20) runs the
-// plain binary, because it supports no relaxed SIMD. A current Node runs the relaxed one.
+// Replays the conformance rows and the programs of the Python tests (tests/recorded_programs.py) in Node. This Node
+// (20) runs the plain binary, because it supports no relaxed SIMD. A current Node runs the relaxed one.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -5,6 +5,8 @@
  * file is verified twice, so that the second run uses the caches of the first one. Prints the
  * rows that fail and a count.
  *
+ * With --threads, each context has N threads, and all rows run in one process.
+ *
  * With --ran, FILE lists the operators that ran and returned in rows that passed, one on each line.
  * covered.py reads it. An operator without results can only refuse, so its refusal counts.
  *
@@ -248,6 +250,36 @@ static bool wanted(const row *r, int n, char **patterns) {
   return n == 0;
 }
 
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+
+static const char *current; /* name of the row that runs in this process */
+
+#if __has_feature(thread_sanitizer)
+void __sanitizer_set_death_callback(void (*callback)(void));
+
+static void name_current(void) {
+  if (current) fprintf(stderr, "replay: this row was running: %s\n", current);
+}
+static void name_crashes(void) {
+  __sanitizer_set_death_callback(name_current);
+}
+#else
+static void name_crashes(void) {}
+#endif
+
+/* Runs the row in this process. A process that has had threads must not fork, because the child may
+ * wait for a lock that no thread of its own holds. A crash ends the replay and names the row. */
+static bool check_here(const row *r, const char *dir) {
+  static char text[5000];
+  current = r->name;
+  const char *wrong = check_row(r, dir, text, sizeof text);
+  current = NULL;
+  if (wrong) printf("FAILED %s: %s\n", r->name, wrong);
+  return !wrong;
+}
+
 /* Runs the row in its own process, so that a crash fails only this row. */
 static bool check_apart(const row *r, const char *dir, bool oom) {
   static char text[5000];
@@ -293,10 +325,11 @@ int main(int argc, char **argv) {
     fprintf(stderr, "replay: there is no %s: run ./dev test conformance-make\n", path);
     return 2;
   }
+  name_crashes();
   const char *at = strchr(manifest, '[');
   while (at && (at = next_row(at, &r))) {
     if (!wanted(&r, argc - 2, argv + 2)) continue;
-    bool good = check_apart(&r, argv[1], oom);
+    bool good = threads > 1 ? check_here(&r, argv[1]) : check_apart(&r, argv[1], oom);
     passed += good;
     failed += !good;
   }

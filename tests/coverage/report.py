@@ -2,7 +2,7 @@
 
     report.py [--raise] [--files] [--missed FILE]..
 
-build/coverage holds c.json (llvm-cov), js-report/coverage-final.json (c8) and python.json (coverage.py). `--files` prints every
+build/coverage holds c.json (llvm-cov), report-js/coverage-final.json (c8) and python.json (coverage.py). `--files` prints every
 file instead of folders, `--missed` the lines and branches of a file that never ran, and `--raise` raises floors to the measured values.
 """
 
@@ -19,8 +19,8 @@ FLOORS = TOP / "tests/coverage/floors.txt"
 # A floor is this many points, and this many lines or branches, below the measured value. The order of threads varies between runs, and a
 # change may add a line that no test can reach on every processor.
 SLACK, SLACK_ITEMS = 2, 3
-# Not compiled natively. The wasm stages test it.
-WASM_ONLY = ("wasm/bridge/",)
+# Not counted: native programs have no bridge, and the stage gpu tests most of the code for GPUs.
+WASM_ONLY = ("wasm/bridge/", "wasm/src/gpu/")
 
 
 @dataclass
@@ -88,7 +88,7 @@ def unreached(segments):
 
 def js_files():
     """Reads Istanbul's format: statements (lines in c8) and branches, and how often each ran."""
-    file = BUILD / "js-report/coverage-final.json"
+    file = BUILD / "report-js/coverage-final.json"
     if not file.exists():
         return
     for path, f in json.loads(file.read_text()).items():
@@ -192,7 +192,7 @@ def show_missed(f):
 def complaints(groups, floors, here):
     for group, files in groups.items():
         if not files:
-            print(f"{group} was not counted: run the stages js, exporter and python with this one")
+            print(f"{group} was not counted: run the stages js, exporter, python and text with this one")
             continue
         yield from below(group, *total(files), floors[group])
         for f in files:

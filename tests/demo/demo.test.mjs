@@ -28,7 +28,7 @@ const images = await json(new URL('manifest.json', IMAGES));
 const texts = await json(new URL('manifest.json', TEXTS));
 const SOUNDS = new URL('build/demo/05-voice-activity/', TOP);
 const sounds = await json(new URL('manifest.json', SOUNDS));
-const FOLDERS = ['01-image-classifier', '02-semantic-search', '05-voice-activity'];
+const FOLDERS = ['01-image-classifier', '02-semantic-search', '05-voice-activity', '08-face-detection'];
 // A wheel could not be had: answers mean nothing, agreement still does
 const random = images.note || texts.note || false;
 const tokenize = texts.note
@@ -61,7 +61,7 @@ test('a program says in one sentence what it cannot read', () => {
   const rows = /** @type {[string, string[], number, RegExp][]} */ ([
     ['demo/01-image-classifier/run.mjs', ['no.jpg'], 1, /^cannot read no\.jpg: there is no such file\n$/],
     ['demo/01-image-classifier/run.mjs', [import.meta.filename], 1, /^.* is neither a PNG nor a JPEG\n$/],
-    ['demo/05-voice-activity/run.mjs', [import.meta.filename], 1, /^.* is no WAV file of 16-bit samples\n$/],
+    ['demo/05-voice-activity/run.mjs', [import.meta.filename], 1, /^.* is not a WAV file of 16-bit samples\n$/],
     ['demo/serve.mjs', ['abc'], 2, /^a port is a number from 0 to 65535, not "abc": .*\n$/],
   ]);
   for (const [program, args, code, message] of rows) {

@@ -44,7 +44,10 @@ export async function startWebKit() {
 
   /** @param {string} method @param {string} path @param {object} [body] */
   const ask = async (method, path, body) => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, body: body && JSON.stringify(body) });
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    });
     const { value } = await response.json();
     if (!response.ok) throw new Error(`WebKit: ${value.error}: ${value.message}`);
     return value;

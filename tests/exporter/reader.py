@@ -28,6 +28,7 @@ RECORDS = {  # section id: (name, struct format)
     0x0D: ("operands", "<I"),
     0x0E: ("instrs", "<HHHHIIII"),
     0x0F: ("methods", "<10I"),
+    0x10: ("uniform", "<I8s"),
     0x100: ("sources", "<IIIIQ"),
     0x101: ("tests", "<IIIff"),
     0x102: ("meta", "<II"),
@@ -175,16 +176,20 @@ class Model:
         return word + ("(" + ", ".join(items) + ")" if items else "")
 
     def _storages(self):
-        at = 0
-        for offset, size in self.tables["storages"]:
-            check(offset % ALIGN == 0 and offset >= at, "storages rise and are aligned")
-            check(offset + size <= self.weights_bytes, "storage inside the weights")
-            at = offset + size
+        """Checks the storages, and sets the end of the last one in the weights."""
+        named = [storage for storage, _ in self.tables["uniform"]]
+        check(named == sorted({*named}) and all(n < len(self.tables["storages"]) for n in named), "uniform storages rise and exist")
+        self.patterns = dict(self.tables["uniform"])
+        self.end_of_storages = 0
+        for i, (offset, size) in enumerate(self.tables["storages"]):
+            stored = 0 if i in self.patterns else size
+            check(offset % ALIGN == 0 and offset >= self.end_of_storages, "storages rise and are aligned")
+            check(offset + stored <= self.weights_bytes, "storage inside the weights")
+            self.end_of_storages = offset + stored
 
     def _assets(self):
         """Returns the contents of the assets by name."""
-        at = max((offset + size for offset, size in self.tables["storages"]), default=0)
-        out, last = {}, b""
+        at, out, last = self.end_of_storages, {}, b""
         check(len(self.tables["assets"]) <= 4096, "number of assets")
         for name, reserved, offset, size, digest in self.tables["assets"]:
             check(reserved == 0, "reserved of an asset")
@@ -209,7 +214,8 @@ class Model:
             if 0 not in sizes:
                 last = offset + sum((s - 1) * t for s, t in zip(sizes, strides))
                 check((last + 1) * item <= n, "a tensor reaches outside its storage")
-            raw = np.frombuffer(self.bytes, np.uint8, n, self.head_bytes + start)
+            raw = np.frombuffer(self.bytes, np.uint8, n, self.head_bytes + start) if storage not in self.patterns else \
+                np.resize(np.frombuffer(self.patterns[storage], np.uint8), n)
             data = np.ndarray(sizes, DTYPES[dtype], raw, offset * item if 0 not in sizes else 0,
                               [s * item for s in strides]) if n else np.zeros(sizes, DTYPES[dtype])
         return Tensor(self.string(name), data, storage, strides, dtype, sizes)

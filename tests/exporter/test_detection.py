@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from kept import keep
+from recorded_programs import keep
 from torch import nn
 
 pytest.importorskip("torchvision")

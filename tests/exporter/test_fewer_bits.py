@@ -3,11 +3,12 @@
 import copy
 import re
 import subprocess
+import warnings
 
 import pytest
 import rushlight
 import torch
-from kept import FOLDER, keep, session
+from recorded_programs import FOLDER, keep, session
 from torch import nn
 
 
@@ -179,9 +180,8 @@ def test_bits_by_layer(form):
     error = {layer["path"]: layer["error"] for layer in report.quantized["by_layer"]}
     assert 0.001 < error["head"] < 0.01 < error["layers.0.down"] < 0.2
     weight = net.layers[0]["down"].weight.detach()
-    groups = torch.nn.functional.pad(weight, (0, 0)).view(96, 2, 64)
-    scale = (groups.gather(2, groups.abs().argmax(2, True)) / -8).half().float()
-    rounded = ((groups / scale).round().clamp(-8, 7) * scale - groups).norm() / groups.norm()
+    integers, scales, _ = four_bits(weight, 64, "")
+    rounded = (integers.view(96, 2, 64) * scales[:, :, None] - weight.view(96, 2, 64)).norm() / weight.norm()
     assert abs(error["layers.0.down"] - rounded) < 1e-3
     assert "off by" in str(report) and "layers.0.down (int4:64)" in str(report)
     assert report.quantized["layers"] == 5 and report.quantized["kept"] == 0
@@ -226,19 +226,71 @@ def eight_bits(w):
     return torch.round(w / scales.where(scales > 0, torch.ones(()))), scales
 
 
-def four_bits(w, group, zero_points):
-    """Integers less their zero points, and scales, which are halves, of groups of columns, the last one padded by zeros."""
-    n, k = w.shape
-    groups = torch.nn.functional.pad(w, (0, -k % group)).view(n, -1, group)
-    if zero_points:
-        low, high = groups.amin(2, True).clamp(max=0), groups.amax(2, True).clamp(min=0)
-        scales = ((high - low) / 15).half().float()
-        zeros = torch.round(-low / scales.where(scales > 0, torch.ones(()))).clamp(0, 15)
-    else:
-        scales = (groups.gather(2, groups.abs().argmax(2, True)) / -8).half().float()
-        zeros = torch.full((), 8.0)
-    steps = torch.round(groups / scales.where(scales != 0, torch.full((), torch.inf))) + zeros
-    return (steps.clamp(0, 15) - zeros).view(n, -1)[:, :k], scales.squeeze(2)
+def halves(x):
+    return x.float().half().float()
+
+
+class Groups:
+    """The groups of a weight, whose last one is padded with values of no importance."""
+
+    def __init__(self, w, group, importance=None):
+        self.n, self.k, self.pad = w.shape[0], w.shape[1], -w.shape[1] % group
+        last = w[:, (w.shape[1] - 1) // group * group]
+        self.x = torch.cat([w, last[:, None].expand(-1, self.pad)], 1).view(self.n, -1, group)
+        of_column = torch.ones(self.k) if importance is None else importance
+        self.importance = torch.nn.functional.pad(of_column, (0, self.pad)).view(1, -1, group).double()
+        self.error = torch.full(self.x.shape[:2], torch.inf, dtype=torch.double).unsqueeze(2)
+        self.scale = self.zero = self.minimum = torch.zeros_like(self.x[:, :, :1])
+
+    def integers(self, scale, zero, minimum):
+        steps = torch.round((self.x - minimum) / scale.where(scale != 0, torch.inf)).clamp(-30, 30)
+        return (steps + zero).clamp(0, 15)
+
+    def attempt(self, scale, zero, minimum, refine):
+        """Keeps this group where its error is less, and the one that least squares makes of it."""
+        self.keep(scale, zero, minimum)
+        s, x = (self.integers(scale, zero, minimum) - zero).double(), self.x.double()
+        one, s1, ss, x1, sx = ((self.importance * v).sum(2, True) for v in (torch.ones_like(s), s, s * s, x, s * x))
+        if refine == "minima":
+            determinant = one * ss - s1 * s1
+            made = halves((one * sx - s1 * x1) / determinant)
+            shift = halves((x1 - made * s1) / one)
+            solvable = determinant > 1e-9 * one * ss
+            self.keep(torch.where(solvable, made, scale), zero, torch.where(solvable, shift, minimum))
+        else:
+            self.keep(torch.where(ss > 0, halves(sx / ss), scale), zero, minimum)
+
+    def keep(self, scale, zero, minimum):
+        off = self.x - ((self.integers(scale, zero, minimum) - zero) * scale + minimum)
+        error = (self.importance * (off * off)).sum(2, True)
+        less = error < self.error
+        self.error = torch.where(less, error, self.error)
+        self.scale, self.zero = torch.where(less, scale, self.scale), torch.where(less, zero, self.zero)
+        self.minimum = torch.where(less, minimum, self.minimum)
+
+    def columns(self, values):
+        return values.reshape(self.n, -1)[:, :self.k]
+
+
+def four_bits(w, group, offsets, importance=None):
+    """Integers less their zero points, scales and minima of groups of columns. Several ranges are tried, and refined by least squares."""
+    g = Groups(w, group, importance)
+    least, most, none = g.x.amin(2, True), g.x.amax(2, True), torch.zeros_like(g.x[:, :, :1])
+    for share in torch.tensor([1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7]):
+        if offsets == "zero-points":
+            low, high = least.clamp(max=0) * share, most.clamp(min=0) * share
+            scale = halves((high - low) / 15)
+            zero = torch.where(scale > 0, torch.round(-low / scale), none).clamp(0, 15)
+            g.attempt(scale, zero, none, offsets)
+        elif offsets == "minima":
+            spread = most - least
+            g.attempt(halves(spread * share / 15), none, halves(least + spread * (1 - share) / 2), offsets)
+        else:
+            largest = torch.where(-least > most, least, most)
+            for steps in (-8, 7):
+                g.attempt(halves(largest * share / steps), none + 8, none, offsets)
+    steps = g.columns(g.integers(g.scale, g.zero, g.minimum) - g.zero)
+    return steps, g.scale.squeeze(2), g.minimum.squeeze(2)
 
 
 class FewBits(nn.Module):
@@ -246,9 +298,9 @@ class FewBits(nn.Module):
     of a row become integers up to `top`.
     """
 
-    def __init__(self, integers, scales, group, bias, top=32767):
+    def __init__(self, integers, scales, group, bias, top=32767, minima=None):
         super().__init__()
-        self.integers, self.scales, self.group, self.bias, self.top = integers, scales, group, bias, top
+        self.integers, self.scales, self.group, self.bias, self.top, self.minima = integers, scales, group, bias, top, minima
 
     def forward(self, x):
         k, made = self.integers.shape[1], torch.zeros(*x.shape[:-1], self.integers.shape[0])
@@ -262,6 +314,8 @@ class FewBits(nn.Module):
                 steps = torch.clamp(torch.round(piece * inverse), -self.top, self.top)
                 sums = (steps.double() @ self.integers[:, start:end].double().t()).float()
                 made = made + sums * (scale * self.scales[:, first // self.group])
+                if self.minima is not None:
+                    made = made + steps.double().sum(-1, True).float() * (scale * self.minima[:, first // self.group])
         return made if self.bias is None else made + self.bias
 
 
@@ -276,7 +330,8 @@ def few_bits(layer, bits):
         return halves
     words = bits.split(":")
     group = next((int(word) for word in words[1:] if word.isdigit()), 32)
-    return FewBits(*four_bits(w, group, words[-1] == "zero-points"), group, bias, 127 if words[0] == "int4" else 32767)
+    integers, scales, minima = four_bits(w, group, words[-1])
+    return FewBits(integers, scales, group, bias, 127 if words[0] == "int4" else 32767, minima if words[-1] == "minima" else None)
 
 
 class Words(nn.Module):
@@ -292,7 +347,7 @@ class Words(nn.Module):
         return self.head(torch.tanh(self.down(torch.relu(self.up(self.table(ids))))))
 
 
-FEW_BITS = ["int8-weights", "float16", "int4-weights", "int4", "int4:64", "int4:128:zero-points",
+FEW_BITS = ["int8-weights", "float16", "int4-weights", "int4", "int4:64", "int4:128:zero-points", "int4:minima", "int4-weights:64:minima",
             *(f"int4-weights:{group}{':zero-points' * zeros}" for group in (32, 64, 128) for zeros in (False, True))]
 
 
@@ -329,6 +384,69 @@ def test_few_bits_are_the_same_arithmetic(bits, inputs, outputs, bias):
     x[0, 3], x[1, 5], x[2, inputs - 1] = float("nan"), float("inf"), -float("inf")
     got = session(name)(x)
     assert got[:3].isnan().all() and torch.equal(got[3:], wanted(x[3:]))
+
+
+def test_weights_of_q4_1_are_kept_exactly(tmp_path):
+    """Weights that were integers of 4 bits, with a float16 scale and minimum for each 32, stay as they are."""
+    torch.manual_seed(0)
+    integers = torch.randint(0, 16, (48, 4, 32))
+    integers[..., 0], integers[..., 1] = 0, 15
+    scales, minima = halves(torch.rand(48, 4, 1) + 0.01), halves(torch.randn(48, 4, 1))
+    net = nn.Linear(128, 48, bias=False).eval()
+    with torch.no_grad():
+        net.weight.copy_((integers * scales + minima).view(48, 128))
+    report = rushlight.export(net, (torch.randn(3, 128),), tmp_path / "m.rush", quantize="int4-weights:minima")
+    assert report.quantized["by_layer"][0]["error"] < 1e-7 and report.quantized["l2"] < 1e-4
+    report = rushlight.export(net, (torch.randn(3, 128),), tmp_path / "m.rush", quantize="int4-weights")
+    assert report.quantized["by_layer"][0]["error"] > 0.02
+
+
+def test_calibration_finds_columns_that_matter():
+    """Columns of large inputs get more precise weights. Several batches count, of any number of dimensions."""
+    torch.manual_seed(0)
+    net, large = nn.Sequential(nn.Linear(96, 40), nn.ReLU(), nn.Linear(40, 64)).eval(), torch.ones(96)
+    large[torch.randperm(96)[:6]] = 30
+    batches = [torch.randn(2, 8, 96) * large, torch.randn(1, 8, 96) * large]
+    squares = sum((x * x).mean((0, 1)) for x in batches)
+    hidden = [net[1](net[0](x)) for x in batches]
+    inner = sum((x * x).mean((0, 1)) for x in hidden)
+    plain, wanted = copy.deepcopy(net), copy.deepcopy(net)
+    for i, of in (0, squares), (2, inner):
+        weight = net[i].weight.detach()
+        for model, importance in (plain, None), (wanted, (of + 1e-3 * of.mean()).detach()):
+            model[i] = FewBits(*four_bits(weight, 32, "", importance)[:2], 32, net[i].bias)
+    keep("int4_calibrated", net, (batches[0],), eager=wanted, quantize="int4-weights", calibration=batches)
+    x = torch.randn(50, 8, 96) * large
+    error = {name: float((model(x) - net(x)).norm() / net(x).norm()) for name, model in (("plain", plain), ("calibrated", wanted))}
+    assert error["calibrated"] < 0.9 * error["plain"]
+
+
+def test_calibration_of_wrong_inputs(tmp_path):
+    net, x = nn.Linear(64, 64).eval(), torch.randn(2, 64)
+    with pytest.raises(rushlight.RushlightError, match=r"calibration\[1\]: "):
+        rushlight.export(net, (x,), tmp_path / "m.rush", quantize="int4", calibration=[x, x[:, :8]])
+    with pytest.raises(ValueError, match=r"calibration\[0\] must be finite"):
+        rushlight.export(net, (x,), tmp_path / "m.rush", quantize={"*": "int4"}, calibration=[x / 0])
+
+
+def test_answers_far_from_pytorch_are_warned_of(tmp_path):
+    torch.manual_seed(0)
+    net, x = nn.Sequential(nn.Linear(64, 64), nn.Linear(64, 64)).eval(), torch.randn(4, 64)
+    with torch.no_grad():
+        net[0].weight[:, ::32] *= 300  # the other columns of each group become 0
+    with pytest.warns(UserWarning, match=r"the cosine .* is 0\.\d+, below 0\.99: .* calibration"):
+        rushlight.export(net, (x * (torch.arange(64) % 32 > 0),), tmp_path / "m.rush", quantize="int4")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rushlight.export(nn.Linear(64, 64).eval(), (x,), tmp_path / "m.rush", quantize="int8-weights")
+
+
+@pytest.mark.parametrize(("bits", "ops"), [("int4", "rush::linear_int8"), ("int4-weights:minima", "rush::linear_weights")])
+def test_a_table_that_is_a_weight_too_has_8_bits_with_int4(tmp_path, bits, ops):
+    net, ids = Tied().eval(), torch.randint(0, 500, (2, 7))
+    report = rushlight.export(net, (ids,), tmp_path / "m.rush", quantize=bits)
+    assert report.weights_bytes < 500 * 64 + 8 * 500 + 1000 and report.ops[ops] == 1
+    assert {layer["bits"] for layer in report.quantized["by_layer"]} == {bits.split(":")[0].replace("int4", "int8")}
 
 
 class Tied(nn.Module):
@@ -555,7 +673,7 @@ def test_static_int8_wants_examples(tmp_path):
         rushlight.export(net, (good,), tmp_path / "m.rush", quantize="int8-static", calibration=[])
     with pytest.raises(ValueError, match="calibration must be a list of examples, got one tensor"):
         rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static", calibration=torch.randn(2, 3, 8, 8))
-    with pytest.raises(ValueError, match='unless quantize is "int8-static"'):
+    with pytest.raises(ValueError, match='unless quantize is "int8-static" or has "int4"'):
         rushlight.export(net, (torch.randn(1, 3, 8, 8),), tmp_path / "m.rush", quantize="int8", calibration=[torch.randn(1, 3, 8, 8)])
     report = rushlight.export(net, None, tmp_path / "m.rush", quantize="int8-static", calibration=[torch.randn(1, 3, 8, 8)])
     assert report.ops["rush::quantized_conv"] == 1

@@ -40,7 +40,7 @@ def test_pointwise_operators_in_a_row_are_chains(out):
                 for at, i in enumerate(instrs) if i.op == "rush::chain"]
 
     x = torch.rand(3, 4)
-    # A view ends a chain. One operator alone is no chain, and operators that write or sum are not part of one.
+    # A view ends a chain. One operator alone is not a chain, and operators that write or sum are not part of one.
     assert chains(lambda x: torch.relu((x * 2).tanh().t()) - 1, x) == [(2, ["mul", "tanh"]), (2, ["relu", "sub"])]
     assert chains(lambda x: torch.relu(x.tanh().t()).sum() + x.clone().add_(1), x) == []
 
@@ -139,6 +139,57 @@ def test_views_of_one_storage_share_it_and_its_rest_is_left_out(out):
     tensors = {t.name: t for t in (m.tensor(i) for i in range(len(m.tables["tensors"])))}
     np.testing.assert_array_equal(tensors["a"].data, [100, 101, 102, 103])
     np.testing.assert_array_equal(tensors["b"].data, np.arange(102, 110).reshape(2, 4).T)
+
+
+class Repeats(torch.nn.Module):
+    """Has buffers that repeat a pattern: a state, constants, and one that stops repeating at its end."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(1, 64, 1000))
+        self.register_buffer("halves", torch.full((33,), 1.5, dtype=torch.float16))
+        self.register_buffer("turns", torch.tensor([1.0, -1.0]).repeat(50))
+        self.register_buffer("wide", torch.ones(1000, dtype=torch.complex128))
+        self.register_buffer("ends", torch.cat([torch.zeros(99), torch.ones(1)]))
+
+    def forward(self, x):
+        self.cache[:, :2] += x
+        return self.cache * 1, self.halves + x.half(), self.turns + x, self.wide * x, self.ends + x
+
+
+def test_uniform_constants_take_no_bytes(out, tmp_path):
+    report, m = export(torch.jit.script(Repeats()), torch.tensor(2.0), out, test_vectors=False)
+    names = {t.name: t for t in (m.tensor(i) for i in range(len(m.tables["tensors"])))}
+    assert {name for name, t in names.items() if t.storage in m.patterns} >= {"cache", "halves", "turns"}
+    assert names["ends"].storage not in m.patterns and names["wide"].storage not in m.patterns
+    assert report.file_bytes < 64 * 1000 * 4 / 2
+    for name, value in Repeats().named_buffers():
+        np.testing.assert_array_equal(names[name].data, value)
+    session, fresh = rushlight.load(out), Repeats()
+    for x in torch.tensor(2.0), torch.tensor(-3.0):
+        for got, want in zip(session(x), fresh(x)):
+            torch.testing.assert_close(got, want)
+    session.reset()
+    assert float(session(torch.tensor(0.0))[0].abs().sum()) == 0
+
+
+def test_a_small_file_stores_constants_that_its_memory_limit_refuses(out):
+    class Cache(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("cache", torch.zeros(40 << 18))
+            self.register_buffer("short", torch.ones(1000))
+            self.register_buffer("empty", torch.zeros(2000))
+
+        def forward(self, x):
+            self.cache += x
+            self.empty += x
+            return self.cache[:1] + self.short[:1] + self.empty[:1]
+
+    report, m = export(torch.jit.script(Cache()), torch.tensor(2.0), out, test_vectors=False)
+    stored = {t.name for t in (m.tensor(i) for i in range(len(m.tables["tensors"]))) if t.storage not in m.patterns}
+    assert report.file_bytes > 40 << 20 and "cache" in stored and "empty" not in stored
+    assert float(rushlight.load(out)(torch.tensor(2.0))) == 5
 
 
 def test_weights_stand_in_the_order_of_use(out):

@@ -13,7 +13,7 @@ import rushlight
 import torch
 import torch.fx as fx
 import torch.nn.functional as F
-from kept import keep, session
+from recorded_programs import keep, session
 from torch import nn
 from torch.fx import symbolic_trace
 from torch.utils import _pytree as pytree
@@ -329,7 +329,7 @@ def test_a_result_of_several_types(out):
     for model in (torch.fx.symbolic_trace(mixed), torch.export.export(Net(), (x,))):
         assert rushlight.export(model, (x,), out).verified
         y = rushlight.load(out)(x)
-        assert torch.equal(y["b"][1][1], x + 1) and torch.equal(y["a"], x)
+        assert torch.equal(y.b[1][1], x + 1) and torch.equal(y.a, x)
 
 
 class Plain:

@@ -4,7 +4,7 @@ import pytest
 import rushlight
 import torch
 import torch.nn.functional as F
-from kept import keep
+from recorded_programs import keep
 from torch import nn
 from torch.fx.experimental.proxy_tensor import make_fx
 

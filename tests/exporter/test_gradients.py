@@ -86,7 +86,8 @@ def test_gradients_in_forward_are_exported(model, shape, out):
     assert report.route == "traced with gradients" and report.inputs[0].startswith("x:")
     x = torch.rand(shape)
     with torch.no_grad():
-        assert_close(rushlight.load(out)(x), model(x))
+        got, want = rushlight.load(out)(x), model(x)
+        assert_close(got._asdict() if isinstance(want, dict) else got, want)
 
 
 class Slopes(nn.Module):
@@ -147,7 +148,7 @@ def test_gradients_take_inputs_by_name_and_other_sizes(out):
     rushlight.export(model, {"scale": torch.tensor(2.0), "x": torch.rand(3, 4)}, out, dynamic_shapes={"x": {0: "n"}})
     session, x = rushlight.load(out), torch.rand(7, 4)
     assert session.inputs() == ["x", "scale"]
-    assert_close(session(x=x, scale=torch.tensor(3.0)), model(x, torch.tensor(3.0)))
+    assert_close(session(x=x, scale=torch.tensor(3.0))._asdict(), model(x, torch.tensor(3.0)))
 
 
 def test_where_the_gradient_was_taken_is_told(out):

@@ -1,4 +1,4 @@
-"""Operators that are programs of others (front/torchscript/operators): each compiles, and takes what its operator takes."""
+"""Operators that are programs of others (front/torchscript/operators): each compiles, and takes the arguments of its operator."""
 
 import re
 

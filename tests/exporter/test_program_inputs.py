@@ -7,7 +7,7 @@ import typing
 import pytest
 import rushlight
 import torch
-from kept import keep, session
+from recorded_programs import keep, session
 from torch import nn
 from torch.export import Dim
 from torch.utils import _pytree as pytree
@@ -60,7 +60,7 @@ pytree.register_pytree_node(Output, lambda o: (list(o.values()), list(o)), lambd
                             serialized_type_name="test_program_inputs.Output")
 
 
-def test_registered_dicts_come_back_as_dicts():
+def test_keys_of_registered_dicts_are_names_of_outputs():
     class Net(nn.Module):
         def forward(self, x, given):
             return Output(logits=x + given["logits"], hidden=(x, x * 2))
@@ -68,7 +68,7 @@ def test_registered_dicts_come_back_as_dicts():
     args = (torch.randn(2), Output(logits=torch.randn(2)))
     program = torch.export.export(Net(), args, strict=False)
     report = keep("ep_registered", program, args, eager=lambda *a: dict(Net()(*a)))
-    assert report.outputs == ["output: Dict(str, Any)"]
+    assert report.outputs == ["logits: float32[2]", "hidden: (Tensor, Tensor)"]
 
 
 def test_an_ordered_dict_as_an_input():
@@ -185,7 +185,7 @@ def test_autocast(out):
 
 
 class Cache:
-    """A cache like DynamicCache of transformers: it is no dict, is registered as the dict of its lists, and fx flattens it to its
+    """A cache like DynamicCache of transformers: it is not a dict, is registered as the dict of its lists, and fx flattens it to its
     tensors.
     """
 
@@ -248,8 +248,8 @@ def test_a_registered_class_goes_round_step_by_step(out):
     for _ in range(3):
         x = torch.randn(1, 1, 4)
         got, expected = run(x, cache), model(x, want)
-        torch.testing.assert_close(got["y"], expected["y"])
-        want, cache = expected["cache"], got["cache"]  # a tuple of two lists, which goes in again
+        torch.testing.assert_close(got.y, expected["y"])
+        want, cache = expected["cache"], got.cache  # a tuple of two lists, which goes in again
         torch.testing.assert_close([list(part) for part in cache], [want.keys, want.values])
     assert cache[0][1].shape == (1, 8, 4)
     with pytest.raises(rushlight.RushlightError, match=r"the input cache\.keys must have 2 items, as at export, got 1"):

@@ -3,7 +3,7 @@
 import pytest
 import rushlight
 import torch
-from kept import keep, session
+from recorded_programs import keep, session
 from torch import nn
 from torch.export import Dim, export
 

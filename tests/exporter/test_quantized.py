@@ -8,7 +8,7 @@ import pytest
 import rushlight
 import torch
 import torch.nn.functional as F
-from kept import keep
+from recorded_programs import keep
 from torch import nn
 from torch.ao import quantization as ao
 from torch.ao.quantization import quantize_fx

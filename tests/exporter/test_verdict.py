@@ -372,11 +372,6 @@ def half_digits(x: torch.Tensor, n: int) -> Tuple[float, float]:
     return float(x.mean()), n / 3
 
 
-def wide_numbers(x: torch.Tensor) -> List[float]:
-    y: List[float] = (x.double() * 3).tolist()
-    return y
-
-
 def double_numbers(x: torch.Tensor) -> float:
     return float((x * 3).sum())
 

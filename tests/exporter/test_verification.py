@@ -55,13 +55,6 @@ class Whole(Detector):
         return y[keep, :4], y[keep, 4]
 
 
-class Looped(Detector):
-    """Values before the filter are not compared, because they come from a loop that a trace unrolls in another order."""
-
-    def found(self, y):
-        return torch.tensor([value > 1.1 for value in y[:, 4].tolist()])
-
-
 NOISE = torch.randint(0, 255, (48, 64, 3), dtype=torch.uint8)
 SIZES = {"image": {0: "H", 1: "W"}}
 

@@ -47,6 +47,8 @@ class Version1(nn.Module):
         self.labels = ["cat", "dog", "é"]
         self.counts = {"runs": 0}
         self.register_buffer("seen", torch.zeros(3))
+        self.register_buffer("cache", torch.zeros(4, 8))
+        self.register_buffer("ones", torch.ones(40))
         self.register_buffer("wide", torch.arange(6, dtype=torch.float64).reshape(2, 3).t())
 
     def forward(self, x, ids, rounds: int = 2, scale: Optional[float] = None) -> Tuple[Answer, Dict[str, torch.Tensor], List[int]]:
@@ -64,9 +66,10 @@ class Version1(nn.Module):
             h = h * scale
         scores = self.head(h)
         self.seen[1:] += scores.detach()[0, 1:]
+        self.cache[:, 0] += scores.detach().sum()
         self.counts["runs"] += 1
         best = int(scores[0].argmax())
-        parts = {"soft": F.softmax(scores, 1), "wide": self.wide * 2, "mask": scores > 0, "ids": ids.to(torch.int32)}
+        parts = {"soft": F.softmax(scores, 1), "wide": self.wide * 2, "mask": scores > 0, "ids": ids.to(torch.int32), "ones": self.ones * 2}
         return Answer(scores, best, self.labels[best]), parts, sizes
 
     @torch.jit.export

@@ -77,7 +77,10 @@ void *fuzz_alloc(void *user, void *ptr, size_t old_size, size_t new_size) {
   /* The block always moves, so that a dangling pointer to the old one is found. */
   size_t kept = old_size < new_size ? old_size : new_size;
   char *block = new_block(m, new_size, kept);
-  if (!block) return NULL;
+  if (!block) {
+    m->refused = true; /* the system has no memory, which is no fault of the program */
+    return NULL;
+  }
   if (kept) memcpy(block, ptr, kept);
   give_back(m, ptr, old_size);
   m->live += new_size - old_size;

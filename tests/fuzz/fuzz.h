@@ -74,11 +74,6 @@ typedef struct fuzz_bytes {
 static inline uint8_t fuzz_u8(fuzz_bytes *b) {
   return b->at < b->end ? *b->at++ : 0;
 }
-static inline uint32_t fuzz_u32(fuzz_bytes *b) {
-  uint32_t v = 0;
-  for (int k = 0; k < 4; k++) v = v << 8 | fuzz_u8(b);
-  return v;
-}
 /* Splits the input into a .rush file and the decisions after it. Without any, it derives some. */
 size_t fuzz_split(const uint8_t *data, size_t size, fuzz_bytes *script, uint8_t made[64]);
 

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   double x = 0;
   memcpy(&x, data, size < sizeof x ? size : sizeof x);
   const std::string number = rush::json_number(x);
-  FUZZ_RULE(fuzz_is_json(number.data(), number.size()), "%s is no number", number.c_str());
+  FUZZ_RULE(fuzz_is_json(number.data(), number.size()), "%s is not a number", number.c_str());
   FUZZ_RULE(std::isfinite(x) ? strtod(number.c_str(), nullptr) == x : number == "null",
             "%s is another number", number.c_str());
   return 0;

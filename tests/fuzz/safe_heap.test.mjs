@@ -1,5 +1,6 @@
 // Every memory access must be inside the allocator's memory and aligned for its type. The test runs the conformance
-// rows, the programs of the Python tests (tests/kept.py) and the files of corpus/ in the binary of safe_heap.mjs.
+// rows, the programs of the Python tests (tests/recorded_programs.py) and the files of corpus/ in the binary of
+// safe_heap.mjs.
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';

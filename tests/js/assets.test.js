@@ -169,8 +169,8 @@ const hostile = [
   ['names in the wrong order', () => flipFile().asset('b', '').asset('a', '').bytes(), /names must be distinct/],
   ['a name of 10,000 characters', () => flipFile().asset('a'.repeat(1e4), '').bytes(), /must have 1 to 255 bytes/],
   ['an empty name', () => flipFile().asset('', '').bytes(), /must have 1 to 255 bytes/],
-  ['an asset that is too long', () => altered(16, 1n << 40n), /lies outside the rest of the file/],
-  ['an asset beyond the end', () => altered(8, 1n << 50n), /lies outside the rest of the file/],
+  ['an asset that is too long', () => altered(16, 1n << 40n), /lies outside the weights/],
+  ['an asset beyond the end', () => altered(8, 1n << 50n), /lies outside the weights/],
   ['reserved bytes', () => altered(0, 1n << 32n), /reserved bytes must be zero/],
   [
     'assets that overlap',

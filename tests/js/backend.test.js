@@ -72,7 +72,7 @@ test(
   },
 );
 
-test('numbers of the elementary functions are no vector constants, which engines make anew at each use', () => {
+test('numbers of the elementary functions are not vector constants, which engines make anew at each use', () => {
   // V128.const
   const log2e = [0x3b, 0xaa, 0xb8, 0x3f],
     constant = Buffer.from([0xfd, 0x0c, ...log2e, ...log2e, ...log2e, ...log2e]);
@@ -183,7 +183,7 @@ test('no file of the package evaluates text as code, or imports while it runs bu
     const code = readFileSync(new URL(name, folder), 'utf8')
       .replace(/\/\*\*.*?\*\//gs, '')
       .replace(
-        /import\('[./a-z]+\/(load-options|threads|steps|assets|ops|diagnostics|error-hints|head-source)\.js'\)\s*\.(catch|then)\(/g,
+        /import\('[./a-z]+\/(load-options|threads|steps|assets|ops|diagnostics|error-hints|head-source|constraint|logits-rules|transcriber|entities|load-gpu|choose|compare-devices)\.js'\)\s*\.(catch|then)\(/g,
         '',
       )
       .replace(/import\('@huggingface\/(tokenizers|jinja)'\)\.catch\(/g, ''); // optional peers of rushlight/text

@@ -45,6 +45,7 @@ const WIDTHS = {
   13: 4,
   14: 24,
   15: 40,
+  16: 12,
   256: 24,
   257: 20,
   258: 8,
@@ -184,12 +185,20 @@ export class RushFile {
     );
   }
 
-  /** A weight. `storageBytes` makes its storage larger than its data (zeros follow). */
-  tensor(data, shape, { dtype, name, storageBytes = data.byteLength, strides = rowMajor(shape), offset = 0 } = {}) {
+  /**
+   * A weight. `storageBytes` makes its storage larger than its data (zeros follow). With `uniform`, the data has eight
+   * bytes, which the storage repeats.
+   */
+  tensor(
+    data,
+    shape,
+    { dtype, name, storageBytes = data.byteLength, strides = rowMajor(shape), offset = 0, uniform = false } = {},
+  ) {
     dtype ??= Object.keys(DTYPES).find((d) => data instanceof DTYPES[d].Array);
     this.weights.pad(64);
     this.section[5].u64(this.weights.length, storageBytes);
-    this.weights.raw(arrayBytes(data)).raw(new Uint8Array(storageBytes - data.byteLength));
+    if (uniform) this.section[16].u32(this.count(5) - 1).raw(arrayBytes(data));
+    else this.weights.raw(arrayBytes(data)).raw(new Uint8Array(storageBytes - data.byteLength));
     const eight = (list) => [...list, ...new Array(8 - list.length).fill(0)];
     this.section[6]
       .u8(DTYPES[dtype].id, shape.length)

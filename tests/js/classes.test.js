@@ -2,30 +2,16 @@
 // attributes in their order. The program is in exported_classes.py.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import test, { after, before } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import test from 'node:test';
 
 import { load } from '../../js/src/index.js';
+import { exportedBy } from './exported-by.mjs';
 import { shown } from './shown.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'rush-classes-'));
-after(() => rmSync(dir, { recursive: true }));
-
-let missing = '';
-before(() => {
-  const { status, stderr, error } = spawnSync(
-    'python3',
-    [fileURLToPath(new URL('exported_classes.py', import.meta.url)), dir],
-    { encoding: 'utf8' },
-  );
-  if (error || /No module named '(torch|rushlight)'/.test(stderr))
-    missing = 'there is no python3 with torch and rushlight: use ./dev test';
-  else assert.equal(status, 0, stderr);
-});
+const made = exportedBy('exported_classes.py'),
+  { dir } = made;
 
 /** @param {number[]} data */
 const floats = (...data) => ({
@@ -36,7 +22,7 @@ const floats = (...data) => ({
 
 /** @param {boolean} worker */
 const plainData = (worker) => async (/** @type {import('node:test').TestContext} */ t) => {
-  if (missing) return t.skip(missing);
+  if (made.missing) return t.skip(made.missing);
   const model = await load(new Uint8Array(readFileSync(join(dir, 'steps.rush'))), { worker });
   assert.equal(model.inputs[1]?.type, 'Mode(str, int)');
   assert.equal(model.inputs[2]?.type, 'Account(Tensor, str, Mode(str, int))');
@@ -66,7 +52,7 @@ test('an enum and an object are plain data', shown('TorchScript', 'an enum as an
 test('an enum and an object are plain data, in a worker', plainData(true));
 
 test('an enum as the one result has its name and value by name', async (t) => {
-  if (missing) return t.skip(missing);
+  if (made.missing) return t.skip(made.missing);
   const model = await load(new Uint8Array(readFileSync(join(dir, 'one.rush'))));
   assert.deepEqual(
     model.outputs.map(({ name }) => name),

@@ -354,20 +354,46 @@ test('inspect --run says what the integers of quantized tensors stand for', () =
   assert.match(out, /quantize_per_tensor +quint8 \[2, 3\] \(scale 0\.3333, zero point 7\) /);
 });
 
-test(
-  'bench draws its progress on a terminal, and nowhere else',
-  { skip: spawnSync('script', ['--version']).error && 'there is no script(1), which makes a terminal' },
-  () => {
-    const bench = ['bench', 'flip.rush', '--input', 'x=x.npy', '--runs', '3', '--backend', 'simd'];
-    assert.equal(cli(...bench).err, '');
-    const { stdout } = spawnSync('script', ['-qec', [process.execPath, bin, ...bench].join(' '), '/dev/null'], {
-      cwd: dir,
-      encoding: 'utf8',
-    });
-    assert.match(stdout, /\r\x1b\[Ksimd \u2588{8}\u2591{16} 1\/3 [^]*\r\x1b\[Ksimd \u2588{24} 3\/3 /);
-    assert.match(stdout, /3\/3 [^\n]*\r\x1b\[Ksimd: median /);
-  },
-);
+const terminal = { skip: spawnSync('script', ['--version']).error && 'there is no script(1), which makes a terminal' };
+/** The arguments of script(1) that run a command on a terminal. @param {string[]} args */
+const onTerminal = (...args) => ['-qec', [process.execPath, bin, ...args].join(' '), '/dev/null'];
+
+test('a terminal shows the progress of a download', terminal, async () => {
+  const file = get('flip.rush'),
+    half = file.length >> 1;
+  /** @type {import('node:http').ServerResponse | undefined} */ let response;
+  const server = createServer((_, res) => {
+    response = res.setHeader('content-length', file.length);
+    response.write(file.subarray(0, half));
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', () => done(undefined)));
+  const url = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/m.rush`;
+  const child = spawn('script', onTerminal('run', url, '--input', 'x=[1,2]'), {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 120_000, // ends a wait for a text that never comes
+  });
+  let out = '';
+  child.stdout.on('data', (text) => {
+    out += text;
+    if (out.includes(`${(half / 1e3).toFixed(1)} kB of`)) response?.end(file.subarray(half)); // the rest waits for it
+  });
+  await new Promise((done) => child.on('close', done));
+  server.closeAllConnections();
+  server.close();
+  const total = `${(file.length / 1e3).toFixed(1)} kB`;
+  assert(out.includes(`${total} of ${total}\r\x1b[Ky: float32 [1, 2]  2 1`), out);
+});
+
+test('bench draws its progress on a terminal, and nowhere else', terminal, () => {
+  const bench = ['bench', 'flip.rush', '--input', 'x=x.npy', '--runs', '3', '--backend', 'simd'];
+  assert.equal(cli(...bench).err, '');
+  const { stdout } = spawnSync('script', onTerminal(...bench), {
+    cwd: dir,
+    encoding: 'utf8',
+  });
+  assert.match(stdout, /\r\x1b\[Ksimd \u2588{8}\u2591{16} 1\/3 [^]*\r\x1b\[Ksimd \u2588{24} 3\/3 /);
+  assert.match(stdout, /3\/3 [^\n]*\r\x1b\[K\x1b\[1msimd: median [^\n]*\x1b\[22m; first /);
+});
 
 test('--cache keeps what an address gives', async () => {
   let asked = 0;
@@ -556,6 +582,7 @@ test('failures are one sentence and an exit code', () => {
       /^rushlight: bench needs --input x=VALUE, for example --input x=8x2:float32\n$/,
     ],
     [['bench', 'flip.rush', '--runs', '0'], 2, /--runs must be an integer/],
+    [['bench', 'flip.rush', '--device', 'tpu'], 2, /--device must be cpu, webgpu or auto, got "tpu"/],
     [['bench', 'flip.rush', '--threads', 'two'], 2, /--threads must be auto or an integer between 1 and 64, got "two"/],
     [
       ['run', 'loop.rush', '-i', 'x=x.npy', '-i', 'n=5', '--max-steps', '10'],
@@ -579,7 +606,7 @@ test('failures are one sentence and an exit code', () => {
     [
       ['fly'],
       2,
-      /^rushlight: there is no command "fly"; npx rushlight has run, inspect, verify, diff, bench, types, serve, slim and cache/,
+      /^rushlight: there is no command "fly"; npx rushlight has run, inspect, verify, diff, bench, types, serve, chat, slim and cache/,
     ],
     [
       ['export', 'm.pt'],
@@ -601,7 +628,7 @@ test('failures are one sentence and an exit code', () => {
 test('each command has its own help, with its options and examples', () => {
   const { out } = cli('--help');
   const commands = [...out.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name = '']) => name);
-  assert.deepEqual(commands, ['run', 'inspect', 'verify', 'diff', 'bench', 'types', 'serve', 'slim', 'cache']);
+  assert.deepEqual(commands, ['run', 'inspect', 'verify', 'diff', 'bench', 'types', 'serve', 'chat', 'slim', 'cache']);
   for (const command of commands) {
     const help = cli(command, '--help');
     assert.equal(help.status, 0);
@@ -620,9 +647,9 @@ test('run, inspect --run and bench begin with the first test vector of the file'
   assert.deepEqual(cli('run', 'good.rush', '-i', 'x=x.npy').err, '');
   assert.equal(cli('inspect', 'good.rush', '--run').err, note);
   assert.equal(cli('bench', 'good.rush', '--runs', '1', '--backend', 'simd').err, note);
-  // A gap in the storage, every kind of value, and numbers that the file describes by a seed.
+  // A gap in a storage, storages that repeat bytes, every kind of value, and numbers that the file describes by a seed.
   const f = new RushFile();
-  const types = ['Tensor', 'int', 'float', 'bool', 'str', 'int[]', 'Dict(str, Tensor)', 'Tensor'];
+  const types = ['Tensor', 'int', 'float', 'bool', 'str', 'int[]', 'Dict(str, Tensor)', 'Tensor', 'Tensor', 'Tensor'];
   f.method(
     'forward',
     {
@@ -641,6 +668,8 @@ test('run, inspect --run and bench begin with the first test vector of the file'
     f.ints([1, 2]),
     f.container('dict', 'Dict(str, Tensor)', [f.str('a'), f.tensor(BigInt64Array.of(9n), [])]),
     f.random('float32', [3], 5, -1, 2),
+    f.tensor(Float32Array.of(1, -2), [2, 2], { strides: [1, 3], offset: 1, storageBytes: 24, uniform: true }),
+    f.tensor(Float64Array.of(0.5), [3], { dtype: 'complex128', storageBytes: 48, uniform: true }),
   ];
   f.test(0, given, types, f.container('tuple', `(${types.join(', ')})`, given));
   put('kinds.rush', f.bytes());
@@ -655,6 +684,8 @@ test('run, inspect --run and bench begin with the first test vector of the file'
     o4: 'wörd',
     o5: [1, 2],
     o6: { a: { dtype: 'int64', shape: [], data: [9] } },
+    o8: { dtype: 'float32', shape: [2, 2], data: [-2, 1, 1, -2] },
+    o9: { dtype: 'complex128', shape: [3], data: [0.5, 0.5, 0.5, 0.5, 0.5, 0.5] },
   });
   // The numbers are those of the runtime, which makes them of the same seed.
   assert.equal(o7.data.length, 3);
@@ -726,8 +757,16 @@ test('colors are for terminals', () => {
     /^\x1b\[32msimd: test 0: as expected.*\x1b\[39m\n\x1b\[31m/,
   );
   assert.match(colored({ FORCE_COLOR: '1' }, 'run', 'no.rush').stderr, /^\x1b\[31mrushlight:\x1b\[39m cannot read/);
+  const table = colored({ FORCE_COLOR: '1' }, 'inspect', 'steps.rush', '--run').stdout.split('\n');
+  assert.match(table[0] ?? '', /^\x1b\[1mlayer +operator +output +.*\x1b\[22m$/);
+  assert.match(
+    table[1] ?? '',
+    /^- +\x1b\[36mmm\x1b\[39m +\x1b\[2m\[1, 3\]\x1b\[22m +6 .*\x1b\[32m[\u2588-\u258f]+\x1b\[39m$/,
+  );
+  assert.match(table[3] ?? '', /^\x1b\[1mall .*\x1b\[22m$/);
   for (const env of [{}, { FORCE_COLOR: '1', NO_COLOR: '1' }])
-    assert.doesNotMatch(colored(/** @type {Record<string, string>} */ (env), ...verify).stdout, /\x1b/);
+    for (const args of [verify, ['inspect', 'steps.rush', '--layers'], ['inspect', 'steps.rush', '--run']])
+      assert.doesNotMatch(colored(/** @type {Record<string, string>} */ (env), ...args).stdout, /\x1b/);
 });
 
 test('--help names every command', () => {

@@ -1,29 +1,15 @@
 // Constraints on sizes: from dynamic_shapes of a trace, and from an ExportedProgram.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import test, { after, before } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import test from 'node:test';
 
 import { load } from '../../js/src/index.js';
+import { exportedBy } from './exported-by.mjs';
 
-const dir = mkdtempSync(join(tmpdir(), 'rush-constraints-'));
-after(() => rmSync(dir, { recursive: true }));
-
-let missing = '';
-before(() => {
-  const { status, stderr, error } = spawnSync(
-    'python3',
-    [fileURLToPath(new URL('exported_constraints.py', import.meta.url)), dir],
-    { encoding: 'utf8' },
-  );
-  if (error || /No module named '(torch|rushlight)'/.test(stderr))
-    missing = 'there is no python3 with torch and rushlight: use ./dev test';
-  else assert.equal(status, 0, stderr);
-});
+const made = exportedBy('exported_constraints.py'),
+  { dir } = made;
 
 const t = (/** @type {number[]} */ ...shape) => ({
   data: new Float32Array(shape.reduce((a, b) => a * b, 1)).fill(2),
@@ -35,7 +21,7 @@ for (const [file, what] of [
   ['program', 'an ExportedProgram'],
 ]) {
   test(`${what}: a constraint is enforced or the run refused`, async (c) => {
-    if (missing) return c.skip(missing);
+    if (made.missing) return c.skip(made.missing);
     const model = await load(readFileSync(join(dir, `${file}.rush`)));
     assert.deepEqual(
       model.inputs.map((p) => p.constraints),

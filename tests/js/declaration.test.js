@@ -1,4 +1,4 @@
-// What `npx rushlight types` writes of ports that are no single tensor; tests/package compiles it.
+// The declarations that `npx rushlight types` writes for ports other than one tensor; tests/package compiles them.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

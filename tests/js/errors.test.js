@@ -37,6 +37,7 @@ test('C functions that JavaScript calls are exported, and no others', () => {
     'worker/threads.js',
     'engine/diagnostics.js',
     'engine/values.js',
+    'gpu/load-gpu.js',
   ]
     .map((f) => text(`js/src/${f}`).replace(/@typedef \{\([^)]*\)\} CName/, ''))
     .join();

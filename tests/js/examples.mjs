@@ -12,13 +12,14 @@ import { hasRelaxed } from '../../js/src/engine/runtime.js';
 
 const top = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A folder in which `rushlight` can be imported. */
+/** A folder in which `rushlight` and the packages of @huggingface can be imported. */
 export class Folder {
   constructor() {
     this.path = mkdtempSync(join(tmpdir(), 'rush-examples-'));
     after(() => rmSync(this.path, { recursive: true }));
     mkdirSync(join(this.path, 'node_modules'));
     symlinkSync(join(top, 'js'), join(this.path, 'node_modules/rushlight'));
+    symlinkSync(join(top, 'tests/node_modules/@huggingface'), join(this.path, 'node_modules/@huggingface'));
   }
 
   /** @param {string} file @param {string | Uint8Array} content */

@@ -2,31 +2,17 @@
 // answers are PyTorch's. The models are in exported_ops.py.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import test, { after, before } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import test from 'node:test';
 
 import { Interpreter } from '../../js/src/api/fx.js';
 import { load } from '../../js/src/index.js';
+import { exportedBy } from './exported-by.mjs';
 import { shown } from './shown.js';
 
-const dir = mkdtempSync(join(tmpdir(), 'rush-exported-'));
-after(() => rmSync(dir, { recursive: true }));
-
-let missing = '';
-before(() => {
-  const { status, stderr, error } = spawnSync(
-    'python3',
-    [fileURLToPath(new URL('exported_ops.py', import.meta.url)), dir],
-    { encoding: 'utf8' },
-  );
-  if (error || /No module named '(torch|rushlight)'/.test(stderr))
-    missing = 'there is no python3 with torch and rushlight: use ./dev test';
-  else assert.equal(status, 0, stderr);
-});
+const made = exportedBy('exported_ops.py'),
+  { dir } = made;
 
 /** @typedef {{ dtype: 'float32', shape: number[], data: Float32Array }} T */
 /** @param {T} x @param {(v: number, i: number) => number} f */
@@ -86,7 +72,7 @@ for (const worker of [false, true]) {
   test(
     `${where}an operator in a trace, between relu and matmul`,
     shown('Operators', 'in JavaScript: a function in load(url, { ops }), also in a worker', async (t) => {
-      if (missing) return t.skip(missing);
+      if (made.missing) return t.skip(made.missing);
       const { bytes, inputs, outputs } = read('between');
       await assert.rejects(load(bytes, { worker }), {
         code: 'unsupported',
@@ -112,7 +98,7 @@ for (const worker of [false, true]) {
   test(
     `${where}overloads, lists, optional arguments, several results and writes in place, in a script's control flow`,
     shown('Operators', 'in JavaScript: overloads, lists, results, in-place writes, an async function', async (t) => {
-      if (missing) return t.skip(missing);
+      if (made.missing) return t.skip(made.missing);
       const { bytes, inputs, outputs } = read('script');
       const model = await load(bytes, { worker, ops });
       const seen = agree(await model.run(inputs), outputs);

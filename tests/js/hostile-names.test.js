@@ -29,7 +29,7 @@ const bytesOf = (/** @type {string} */ file) => new Uint8Array(readFileSync(join
 const x = { dtype: /** @type {const} */ ('float32'), shape: [2], data: Float32Array.of(-1, 2) };
 writeFileSync(npy, writeNpy(x));
 
-/** What a terminal or an editor obeys. */
+/** Characters that a terminal or an editor obeys. */
 const OBEYED = /[^\P{Cc}\t\n]|[\p{Bidi_Control}\u2028\u2029]/u;
 const before = JSON.stringify([
   Object.getOwnPropertyNames(Object.prototype),

@@ -1,4 +1,4 @@
-// What a file says is only data: names that mean something to JavaScript, values that share or hold themselves.
+// The contents of a file are only data: names that mean something to JavaScript, values that hold themselves.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

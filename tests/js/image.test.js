@@ -87,7 +87,7 @@ test('what is transparent shows the background, or its color', () => {
   }
 });
 
-test('what is no picture, or no option, is refused with a way out', () => {
+test('what is not a picture, or no option, is refused with a way out', () => {
   const data = new Uint8Array(16),
     good = { data, width: 2, height: 2 };
   const rows = /** @type {[() => unknown, RegExp][]} */ ([

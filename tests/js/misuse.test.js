@@ -171,7 +171,7 @@ const OPTIONS = [
   'request',
 ];
 
-test('load() and plan() of what is no source, with options that are none', async () => {
+test('load() and plan() of what is not a source, with options that are none', async () => {
   await triedWithAll('load', (v) => load(v));
   await triedWithAll('plan', (v) => plan(v));
   await triedWithAll('load in a worker', (v) => load(v, { worker: true }));

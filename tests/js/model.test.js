@@ -1,4 +1,4 @@
-// What a model says about itself: description, test vectors, profile, state.
+// The facts that a model gives about itself: description, test vectors, profile, state.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';

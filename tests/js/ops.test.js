@@ -386,7 +386,7 @@ for (const worker of [false, true]) {
       'bad-argument',
       /schema/,
     );
-    await fails(load(bytes, { ops: { '': run } }), 'bad-argument', /is not a schema/);
+    await fails(load(bytes, { ops: { '': run } }), 'bad-argument', /a schema must be NAME/);
     await fails(
       load(caller('', ['Tensor'], ['Tensor'], 'my_ops::bare').bytes(), { ops: { 'my_ops::bare': run } }),
       'bad-argument',

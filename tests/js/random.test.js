@@ -80,7 +80,7 @@ test(
   },
 );
 
-test('a seed that is no integer is refused', async (t) => {
+test('a seed that is not an integer is refused', async (t) => {
   if (missing) return t.skip(missing);
   const model = await load(readFileSync(file));
   for (const seed of [1.5, NaN, 2 ** 53, '5', undefined]) {

@@ -1,8 +1,8 @@
-"""Sounds, and what torchaudio.functional.resample's definition makes of them: python3 resample_rows.py FOLDER. For audio.test.js.
+"""Writes sounds and their resampled forms for audio.test.js: python3 resample_rows.py FOLDER. The definition is torchaudio's.
 
 y[n] = sum over i of x[i] h(i / from - n / to), where h(t) = c / from sinc(c t) cos(pi c t / 12)^2 while |c t| < 6 and c = 0.99 min(from, to),
 in float64. (torchaudio has the phases in float32: without a common divisor of the rates it is off its own formula by 4e-4.)
-Leaves ROW.x.npy, ROW.y.npy and rows.json: {name, from, to}."""
+Writes ROW.x.npy, ROW.y.npy and rows.json: {name, from, to}."""
 
 import json
 import math

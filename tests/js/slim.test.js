@@ -9,7 +9,7 @@ import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-import { namesHalves, reaches, weightsOf } from '../../js/bin/parts.js';
+import { namesHalves, reaches, weightsOf } from '../../js/bin/slim-rules.js';
 import { load, plan } from '../../js/src/index.js';
 import { hasRelaxed } from '../../js/src/engine/runtime.js';
 import { RushFile } from './build-rush.mjs';
@@ -185,7 +185,7 @@ test('other operators are missing, by name', async (t) => {
   assert.match(String(model), /schema/); // it was added without one
 });
 
-test('what only other weights of its operators need is missing, too, by name, or done another way', async (t) => {
+test('kernels that only other weights need are missing by name, or another kernel serves', async (t) => {
   if (missing) return t.skip(missing);
   const wasm = wasmOf('mobilenet'),
     double = (/** @type {number[]} */ ...shape) => ({
@@ -264,9 +264,10 @@ test('a kernel goes only where each weight says that it is not reached', () => {
       ],
       constants: weights,
     });
+  const needs = (/** @type {object} */ some) => ({ weights: new Map(), halves: false, gpu: false, ...some });
   const stay = (/** @type {any[]} */ ...weights) =>
     ['conv_any', 'gemm_any', 'halves', 'dwconv_5x5', 'winograd', 'another'].filter((part) =>
-      reaches(part, 'aten::conv2d', weightsOf([graph(...weights), graph()]), false),
+      reaches(part, 'aten::conv2d', needs({ weights: weightsOf([graph(...weights), graph()]) })),
     );
   const float = { tensor: 'w', dtype: 'float32', shape: [4, 1, 3, 3] };
   assert.deepEqual(stay(float, float), ['another']);
@@ -278,8 +279,12 @@ test('a kernel goes only where each weight says that it is not reached', () => {
   ]);
   // The second weight is computed.
   assert.deepEqual(stay(float, undefined), ['conv_any', 'gemm_any', 'halves', 'dwconv_5x5', 'winograd', 'another']);
-  assert(reaches('conv_any', 'torchvision::deform_conv2d', weightsOf([graph(float)]), false)); // no rule is known
-  for (const halves of [false, true]) assert.equal(reaches('copy_halves', 'aten::relu', new Map(), halves), halves);
+  // No rule is known.
+  assert(reaches('conv_any', 'torchvision::deform_conv2d', needs({ weights: weightsOf([graph(float)]) })));
+  for (const given of [false, true]) {
+    assert.equal(reaches('copy_halves', 'aten::relu', needs({ halves: given })), given);
+    assert.equal(reaches('gpu', 'aten::relu', needs({ gpu: given })), given);
+  }
   assert(
     namesHalves('{"dtype":"float16"}') && namesHalves('{"dtype":"bfloat16"}') && !namesHalves('{"dtype":"float32"}'),
   );
@@ -306,6 +311,23 @@ test('one runtime serves several files; programs with control flow run on it, to
       (await (await load(at('tanh.rush'), { backend })).run({ x: picture([5]) })).y.data,
     );
   }
+});
+
+test('a runtime keeps what a GPU needs if slim is told so', async (t) => {
+  if (missing) return t.skip(missing);
+  const device = { lost: new Promise(() => {}), limits: {}, createBuffer: () => ({ destroy() {} }) },
+    gpu = { requestAdapter: async () => ({ limits: {}, info: {}, requestDevice: async () => device }) };
+  const open = (/** @type {string} */ folder) => load(at('tanh.rush'), { device: 'webgpu', gpu, wasm: wasmOf(folder) });
+  await slim(at('tanh.rush'), '-o', at('without_gpu'));
+  await assert.rejects(open('without_gpu'), { code: 'unsupported', message: /slimmed without --device webgpu/ });
+  await slim(at('tanh.rush'), '--device', 'webgpu', '-o', at('with_gpu'));
+  const model = await open('with_gpu');
+  assert.equal(model.backend.device, 'webgpu');
+  model.dispose();
+  await assert.rejects(
+    slim(at('tanh.rush'), '--device', 'tpu', '-o', at('none')),
+    /--device must be cpu or webgpu, got tpu/,
+  );
 });
 
 test('the same files give the same bytes', async (t) => {

@@ -53,9 +53,7 @@ export async function stepByStep(source, { start, goesRound, answer, steps, want
   let maxAbs = 0;
   for (const [i, step] of steps.entries()) {
     const outputs = /** @type {Record<string, any>} */ (await model.run({ ...given, ...typedAll(step) }));
-    // A dict comes as a Map; one tensor has no name of its own.
-    const came =
-      outputs.output instanceof Map ? Object.fromEntries(outputs.output) : { [answer]: outputs.output, ...outputs };
+    const came = { [answer]: outputs.output, ...outputs }; // one tensor has no name of its own
     maxAbs = Math.max(maxAbs, apart(`step ${i}`, came[answer], want[i]));
     if (goesRound) given[goesRound] = came[goesRound];
   }

@@ -73,9 +73,33 @@ test('workers come, and compute until they are ended', async () => {
   assert.equal(exports.rush_bridge_ctx_create(out), 0);
   const [ctx] = new Uint32Array(memory.buffer, out, 1);
   assert.equal(threads.joined, 0);
-  threads.begin(exports, /** @type {number} */ (ctx));
+  threads.begin(/** @type {any} */ ({ c: exports }), /** @type {number} */ (ctx));
   while (threads.joined < 2) await setImmediate();
   threads.end();
+});
+
+// In V8 a memory may grow while a worker receives it, and the worker keeps the old size. The race is rare, so the order
+// of the calls is tested.
+test('a thread reads the size of the memory again before it computes', async (t) => {
+  const memory = new WebAssembly.Memory({ initial: 1, maximum: 2, shared: true }),
+    /** @type {unknown[]} */ calls = [],
+    page = /** @type {any} */ (globalThis);
+  t.mock.method(memory, 'grow', (/** @type {number} */ pages) => calls.push(['grow', pages]));
+  t.mock.method(WebAssembly, 'instantiate', async () => ({
+    exports: {
+      _emscripten_stack_restore: (/** @type {number} */ end) => calls.push(['stack', end]),
+      rush_pool_help: (/** @type {number} */ pool) => calls.push(['help', pool]),
+    },
+  }));
+  page.postMessage = (/** @type {unknown} */ message) => calls.push(message);
+  try {
+    await import('../../js/src/worker/thread.js');
+    await page.onmessage({ data: { memory, pool: 64, stack: 4096, lost: 128 } });
+  } finally {
+    delete page.postMessage;
+    delete page.onmessage;
+  }
+  assert.deepEqual(calls, [['grow', 0], ['stack', 4096], 'ready', ['help', 64]]);
 });
 
 test('"auto" takes what the machine has, and 1 is one', async () => {
@@ -108,7 +132,7 @@ test('threads whose script is not there are not counted, and the reason says so'
       /; one thread: 2 more did not start: Cannot find module .*thread\.js'.*\. Their script is src\/worker\/thread\.js of this package/,
     ],
     [
-      () => writeFileSync(script, 'this is no script'),
+      () => writeFileSync(script, 'this is not a script'),
       /; one thread: 2 more did not start: Unexpected identifier 'is'\. Their script/,
     ],
   ])) {

@@ -25,7 +25,7 @@ test('an image is warped as OpenCV does: whole pixels, parts of 1/32, a black bo
   assert.deepEqual(warpPerspective(ramp, matrix(1, 0, 0, 0, 1, 0, 0, 0, 1)), ramp);
   assert.deepEqual(row(matrix(1, 0, 1, 0, 1, 0, 0, 0, 1)), [0, 8, 9]);
   assert.deepEqual(row(matrix(1, 0, -0.5, 0, 1, 0, 0, 0, 1)), [8.5, 9.5, 10.5]);
-  assert.deepEqual(row(matrix(1, 0, -0.01, 0, 1, 0, 0, 0, 1)), [8, 9, 10], 'a hundredth is no thirty-second');
+  assert.deepEqual(row(matrix(1, 0, -0.01, 0, 1, 0, 0, 0, 1)), [8, 9, 10], 'a hundredth is not a thirty-second');
   assert.deepEqual(row(matrix(1, 0, 0, 0, 1, 0, 0, 0, 2)), [16, 18, 20]);
   assert.throws(() => warpPerspective({ ...ramp, shape: [64] }, matrix(1)), RangeError);
 });

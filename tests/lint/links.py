@@ -9,16 +9,10 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-GUIDE = TOP / "web" / "guide"  # VitePress: links begin at the guide's root and leave out ".md"
-INDEX = TOP / "web" / "c_index.md"  # a page of build/docs/c
+GUIDE = TOP / "web" / "guide"
 NAMED = re.compile(r"`([\w./-]+\.(?:c|h|cpp|py|js|mjs|def|sh|cmake))`")
 PLACEHOLDER = re.compile(r"[A-Z]{2,}")  # placeholder for a family, as in rows_FAMILY.py
 ELSEWHERE = {"xnnpack/gemm.h"}  # headers of XNNPACK
-
-
-def served(file, path):
-    """Returns whether a link in a page of ./dev docs leads to a page that the website serves outside the documentation."""
-    return file == INDEX or (file.is_relative_to(GUIDE) and path.startswith("../../"))
 
 
 def target_of(file, link):
@@ -26,10 +20,7 @@ def target_of(file, link):
     path = link.partition("#")[0]
     if not path or re.match(r"[a-z]+:", path) or (file.is_relative_to(TOP / "web") and path.endswith(".html")):
         return None
-    if file.is_relative_to(GUIDE) and path.startswith("/"):
-        return GUIDE / (path[1:] + ".md" if path != "/" else "index.md")
-    folder = TOP / "build" / "docs" / ("c" if file == INDEX else "guide") if served(file, path) else file.parent
-    return pathlib.Path(os.path.normpath(folder / path))
+    return pathlib.Path(os.path.normpath(file.parent / path))
 
 
 def missing(file, line, tracked):

@@ -40,7 +40,7 @@ def arguments(text, at):
 def is_bare(argument):
     """Returns whether an expression multiplies, adds or shifts numbers that are not all constants."""
     text = CASTS.sub("", SIZEOF.sub("1", argument)).replace("->", ".")
-    text = re.sub(r"\[[^\]]*\]", "", text)  # an index is no size
+    text = re.sub(r"\[[^\]]*\]", "", text)  # an index is not a size
     before = None
     while text != before:
         before, text = text, re.sub(rf"{CONSTANT}\s*(?:\*|\+|<<)\s*{CONSTANT}", "1", text)

@@ -1,7 +1,10 @@
 """Writes OPERATORS.md, which lists the implementation of each operator and its share of passed samples in PyTorch's table."""
 
+import functools
 import re
 from pathlib import Path
+
+import torch
 
 TOP = Path(__file__).resolve().parents[2]
 PAGE = TOP / "docs" / "status" / "OPERATORS.md"
@@ -14,7 +17,8 @@ compared with PyTorch 2.6. Cases that PyTorch refuses or cannot trace are not co
 scope.
 
 An entry is *complete* in a dtype if all of its cases pass. *Made as* says whether the operator is a C function or a program
-of other operators.
+of other operators, or is dropped because it returns its argument. The exporter splits some `out=`, in-place and `_copy`
+operators into another operator and a copy. Their rows name the file of that operator.
 """
 
 # The reason for each open entry. In all of them, Rushlight's answer is closer to float64 than PyTorch's.
@@ -24,6 +28,8 @@ LEFT = {
     "nn.functional.cross_entropy": "PyTorch rounds log(sum(exp)) to bfloat16 before the subtraction",
 }
 LEFT["nn.functional.grid_sample"] = LEFT["grid_sampler_2d"]
+
+MISSING = ("missing", "")  # the kind and the file of an operator that nothing makes
 
 
 def kernels():
@@ -35,6 +41,9 @@ def kernels():
             file = (re.findall(r"/\* (\w+\.c)", line) or [file])[0]
             for schema in re.findall(r'"((?:aten|prim|rush)::[\w.]+)\(', line):
                 found[schema] = f"{table.parent.name}/{file}"
+                if "RUSH_OP_INPLACE" in line:
+                    name, dot, variant = schema.partition(".")
+                    found[f"{name}_{dot}{variant}"] = found[schema]
     return found
 
 
@@ -44,21 +53,62 @@ def programs():
     return {name: file.name for file in sorted(folder.glob("*.py")) for name in re.findall(r"^def (\w+)\(", file.read_text(), re.M)}
 
 
-def made_of(overload, c, py):
+def dropped():
+    """Returns the operators that the exporter drops because they return their argument."""
+    rows = (TOP / "exporter/src/export/pipeline.cpp").read_text()
+    return set(re.findall(r'"(aten::\w+)"', rows))
+
+
+def tables():
+    return kernels(), programs(), dropped()
+
+
+@functools.cache
+def schemas():
+    """Returns {name: [schemas of its overloads]} of PyTorch's operators."""
+    found = {}
+    for schema in torch._C._jit_get_all_schemas():
+        found.setdefault(schema.name, []).append(schema)
+    return found
+
+
+def full(schema):
+    return schema.name + (f".{schema.overload_name}" if schema.overload_name else "")
+
+
+def read_arguments(schema, without_options=False):
+    """Returns the names and types of the arguments that an operator reads, if told so without the options that out= decides."""
+    options = ("dtype", "layout", "device", "pin_memory") if without_options else ()
+    return [(a.name, str(a.type)) for a in schema.arguments if not a.is_out and a.name not in options]
+
+
+def becomes(overload):
+    """Yields the operators that the exporter may put in place of an overload, as split_out.cpp and canonicalize.cpp do."""
+    name, _, variant = overload.partition(".")
+    mine = next((s for s in schemas().get(name, ()) if s.overload_name == variant), None)
+    if mine is None or any("Generator" in str(a.type) for a in mine.arguments):
+        return
+    writes = any(a.is_out for a in mine.arguments)
+    base = name if writes else name.removesuffix("_copy") if name.endswith("_copy") else name.removesuffix("_")
+    for other in schemas().get(base, ()):
+        plain = not any(a.is_out for a in other.arguments) and (writes or base != name)
+        if plain and read_arguments(other, writes) == read_arguments(mine, writes):
+            yield full(other)
+
+
+def made_of(overload, tables):
     """Returns (kind, file) for an operator of PyTorch's graph."""
-    name, _, variant = overload.partition("::")[2].partition(".")
-    out = variant.removesuffix("_out") if variant.endswith("_out") else "" if variant == "out" else variant
-    for base in (name, name.removesuffix("_")):
-        for v in (variant, out):
-            if f"{base}__{v}" in py:
-                return "program", py[f"{base}__{v}"]
-        if base in py:
-            return "program", py[base]
-        for v in (variant, out):
-            full = f"aten::{base}" + (f".{v}" if v else "")
-            if full in c:
-                return "C", c[full]
-    return "missing", ""
+    c, py, dropped = tables
+    name, _, variant = overload.removeprefix("aten::").partition(".")
+    for program in (f"{name}__{variant}", name):
+        if program in py:
+            return "program", py[program]
+    if overload in c:
+        return "C", c[overload]
+    if overload in dropped:
+        return "dropped", ""
+    kinds = (made_of(op, tables) for op in becomes(overload))
+    return next((kind for kind in kinds if kind != MISSING), MISSING)
 
 
 def own(entry, overloads):
@@ -68,15 +118,37 @@ def own(entry, overloads):
     return (same or overloads)[:6]
 
 
-def row(entry, results, c, py):
+def joined(items):
+    return ", ".join(dict.fromkeys(i for i in items if i))
+
+
+def implementation(overloads, found):
+    """Returns the columns "made as" and "file"."""
+    kinds = [made_of(o, found) for o in overloads]
+    return joined(kind for kind, _ in kinds), joined(file for _, file in kinds)
+
+
+def row(entry, results, found):
     overloads = list(dict.fromkeys(o for r in results for o in r["overloads"]))
     mine = own(entry, overloads)
-    kinds = [made_of(o, c, py) for o in mine]
     whole = [r["dtype"] for r in results if not r["failed"]]
     passed, total = sum(r["passed"] for r in results), sum(r["passed"] + r["failed"] for r in results)
-    text = lambda items: ", ".join(dict.fromkeys(i for i in items if i))  # noqa: E731
-    shown = text(f"`{o.removeprefix('aten::')}`" for o in mine)
-    return f"| {entry} | {shown} | {text(whole)} | {text(k for k, _ in kinds)} | {text(f for _, f in kinds)} | {passed} of {total} |"
+    shown = joined(f"`{o.removeprefix('aten::')}`" for o in mine)
+    made_as, files = implementation(mine, found)
+    return f"| {entry} | {shown} | {joined(whole)} | {made_as} | {files} | {passed} of {total} |"
+
+
+def renewed(text):
+    """Returns the page with the implementation as the sources have it now, and the results as they are."""
+    found = tables()
+    start = text.index("## All entries")
+    lines = text[start:].splitlines()
+    for i, line in enumerate(lines):
+        cells = line.split(" | ")
+        if len(cells) == 6 and cells[1] != "operators of ATen":
+            names = [f"aten::{name}" for name in re.findall(r"`([^`]+)`", cells[1])]
+            lines[i] = " | ".join([*cells[:3], *implementation(names, found), cells[5]])
+    return HEAD + text[text.index("\n| dtype |"):start] + "\n".join(lines) + "\n"
 
 
 def why(results):
@@ -97,7 +169,7 @@ def write(results, left_out):
     for r in results:
         by_entry.setdefault(r["entry"], []).append(r)
         by_dtype.setdefault(r["dtype"], []).append(r)
-    c, py = kernels(), programs()
+    found = tables()
     lines = [HEAD, "| dtype | entries | complete | partial | failed | cases passed |", "|---|---|---|---|---|---|"]
     for name, rows in [*sorted(by_dtype.items()), ("**all**", None)]:
         if rows is None:
@@ -114,5 +186,5 @@ def write(results, left_out):
         if bad:
             lines.append(f"| {entry} | {', '.join(r['dtype'] for r in bad)} | {LEFT.get(entry, '')} | {why(bad)} |")
     lines += ["", "## All entries", "", "| entry | operators of ATen | complete in | made as | file | cases passed |", "|---|---|---|---|---|---|"]
-    lines += [row(entry, rs, c, py) for entry, rs in sorted(by_entry.items())]
+    lines += [row(entry, rs, found) for entry, rs in sorted(by_entry.items())]
     PAGE.write_text("\n".join(lines) + "\n")

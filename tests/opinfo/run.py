@@ -6,6 +6,7 @@
     run.py --dtypes float32,int64
     run.py --sample         runs the entries of sample.txt, and fails if one of their cases fails
     run.py --page           only writes OPERATORS.md from the existing results
+    run.py --tables         only renews the columns of OPERATORS.md that name the implementation, without any results
 
 Two entries run at a time (RUSH_JOBS), each in its own process with a limit of processor time and memory. An entry that
 hangs or crashes has failed, and the others continue. A run continues an interrupted one. A result is made again when the
@@ -177,7 +178,11 @@ def main():
     parser.add_argument("--dtypes")
     parser.add_argument("--sample", action="store_true")
     parser.add_argument("--page", action="store_true")
+    parser.add_argument("--tables", action="store_true")
     options = parser.parse_args()
+    if options.tables:
+        page.PAGE.write_text(page.renewed(page.PAGE.read_text()))
+        return 0
     warnings.filterwarnings("ignore")
     FILES.mkdir(parents=True, exist_ok=True)
     RESULTS.mkdir(parents=True, exist_ok=True)

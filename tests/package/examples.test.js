@@ -1,12 +1,14 @@
 // The examples of the repository that need no tools. The others are in bundlers/examples.test.js.
 
 import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 
 import { chromium } from 'playwright-core';
 
 import { begin, browser, checkAnswers, run, serve, workshop } from './harness.mjs';
+import { answerAt, invoke } from './lambda.mjs';
 
 const currentNode = process.env.RUSH_NODE_CURRENT ?? process.execPath;
 
@@ -55,6 +57,33 @@ test('node-server', async () => {
       await close();
     }
   }
+});
+
+test('lambda: cold and warm calls, an error, and a restart that finds the model in /tmp', async (t) => {
+  const folder = shop.example('lambda'),
+    tmp = join(shop.root, 'lambda-tmp');
+  mkdirSync(tmp);
+  const bytes = readFileSync(join(folder, 'node_modules/rushlight/gate.rush'));
+  let sent = 0;
+  const { host, end } = await answerAt((request, response) => {
+    const known = request.headers['if-none-match'] === '"1"';
+    if (!known) sent++;
+    response.writeHead(known ? 304 : 200, { etag: '"1"' }).end(known ? undefined : bytes);
+  });
+  t.after(end);
+  const env = { MODEL_URL: `http://${host}/gate.rush`, TMPDIR: tmp, HOME: '/nowhere' };
+  const x = [[1, 2, 3, 4]],
+    y = { shape: [1, 3], data: [-1, 0, 1] };
+  const [cold, warm, wrong, again] = await invoke(folder, env, [{ x }, { x }, { x: 'text' }, { x }]);
+  assert.deepEqual(
+    [cold, warm, again],
+    [0, 1, 2].map(() => ['response', y]),
+  );
+  const [kind, error] = /** @type {[string, { errorType: string, errorMessage: string }]} */ (wrong);
+  assert.deepEqual([kind, error.errorType], ['error', 'RushlightError']);
+  assert.match(error.errorMessage, /^input "x" must be a tensor .*, got the string "text"$/);
+  assert.deepEqual(await invoke(folder, env, [{ x }]), [['response', y]]);
+  assert.equal(sent, 1);
 });
 
 test('extension', async () => {

@@ -1,5 +1,5 @@
 // The sizes of what a page downloads for each import of the package: minified by esbuild and compressed by Brotli.
-// `./dev shell node tests/package/sizes.mjs --write` puts the table into js/README.md.
+// `./dev shell node tests/package/sizes.mjs --write` puts the table into web/guide/download.md.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,9 +8,9 @@ import { brotliCompressSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 const js = fileURLToPath(new URL('../../js/', import.meta.url));
-const readme = `${js}README.md`;
+const page = fileURLToPath(new URL('../../web/guide/download.md', import.meta.url));
 
-/** Modules that the core imports when they are first needed. */
+/** Modules that others import when they are first needed. */
 const LATE = [
   'api/assets',
   'api/load-options',
@@ -18,7 +18,14 @@ const LATE = [
   'engine/diagnostics',
   'engine/error-hints',
   'engine/ops',
+  'grammar/constraint',
+  'gpu/choose',
+  'gpu/compare-devices',
+  'gpu/load-gpu',
   'source/head-source',
+  'text/entities',
+  'text/logits-rules',
+  'text/transcriber',
   'worker/threads',
 ].map((name) => `${js}src/${name}.js`);
 
@@ -29,16 +36,21 @@ const LATE = [
  */
 const ROWS = [
   ['`rushlight`', { add: ['index'], most: 13_000 }],
-  ['`rushlight/image`', { add: ['media/image'], most: 3_300 }],
-  ['`rushlight/audio`', { add: ['media/audio'], most: 1_700 }],
+  ['`rushlight/image`', { add: ['media/image'], most: 3_700 }],
+  ['`rushlight/audio`', { add: ['media/audio'], most: 2_600 }],
   ['`rushlight/cache`', { add: ['api/cache'], most: 9_000 }],
   ['`rushlight/pool`', { add: ['api/pool'], most: 9_000 }],
   ['`rushlight/text`', { add: ['text/load-text'], most: 6_000 }],
+  ['its `classify()` of parts of texts', { add: ['text/entities'], most: 1_500 }],
+  ['its `transcribe()`', { add: ['text/transcriber', 'text/logits-rules'], most: 4_500 }],
+  ['`rushlight/openai`', { add: ['text/openai'], most: 8_000 }],
+  ['options `schema`, `regex` and `choices`', { add: ['grammar/constraint'], most: 10_000 }],
   ['`rushlight/fx`', { add: ['api/fx', 'api/steps'], most: 4_500 }],
   ['`rushlight/npy`', { add: ['media/npy'], most: 1_500 }],
   ['`rushlight/safetensors`', { add: ['media/safetensors'], most: 2_000 }],
   ['options `cache` and `integrity`', { add: ['api/load-options'], most: 15_500 }],
   ['option `worker`', { add: ['api/load-options'], scripts: ['worker/worker'], most: 38_000 }],
+  ['option `device`', { add: ['gpu/load-gpu', 'gpu/choose'], most: 6_000 }],
   ['option `threads`', { add: ['worker/threads'], scripts: ['worker/thread'], most: 4_000 }],
 ];
 
@@ -75,7 +87,10 @@ export async function sizes() {
   return Promise.all(
     ROWS.map(async ([name, { add = [], scripts = [], most }], i) => {
       const parts = await Promise.all([
-        size(add, i ? core : LATE),
+        size(
+          add,
+          [...(i ? core : []), ...LATE].filter((file) => !add.some((name) => file === `${js}src/${name}.js`)),
+        ),
         ...scripts.map((script) => size([script], [], true)),
       ]);
       return { name, bytes: parts.reduce((a, b) => a + b), most };
@@ -86,9 +101,9 @@ export async function sizes() {
 const HEAD = '| Import or option | kB, brotli |\n|---|---|\n';
 const TABLE = /(?<=^\| Import or option \| kB, brotli \|\n\|---\|---\|\n)(?:\|.*\n)+/m;
 
-/** The rows of the table in js/README.md: names and kB. */
+/** The rows of the table in web/guide/download.md: names and kB. */
 export const told = () =>
-  (TABLE.exec(readFileSync(readme, 'utf8'))?.[0] ?? '')
+  (TABLE.exec(readFileSync(page, 'utf8'))?.[0] ?? '')
     .trimEnd()
     .split('\n')
     .map((line) => line.split('|').map((cell) => cell.trim()))
@@ -99,8 +114,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const table = rows.map(({ name, bytes }) => `| ${name} | ${(bytes / 1000).toFixed(1)} |\n`).join('');
   if (process.argv.includes('--write'))
     writeFileSync(
-      readme,
-      readFileSync(readme, 'utf8').replace(TABLE, () => table),
+      page,
+      readFileSync(page, 'utf8').replace(TABLE, () => table),
     );
   process.stdout.write(`${HEAD}${table}`);
   console.log(rows.map(({ name, bytes, most }) => `${name}: ${bytes} of ${most}`).join('\n'));

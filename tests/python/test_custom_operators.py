@@ -8,7 +8,7 @@ from typing import List, Optional, Tuple
 import pytest
 import rushlight
 import torch
-from kept import keep
+from recorded_programs import keep
 from rushlight import decomposition
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "exporter"))

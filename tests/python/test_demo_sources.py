@@ -91,9 +91,10 @@ def test_what_a_page_says_of_what_is_missing_has_no_hash_in_it(monkeypatch):
         raise wheels.Missing(f"it==1 has sha256 {sha256(TEXT)}, expected another")
     for owner, name in ((wheels, "files"), (wheels, "code"), (speech, "conversation")):
         monkeypatch.setattr(owner, name, missing)
-    sys.path[:0] = [str(DEMO / "01-image-classifier"), str(DEMO / "02-semantic-search")]
+    sys.path[:0] = [str(DEMO / "01-image-classifier"), str(DEMO / "02-semantic-search"), str(DEMO / "08-face-detection")]
     import effnet
     import minilm
-    notes = [silero.load()[1], silero.recording()[2], effnet.load()[1], minilm.load()[1]]
+    import mtcnn
+    notes = [mtcnn.load()[1], silero.load()[1], silero.recording()[2], effnet.load()[1], minilm.load()[1]]
     for note in notes:
         assert re.fullmatch(r"[A-Z][^=]*\.", note) and not re.search("[0-9a-f]{8}|sha256", note)

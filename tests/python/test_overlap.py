@@ -140,7 +140,7 @@ def source_of(case, name, op, values, texts):
 
 
 def expected(op, values, written, shared, how):
-    """Returns PyTorch's answer for a copy of the shared tensor; None if PyTorch refuses the tensor itself. If PyTorch fails for another reason (an element is no index of such a tensor), returns its error."""
+    """Returns PyTorch's answer for a copy of the shared tensor; None if PyTorch refuses the tensor itself. If PyTorch fails for another reason (an element is not an index of such a tensor), returns its error."""
     bases = [fill(values[written].dtype, SIZE) for _ in range(2)]
     views, _ = place(values, written, shared, how, bases[0])
     apart = the_tensor(views[shared]).clone()

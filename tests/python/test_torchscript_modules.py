@@ -5,7 +5,7 @@ from typing import Optional
 import pytest
 import rushlight
 import torch
-from kept import FOLDER, keep, session
+from recorded_programs import FOLDER, keep, session
 from torch import nn
 
 

@@ -9,7 +9,7 @@ import numpy
 import pytest
 import rushlight
 import torch
-from kept import keep, session
+from recorded_programs import keep, session
 from torch import Tensor, nn
 from torch._jit_internal import BroadcastingList2
 from torch.nn import functional as F
@@ -596,7 +596,7 @@ def test_a_program_that_always_raises(tmp_path):
         rushlight.load(tmp_path / "m.rush")(torch.rand(3))
 
 
-def initialises(x):
+def initializes(x):
     a, b = nn.init.constant_(torch.empty(2, 3), 1.5), nn.init.zeros_(torch.empty(2))
     c = nn.init.uniform_(torch.empty(2, 3), -1.0, 1.0)
     return a, nn.init.ones_(b), c, nn.init.normal_(x.clone(), 1.0, 2.0), x.is_leaf, x.retains_grad, x.is_pinned()
@@ -604,7 +604,7 @@ def initialises(x):
 
 @feature("torch.nn.init in a program")
 def test_torch_nn_init():
-    script("initialises", initialises, (torch.rand(3),))
+    script("initializes", initializes, (torch.rand(3),))
 
 
 def complex_and_int_numbers(z: complex, s: List[complex], i: List[int], t: int):

@@ -7,7 +7,7 @@ from typing import Dict, List
 import pytest
 import rushlight
 import torch
-from kept import keep, session
+from recorded_programs import keep, session
 from torch import nn
 
 

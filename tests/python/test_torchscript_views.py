@@ -6,7 +6,7 @@ from typing import Dict, List
 import pytest
 import rushlight
 import torch
-from kept import keep
+from recorded_programs import keep
 from torch import Tensor
 
 

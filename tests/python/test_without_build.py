@@ -32,6 +32,16 @@ def test_import_compiles_nothing(tmp_path):
     assert list(cache.rglob("*.o")) == [] == list(cache.rglob("CMakeCache.txt"))
 
 
+def test_an_installation_without_sources_says_how_to_get_lower(tmp_path):
+    shutil.copytree(PACKAGE / "rushlight", tmp_path / "rushlight", ignore=shutil.ignore_patterns("*.so"))
+    done = python("import rushlight; rushlight.load_library()", tmp_path, tmp_path)
+    assert done.stderr.strip().endswith(
+        "RuntimeError: rushlight.lower needs a library that is compiled for one PyTorch, and this installation has none: run pip install "
+        "--no-build-isolation ./exporter/python in a checkout, with CMake and a C++ compiler")
+    done = python("from rushlight import _build; _build.native_library()", tmp_path, tmp_path)
+    assert done.stderr.strip().endswith("must have librushlight_native.so, which is missing: install the package again")
+
+
 def for_another_torch(folder):
     """Replaces the compiled files by files for another torch, in the package, whose files are links."""
     built = pathlib.Path(rushlight.__path__[0])

@@ -20,7 +20,7 @@ from draw import Draw  # noqa: E402
 SETS = 6
 ATTEMPTS = 400
 ONE_VALUE = {"Optional[Generator]": None, "Device": torch.device("cpu")}  # the only possible values
-MOST_RESULTS = 4096  # elements; larger results would show nothing new
+MAX_RESULTS = 4096  # elements; larger results would show nothing new
 
 
 class Program:
@@ -98,7 +98,7 @@ def sets_of(program, say, skip=()):
         except Exception:  # PyTorch raises many types
             continue
         results = tensors_in(expected)
-        if sum(t.numel() for t in results) <= MOST_RESULTS and all(t.dtype not in limits.OTHER_DTYPES for t in results):
+        if sum(t.numel() for t in results) <= MAX_RESULTS and all(t.dtype not in limits.OTHER_DTYPES for t in results):
             found.append((attempt, args, expected))
         if len(found) == SETS:
             break

@@ -16,7 +16,7 @@ COMPLEX = (torch.complex64, torch.complex128)
 DTYPES = {torch.float32: 30, torch.float64: 10, torch.int64: 14, torch.int32: 6, torch.uint8: 5, torch.bool: 8, torch.float16: 6,
           torch.bfloat16: 6, torch.int8: 4, torch.int16: 4, torch.complex64: 5, torch.complex128: 2}
 SIZES = (0, 1, 1, 2, 3, 4, 5, 7, 9, 17)
-MOST = 600  # elements of a tensor
+MAX_ELEMENTS = 600  # elements of a tensor
 SPECIAL = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5)
 TEXTS = ("", "a", "ab", "Ab aB", "hello world", " x ", "1", "-12", "3.5", "tab\tand\nline", "snake_case", "ÄöÜ", "日本", "aaa", "A", "  ", "a,b,,c", "x\r\ny")
 WORDS = {"reduce": ("sum", "prod", "mean", "amax", "amin", "add", "multiply"), "rounding_mode": (None, "trunc", "floor"),
@@ -49,7 +49,7 @@ class Draw:
     def new_shape(self, least=0, most=4):
         rank = min(most, max(least, self.pick((0, 1, 2, 3, 4), (2, 4, 5, 4, 2))))
         shape = [self.pick(SIZES) for _ in range(rank)]
-        while math.prod(shape) > MOST:
+        while math.prod(shape) > MAX_ELEMENTS:
             shape[self.int(0, rank - 1)] = self.pick((1, 2, 3))
         return tuple(shape)
 

@@ -216,7 +216,7 @@ def _(values):
 # ---- Unsupported in Rushlight -----------------------------------------------------------------------
 
 @limit(r"(aten|prim)::\w+\.Scalar$|aten::(fmod|mathremainder|copysign|sub|mul|add|div|remainder|floordiv|pow\.Scalar_Scalar|log\.Scalar_Scalar|atan2\.Scalar_Scalar)$",
-       "complex numbers that are no tensors have overloads of their own (aten::sinh.complex), which are refused by name")
+       "complex numbers that are not tensors have overloads of their own (aten::sinh.complex), which are refused by name")
 def _(values):
     return any(isinstance(v, complex) for v in values.values()) and not tensors(values)
 

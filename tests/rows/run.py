@@ -25,14 +25,14 @@ TOP = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "conformance")]
 import argument_sets  # noqa: E402, I001 - reference, before torch
 import limits  # noqa: E402
-import made_of  # noqa: E402
+import composed_programs  # noqa: E402
 import one_operator  # noqa: E402
 import table  # noqa: E402
 import torch  # noqa: E402
 from generate import TOLERANCES, dtypes_in, exporter_key  # noqa: E402
 
 JOBS = int(os.environ.get("RUSH_JOBS", 2))
-MOST_ENDS = 20  # argument sets of a row that may crash PyTorch's process
+MAX_ENDS = 20  # argument sets of a row that may crash PyTorch's process
 LIMIT = 60  # seconds without output after which a process is killed
 
 
@@ -93,7 +93,7 @@ def as_near(program, path, one):
 def make(name, seed, folder, say, skip, exact):
     """Makes the row's file and returns its manifest entry. With `exact` the file has float64's answers, which a row needs if
     it differs natively."""
-    program = made_of.program(name, seed) or argument_sets.Program(name, seed)
+    program = composed_programs.program(name, seed) or argument_sets.Program(name, seed)
     sets = argument_sets.sets_of(program, say, skip)
     path = folder / file_of(name)
     if not sets:
@@ -159,7 +159,7 @@ class Makers:
         if left:
             name, at = state["at"] or (left[0], "its beginning")
             skips = self.skips.setdefault(name, set())
-            if isinstance(at, int) and len(skips) < MOST_ENDS:  # PyTorch's process crashed, so another set is drawn
+            if isinstance(at, int) and len(skips) < MAX_ENDS:  # PyTorch's process crashed, so another set is drawn
                 skips.add(at)
             else:
                 self.entries[name] = {"name": name, "file": file_of(name), "tests": 0, "differs": [f"the process ended at: {at}"]}

@@ -1,8 +1,8 @@
 // Measures how memory grows: the median of the slopes between any two samples, which single peaks do not affect.
 
-/** Memory must be flat after SETTLED hours. A growth of less than MOST bytes in an hour counts as flat. */
+/** Memory must be flat after SETTLED hours. A growth of less than MAX_GROWTH bytes in an hour counts as flat. */
 const SETTLED = 10 / 60,
-  MOST = 1e6;
+  MAX_GROWTH = 1e6;
 
 /** @param {number[]} xs @param {number[]} ys */
 export function slope(xs, ys) {
@@ -32,7 +32,7 @@ export function slopes(samples, say) {
       ),
       text = `${key} grows by ${(grows / 1e6).toFixed(3)} MB an hour`;
     say(text);
-    if (grows >= MOST) wrong.push(`${text}, and may by ${MOST / 1e6}`);
+    if (grows >= MAX_GROWTH) wrong.push(`${text}, and may by ${MAX_GROWTH / 1e6}`);
   }
   return wrong;
 }

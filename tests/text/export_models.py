@@ -1,15 +1,22 @@
-"""Exports the models of generate.test.js into a folder, with the answers of transformers: python3 export_models.py FOLDER"""
+"""Exports the models of the tests into a folder, with the answers of transformers: python3 export_models.py FOLDER"""
 
 import json
 import pathlib
 import random
 import sys
 
+import encoded_models
+import gguf_models
 import rushlight
 import text_models
 import torch
+import trained
 import transformers
 from transformers import generation
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+import language_models  # noqa: E402
+from text_onnx import onnx_of  # noqa: E402
 
 FOLDER = pathlib.Path(sys.argv[1])
 MESSAGES = [{"role": "user", "content": "Hi, é!"}]
@@ -19,9 +26,9 @@ WORDS = ["river", "реката", "ποτάμι", "नदी", "নদী", "ஆ
          "don't", "<|end|>", "I'll", "#!", "ǅ", "İ", "ß", "\ufeff", "\u00a0"]
 
 
-def lines(count):
+def lines(count, seed=0):
     """Returns lines of words of all scripts."""
-    draw = random.Random(0)
+    draw = random.Random(seed)
     return ["".join(draw.choice(WORDS) + draw.choice(["", " ", " "]) for _ in range(draw.randint(1, 9))) for _ in range(count)]
 
 
@@ -46,6 +53,23 @@ def sampling_cases():
         out.append({"settings": settings, "seen": seen[0].tolist(), "logits": logits[0].tolist(),
                     "kept": {i: p for i, p in enumerate(probabilities.tolist()) if scores[0, i] > -1e30}})
     return out
+
+
+@torch.no_grad()
+def write_bench():
+    """Writes models as the benchmark does for onnxruntime-web."""
+    out = {}
+    for architecture in "llama", "qwen3", "gemma3":
+        for bits in language_models.BITS:
+            torch.manual_seed(0)
+            model = gguf_models.decoder(architecture, tie_word_embeddings=True)
+            language_models.round_weights(model, bits)
+            tokens = list(range(20, 32))
+            name = f"{architecture}-int{bits}"
+            (FOLDER / f"{name}.onnx").write_bytes(onnx_of(model, bits, 64))
+            out[name] = {**language_models.sizes(model.config), "tokens": tokens, "limit": 0.05,
+                         "logits": model(torch.tensor([tokens])).logits[0, -2:].tolist()}
+    (FOLDER / "bench.json").write_text(json.dumps(out))
 
 
 @torch.no_grad()
@@ -77,15 +101,57 @@ def write_encoders(tokenizer):
     return {"texts": texts, "vectors": vectors, "scores": scores}
 
 
+PAIRS = [("Who?", "A cat."), ("Is it an owl?", "It is."), ("é", "🦉 and 12")]
+
+
+def word_piece(made):
+    """Returns a tokenizer with special tokens, for texts and pairs of texts."""
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, unk_token="[UNK]",
+                                                cls_token="[CLS]", sep_token="[SEP]", pad_token="[SEP]", model_max_length=64)
+
+
+@torch.no_grad()
+def write_cross_encoder(tokenizer):
+    """A cross-encoder has one label, the score of a pair."""
+    model = text_models.bert("ForSequenceClassification", words=len(tokenizer), num_labels=1)
+    torch.nn.init.normal_(model.classifier.weight, std=2.0)
+    torch.nn.init.normal_(model.bert.embeddings.token_type_embeddings.weight, std=2.0)
+    rushlight.export_text(model, tokenizer, FOLDER / "cross.rush")
+    rows = [tokenizer(*pair, return_tensors="pt") for pair in PAIRS]
+    return {"pairs": PAIRS, "pairScores": [model(row["input_ids"], token_type_ids=row["token_type_ids"]).logits.sigmoid()[0].item() for row in rows]}
+
+
+SENTENCES = ["Ann lives in Bonn.", "é, 🦉 and\u00a0Zoë", "  two  spaces "]
+
+
+def write_named_entities(tokenizer):
+    """A model that labels tokens, and the parts that transformers' pipeline finds."""
+    labels = dict(enumerate(["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "MISC"]))
+    model = text_models.bert("ForTokenClassification", words=len(tokenizer), id2label=labels, label2id={v: k for k, v in labels.items()})
+    torch.nn.init.normal_(model.classifier.weight, std=2.0)
+    rushlight.export_text(model, tokenizer, FOLDER / "entities.rush")
+    found = transformers.pipeline("token-classification", model=model, tokenizer=tokenizer, aggregation_strategy="simple")(SENTENCES)
+    return {"sentences": SENTENCES, "entities": [[[e["entity_group"], float(e["score"]), e["start"], e["end"]] for e in row] for row in found]}
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     transformers.logging.set_verbosity_error()
     tokenizer = text_models.tokenizer()
     rushlight.export(torch.nn.ReLU(), (torch.ones(2),), FOLDER / "plain.rush")
-    texts = lines(2000)
-    facts = {**write_decoder(tokenizer), **write_encoders(tokenizer), "sampling": sampling_cases(),
+    made = trained.trained(lines(4000, seed=1))
+    texts, words = lines(10_000), word_piece(made["WordPiece"])
+    facts = {**write_decoder(tokenizer), **write_encoders(tokenizer), **write_cross_encoder(words), **write_named_entities(words), "sampling": sampling_cases(),
              "lines": [[text, tokenizer(text)["input_ids"]] for text in texts]}
     (FOLDER / "expected.json").write_text(json.dumps(facts))
+    encoded = {"seq2seq": encoded_models.write_seq2seq(FOLDER, tokenizer), "speech": encoded_models.write_whisper(FOLDER, tokenizer),
+               "rules": encoded_models.rules_cases(), "times": encoded_models.time_cases(), "words": encoded_models.word_cases(tokenizer)}
+    write_bench()
+    (FOLDER / "encoded.json").write_text(json.dumps(encoded))
+    kinds = {kind: {"tokenizer": json.loads(one.to_str()), "tokens": [one.encode(text).ids for text in texts],
+                    "places": [one.encode(text, add_special_tokens=False).offsets for text in texts[:1000]]}
+             for kind, one in made.items()}
+    (FOLDER / "tokens.json").write_text(json.dumps(kinds))
 
 
 if __name__ == "__main__":

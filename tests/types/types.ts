@@ -231,11 +231,11 @@ void keep;
 async function write(signal: AbortSignal) {
   const chat: TextModel = await loadText('/m.rush', { worker: true, threads: 'auto', tokenizers: {} });
   const messages: Message[] = [{ role: 'user', content: 'Hi' }];
-  const options: GenerateOptions = { temperature: 0.7, topK: 40, topP: 0.9, minP: 0, seed: 1, stop: ['.'], full: 'slide', signal };
+  const options: GenerateOptions = { temperature: 0.7, topK: 40, topP: 0.9, minP: 0, seed: 1, stop: ['.'], overflow: 'slide', signal };
   const answer = chat.generate(messages, options);
   for await (const piece of answer) console.log(piece.length);
   // @ts-expect-error there is no such way
-  chat.generate('x', { full: 'drop' });
+  chat.generate('x', { overflow: 'drop' });
   const vectors: Float32Array[] = await chat.embed(['x'], { batch: 4 });
   const labels: Label[][] = await chat.classify(['x', ['question', 'text']]);
   const file: Uint8Array = await (await chat.model.asset('text.json')).bytes();

@@ -174,8 +174,8 @@ CASES = {
 
 def parts(came):
     """Splits a result into (logits, cache or None)."""
-    if isinstance(came, dict):
-        return came["logits"], came.get("past_key_values")
+    if hasattr(came, "logits"):
+        return came.logits, getattr(came, "past_key_values", None)
     return came if isinstance(came, tuple) else (came, None)
 
 

@@ -7,7 +7,7 @@ import re
 import torch
 from transformers_configs import LENGTH, WIDTH, words_of
 
-MOST_TOKENS = 80  # tokens that an image has in a text
+MAX_TOKENS = 80  # tokens that an image has in a text
 
 
 def ones(*size):
@@ -166,7 +166,7 @@ def with_image_tokens(run, config, given):
     if said is None:
         return given
     told = re.search(r"features:? (\d+)", said)
-    for count in ([int(told[1]) // 2] if told else []) + list(range(1, MOST_TOKENS)):
+    for count in ([int(told[1]) // 2] if told else []) + list(range(1, MAX_TOKENS)):
         longer, said = tried(count)
         if said is None:
             return longer

@@ -17,7 +17,7 @@ OTHERS = {"bark": ("BarkSemanticModel", "semantic_config"), "jukebox": ("Jukebox
           "musicgen": ("MusicgenForConditionalGeneration", None), "musicgen_melody": ("MusicgenMelodyForConditionalGeneration", None)}
 OPTIONS = {"vit_hybrid": {"use_mask_token": True}}  # for the class
 SIZES = {"image_sizes": [[56, 56], [56, 56]]}
-# Arguments for models that return more than tensors, or need arguments that are no tensors: {name: arguments}.
+# Arguments for models that return more than tensors, or need arguments that are not tensors: {name: arguments}.
 BOUND = {"mimi": {}, "udop": {"use_cache": False}, "llava_next": SIZES, "llava_next_video": SIZES, "llava_onevision": SIZES}
 DETECTORS = {"rt_detr", "rt_detr_v2", "d_fine"}  # models that choose the positions of the greatest scores
 
@@ -50,7 +50,7 @@ def class_of(name):
 
 
 class Bound(torch.nn.Module):
-    """A model with fixed arguments that are no tensors. It returns only the tensors of the answer."""
+    """A model with fixed arguments that are not tensors. It returns only the tensors of the answer."""
 
     def __init__(self, model, names, fixed):
         super().__init__()

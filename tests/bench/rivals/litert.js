@@ -1,9 +1,8 @@
 // Runs model.tflite in LiteRT.js on the CPU, in pages only.
 
-import { lying } from './lies.js';
+import { graphInputs } from './graph_inputs.js';
 
 export const file = 'tflite';
-export const hosts = ['chromium'];
 
 /** @param {{ threads: number }} options */
 export async function open({ threads }) {
@@ -15,7 +14,7 @@ export async function open({ threads }) {
         threads: threads > 1,
       });
       const model = await loadAndCompile(bytes, { accelerator: 'wasm', cpuOptions: { numThreads: threads } });
-      const given = lying(about.graph.inputs, inputs);
+      const given = graphInputs(about.graph.inputs, inputs);
       const order = model
         .getInputDetails()
         .map((/** @type {any} */ one) => given.find(({ name }) => name === one.name));

@@ -1,6 +1,6 @@
 // Runs graph.py's graph in TensorFlow.js with its wasm backend, as its own executor would.
 
-import { lying } from './lies.js';
+import { graphInputs } from './graph_inputs.js';
 
 export const file = 'graph';
 
@@ -43,7 +43,7 @@ export async function open({ threads }) {
       await tf.setBackend('wasm');
       await tf.ready();
       const run = executor(tf, graph, bytes);
-      const given = lying(graph.inputs, inputs);
+      const given = graphInputs(graph.inputs, inputs);
       return {
         run: async () =>
           tf.tidy(() => run(given.map(({ data, shape, dtype }) => tf.tensor(data, shape, dtype))).dataSync()),

@@ -4,7 +4,7 @@
  * @param {{ name: string, shape: number[], dtype: string, image: boolean }[]} wanted
  * @param {Record<string, any>} inputs
  */
-export function lying(wanted, inputs) {
+export function graphInputs(wanted, inputs) {
   return wanted.map(({ name, shape, dtype, image }) => {
     const { data, shape: given } = inputs[name];
     if (dtype === 'int32') return { name, shape, dtype, data: Int32Array.from(data, Number) };

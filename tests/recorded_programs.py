@@ -1,6 +1,6 @@
 """Keeps files of Python tests in build/programs, for the replays in Node and Chromium.
 
-    from kept import keep, session
+    from recorded_programs import keep, session
 
     keep("fx_primer", net, (x,), (y,))               # exported, and compared natively, with two test vectors
     keep("asserts", net, (x,), raises="too small")   # PyTorch refuses this input, and so must every runtime

@@ -1,0 +1,93 @@
+// Runs one contender's turn with one language model in a page: load, prompt and tokens.
+
+const now = () => performance.now();
+
+/** Returns the place of the largest number. @param {ArrayLike<number>} values */
+function largest(values) {
+  let at = 0;
+  for (let i = 1; i < values.length; i++) if (values[i] > values[at]) at = i;
+  return at;
+}
+
+/**
+ * Returns the cosine of two vectors less their means, which the softmax does not see.
+ * @param {ArrayLike<number>} a @param {ArrayLike<number>} b
+ */
+function cosine(a, b) {
+  const mean = (/** @type {ArrayLike<number>} */ x) => Array.prototype.reduce.call(x, (s, v) => s + v, 0) / x.length;
+  const [am, bm] = [mean(a), mean(b)];
+  let ab = 0,
+    aa = 0,
+    bb = 0;
+  for (let i = 0; i < b.length; i++) {
+    const [x, y] = [a[i] - am, b[i] - bm];
+    ((ab += x * y), (aa += x * x), (bb += y * y));
+  }
+  return ab / Math.sqrt(aa * bb);
+}
+
+/**
+ * Times a prompt and tokens of a contender that computes steps.
+ * @param {any} model @param {any} about @param {number} most
+ */
+async function stepped(model, about, most) {
+  const tokens = [];
+  const start = now();
+  let logits = await model.step(about.prompt, 0);
+  const first = logits.slice();
+  const prompted = now();
+  for (let i = 0; i < most; i++) {
+    tokens.push(largest(logits));
+    if (i + 1 < most) logits = await model.step(tokens.slice(-1), about.prompt.length + i);
+  }
+  return {
+    prompt: (prompted - start) / about.prompt.length,
+    decode: (now() - prompted) / (most - 1),
+    tokens,
+    first,
+  };
+}
+
+/**
+ * Returns the tokens and the logits after the prompt of a contender that generates by itself.
+ * @param {any} model @param {any} about
+ */
+async function answers(model, about) {
+  const [start] = await model.tokens(about.prompt, 1, about.words);
+  const first = new Float32Array(about.words).fill(Math.min(...start.top.map((/** @type {any} */ one) => one.logprob)));
+  for (const { id, logprob } of start.top) first[id] = logprob;
+  const made = await model.tokens(about.prompt, about.tokens.length, 1);
+  return { first, tokens: made.map((/** @type {any} */ one) => one.token) };
+}
+
+/**
+ * @param {object} job
+ * @param {string} job.folder @param {string} job.rival @param {number} job.threads @param {number} job.rounds
+ * @param {(file: string) => Promise<Uint8Array>} read a file below build/bench/text/
+ */
+export async function turn({ folder, rival, threads, rounds }, read) {
+  const about = JSON.parse(new TextDecoder().decode(await read(`${folder}/bench.json`)));
+  const { file, open } = await import(`./rivals/text_${rival}.js`);
+  const expected = new Float32Array((await read(`${folder}/logits.bin`)).slice().buffer);
+  about.words = expected.length;
+  const bytes = await read(`${folder}/${file}`);
+  const start = now();
+  const model = await open(bytes, about, { threads });
+  const load = now() - start;
+  Object.assign(globalThis, { model }); // it stays in memory, which is measured when the turn has ended
+  const most = about.tokens.length;
+  const time = () => (model.step ? stepped(model, about, most) : model.generate(about.prompt, most));
+  const timed = [];
+  for (let i = 0; i < rounds; i++) timed.push(await time());
+  const { tokens, first } = model.step ? /** @type {any} */ (timed[0]) : await answers(model, about);
+  const same = tokens.findIndex((/** @type {number} */ token, /** @type {number} */ i) => token !== about.tokens[i]);
+  return {
+    load,
+    bytes: bytes.length,
+    prompt: Math.min(...timed.map((one) => one.prompt)),
+    decode: Math.min(...timed.map((one) => one.decode)),
+    same: same < 0 ? tokens.length : same,
+    cosine: cosine(first, expected),
+    name: model.name,
+  };
+}

@@ -1,0 +1,407 @@
+/* Decisions about a device: which rows run there, what is uploaded and read back. The driver is a
+ * recorder. Its buffers are blocks of memory, which no kernel writes, so that the results of rows
+ * are whatever a test puts into them. */
+#include "gpu/device.h"
+#include "harness.h"
+
+enum { BUFFERS = 64 };
+
+typedef struct recorder {
+  rig rig;
+  rush_ctx *ctx;
+  rush_gpu *gpu;
+  float *buffers[BUFFERS];
+  float written[4]; /* the first bytes of the last write */
+  size_t bytes[BUFFERS];
+  size_t most; /* bytes of a buffer; 0 if there is no limit */
+  uint32_t n_buffers, pipelines, dispatches, writes, n_reads;
+  struct {
+    uint32_t buffer, token;
+    size_t bytes;
+  } reads[BUFFERS];
+} recorder;
+
+static uint32_t make_buffer(void *user, size_t bytes) {
+  recorder *r = user;
+  if (r->most && bytes > r->most) return 0;
+  assert_true(r->n_buffers + 1 < BUFFERS);
+  r->buffers[++r->n_buffers] = calloc(1, bytes);
+  r->bytes[r->n_buffers] = bytes;
+  return r->n_buffers;
+}
+static void destroy_buffer(void *user, uint32_t buffer) {
+  recorder *r = user;
+  free(r->buffers[buffer]);
+  r->buffers[buffer] = NULL;
+}
+static void write(void *user, uint32_t buffer, const void *from, size_t bytes) {
+  recorder *r = user;
+  assert_true(bytes <= r->bytes[buffer]);
+  memcpy(r->buffers[buffer], from, bytes);
+  memcpy(r->written, from, bytes < sizeof r->written ? bytes : sizeof r->written);
+  r->writes++;
+}
+static uint32_t make_pipeline(void *user, const char *wgsl, size_t size, uint32_t n) {
+  recorder *r = user;
+  assert_true(size == strlen(wgsl) && n >= 2);
+  return ++r->pipelines;
+}
+static void dispatch(void *user, uint32_t pipeline, const uint32_t *buffers, uint32_t n,
+                     const uint32_t *params, uint32_t x, uint32_t y, uint32_t z) {
+  recorder *r = user;
+  (void)params;
+  assert_true(pipeline >= 1 && pipeline <= r->pipelines && x >= 1 && y >= 1 && z >= 1);
+  assert_true(x <= RUSH_GPU_GROUPS && y <= RUSH_GPU_GROUPS && z <= RUSH_GPU_GROUPS);
+  for (uint32_t k = 0; k + 1 < n; k++) assert_true(buffers[k] != buffers[n - 1]);
+  r->dispatches++;
+}
+static void read(void *user, uint32_t buffer, size_t bytes, uint32_t token) {
+  recorder *r = user;
+  r->reads[r->n_reads].buffer = buffer;
+  r->reads[r->n_reads].token = token;
+  r->reads[r->n_reads++].bytes = bytes;
+}
+static void submit(void *user) {
+  (void)user;
+}
+
+static const rush_gpu_driver driver = {make_buffer, destroy_buffer, write, make_pipeline,
+                                       dispatch,    read,           submit};
+
+/* Writes the bytes of all reads. Returns their number. */
+static uint32_t arrive(recorder *r) {
+  const uint32_t n = r->n_reads;
+  assert_true(rush_gpu_pending(r->gpu) == n);
+  for (uint32_t k = 0; k < n; k++) {
+    void *place = rush_gpu_place(r->gpu, r->reads[k].token);
+    if (place) memcpy(place, r->buffers[r->reads[k].buffer], r->reads[k].bytes);
+  }
+  r->n_reads = 0;
+  rush_gpu_arrived(r->gpu);
+  return n;
+}
+
+static void open_device(recorder *r) {
+  *r = (recorder){0};
+  rig_open(&r->rig);
+  r->ctx = r->rig.ctx;
+  OK(rush_gpu_create(r->ctx, &driver, r, &r->gpu));
+  r->ctx->device = rush_gpu_device(r->gpu);
+}
+
+static void open(recorder *r, builder *b) {
+  open_device(r);
+  rig_start(&r->rig, b);
+}
+
+static void close(recorder *r) {
+  rush_session_destroy(r->rig.session);
+  r->rig.session = NULL;
+  rush_gpu_destroy(r->gpu);
+  for (uint32_t k = 1; k <= r->n_buffers; k++) assert_null(r->buffers[k]);
+  r->ctx->device = NULL;
+  rig_close(&r->rig);
+}
+
+/* Runs the method on four floats. Returns how often it waited for the device. */
+static int run_floats(recorder *r, const float *x) {
+  rush_value in = rig_floats(&r->rig, 4, x), out;
+  int waits = 0;
+  OK(rush_session_begin(r->rig.session, 0, &in, 1));
+  rush_value_release(r->rig.session, &in);
+  for (;; waits++) {
+    const rush_status st = rush_session_step(r->rig.session, 0);
+    if (st != RUSH_PENDING) {
+      OK(st);
+      break;
+    }
+    assert_true(arrive(r) > 0);
+  }
+  OK(rush_session_result(r->rig.session, &out));
+  rush_value_release(r->rig.session, &out);
+  return waits;
+}
+
+static const float four[] = {-1, 2, -3, 4};
+
+/* A program of n rows with one operand each. */
+static void build_rows(builder *b, int n, const char *const *names) {
+  const uint32_t tensor = build_type(b, RUSH_TYPE_TENSOR);
+  uint32_t x = build_method(b, "forward", tensor, 1, U32(tensor));
+  for (int k = 0; k < n; k++) x = CALL(names[k], tensor, x);
+  build_return(b, x);
+}
+
+static void rows_follow_each_other_on_the_device(void **state) {
+  (void)state;
+  builder b = {0};
+  recorder recorder_, *r = &recorder_;
+  build_rows(&b, 3, (const char *const[]){"aten::relu", "aten::sigmoid", "aten::relu"});
+  open(r, &b);
+  assert_int_equal(run_floats(r, four), 1); /* for the result */
+  assert_int_equal(r->dispatches, 3);
+  assert_int_equal(r->writes, 1);
+  assert_int_equal(r->pipelines, 2);
+  const uint32_t buffers = r->n_buffers;
+  assert_int_equal(run_floats(r, four), 1);
+  assert_int_equal(r->n_buffers, buffers);
+  assert_int_equal(r->pipelines, 2);
+  close(r);
+}
+
+static void a_row_without_a_kernel_runs_in_memory(void **state) {
+  (void)state;
+  builder b = {0};
+  recorder recorder_, *r = &recorder_;
+  build_rows(&b, 3, (const char *const[]){"aten::relu", "aten::lgamma", "aten::relu"});
+  open(r, &b);
+  assert_int_equal(run_floats(r, four), 2);
+  assert_int_equal(r->dispatches, 2);
+  assert_int_equal(r->writes, 2);
+  close(r);
+}
+
+static void a_view_costs_nothing(void **state) {
+  (void)state;
+  builder b = {0};
+  recorder recorder_, *r = &recorder_;
+  build_rows(&b, 3, (const char *const[]){"aten::relu", "aten::t", "aten::relu"});
+  open(r, &b);
+  assert_int_equal(run_floats(r, four), 1);
+  assert_int_equal(r->dispatches, 2);
+  close(r);
+}
+
+/* Begins a run on four floats, and steps until the result is on its way. */
+static void begin_floats(recorder *r) {
+  rush_value in = rig_floats(&r->rig, 4, four);
+  OK(rush_session_begin(r->rig.session, 0, &in, 1));
+  rush_value_release(r->rig.session, &in);
+  assert_int_equal(rush_session_step(r->rig.session, 0), RUSH_PENDING);
+}
+
+static void a_run_that_ends_early_needs_no_bytes(void **state) {
+  (void)state;
+  builder b = {0};
+  recorder recorder_, *r = &recorder_;
+  build_rows(&b, 1, (const char *const[]){"aten::relu"});
+  open(r, &b);
+  begin_floats(r);
+  rush_session_cancel(r->rig.session);
+  assert_null(rush_gpu_place(r->gpu, r->reads[0].token));
+  arrive(r);
+  close(r);
+}
+
+static void a_limit_counts_buffers(void **state) {
+  (void)state;
+  builder b = {0};
+  recorder recorder_, *r = &recorder_;
+  build_rows(&b, 1, (const char *const[]){"aten::relu"});
+  open(r, &b);
+  const size_t limit = r->ctx->live;
+  rush_value in = rig_floats(&r->rig, 4, four);
+  OK(rush_session_begin(r->rig.session, 0, &in, 1));
+  rush_value_release(r->rig.session, &in);
+  rush_ctx_set_memory_limit(r->ctx, limit + 64);
+  assert_int_equal(rush_session_step(r->rig.session, 0), RUSH_ERR_NO_MEMORY);
+  close(r);
+}
+
+/* relu, then n of sigmoid, after a chain of all. If `keeps`, lgamma of relu's result follows. */
+static void build_chain(builder *b, int n, bool keeps) {
+  const uint32_t tensor = build_type(b, RUSH_TYPE_TENSOR);
+  build_type(b, RUSH_TYPE_INT);
+  const uint32_t x = build_method(b, "forward", tensor, 1, U32(tensor));
+  build_op(b, "rush::chain", 1, U32(K(build_int(b, n + 1))), 0, NULL);
+  const uint32_t first = CALL("aten::relu", tensor, x);
+  uint32_t y = first;
+  for (int k = 0; k < n; k++) y = CALL("aten::sigmoid", tensor, y);
+  if (keeps) y = CALL("aten::lgamma", tensor, first);
+  build_return(b, y);
+}
+
+static void a_chain_is_one_dispatch(void **state) {
+  (void)state;
+  builder b = {0};
+  recorder recorder_, *r = &recorder_;
+  build_chain(&b, 5, false);
+  open(r, &b);
+  for (int again = 1; again <= 2; again++) {
+    assert_int_equal(run_floats(r, four), 1);
+    assert_int_equal(r->dispatches, again);
+    assert_int_equal(r->pipelines, 1);
+  }
+  close(r);
+}
+
+static void a_chain_of_more_steps_than_a_kernel_has_continues(void **state) {
+  (void)state;
+  builder b = {0};
+  recorder recorder_, *r = &recorder_;
+  build_chain(&b, 20, false);
+  open(r, &b);
+  assert_int_equal(run_floats(r, four), 1);
+  assert_int_equal(r->dispatches, 1 + 21 - 16);
+  close(r);
+}
+
+static void a_result_that_is_needed_later_ends_a_chain(void **state) {
+  (void)state;
+  builder b = {0};
+  recorder recorder_, *r = &recorder_;
+  build_chain(&b, 3, true);
+  open(r, &b);
+  assert_int_equal(run_floats(r, four), 1); /* for lgamma */
+  assert_int_equal(r->dispatches, 4);
+  close(r);
+}
+
+/* Runs on four floats, without waiting for the device. */
+static const char *run_in_memory(recorder *r) {
+  rush_value in = rig_floats(&r->rig, 4, four);
+  const char *text = run(&r->rig, 0, ARGS(in));
+  rush_value_release(r->rig.session, &in);
+  return text;
+}
+
+static void a_lost_device_leaves_all_rows_to_memory(void **state) {
+  (void)state;
+  builder b = {0};
+  recorder recorder_, *r = &recorder_;
+  build_rows(&b, 2, (const char *const[]){"aten::relu", "aten::neg"});
+  open(r, &b);
+  begin_floats(r);
+  rush_gpu_lose(r->gpu);
+  r->n_reads = 0;
+  assert_int_equal(rush_gpu_pending(r->gpu), 0);
+  assert_int_equal(rush_session_step(r->rig.session, 0), RUSH_ERR_DEVICE_LOST);
+  assert_string_equal(run_in_memory(r), "float32[4](-0 -2 -0 -4)");
+  assert_int_equal(r->dispatches, 2);
+  close(r);
+}
+
+static void a_row_runs_in_memory_if_the_device_has_no_buffer_of_its_size(void **state) {
+  (void)state;
+  builder b = {0};
+  recorder recorder_, *r = &recorder_;
+  build_rows(&b, 2, (const char *const[]){"aten::relu", "aten::neg"});
+  open(r, &b);
+  r->most = 8;
+  assert_string_equal(run_in_memory(r), "float32[4](-0 -2 -0 -4)");
+  assert_int_equal(r->dispatches, 0);
+  close(r);
+}
+
+/* A kernel walks over six dimensions. Reversed, these seven cannot be joined. */
+static void seven_dimensions_are_rearranged_in_memory(void **state) {
+  (void)state;
+  builder b = {0};
+  recorder recorder_, *r = &recorder_;
+  const int64_t sizes[] = {2, 2, 2, 2, 2, 2, 2}, strides[] = {1, 2, 4, 8, 16, 32, 64};
+  float data[128];
+  for (int i = 0; i < 128; i++) data[i] = (float)i;
+  const uint32_t tensor = build_type(&b, RUSH_TYPE_TENSOR);
+  const uint32_t w =
+      build_view(&b, build_storage(&b, data, sizeof data), RUSH_FLOAT32, 7, sizes, strides, 0);
+  build_method(&b, "forward", tensor, 1, U32(tensor));
+  const uint32_t kept = K(build_const(&b, RUSH_CONST_TENSOR, w, 0, 0)),
+                 format = K(build_int(&b, 0));
+  build_return(&b, build_call(&b, "aten::contiguous", tensor, 2, U32(kept, format)));
+  open(r, &b);
+  assert_non_null(strstr(run_in_memory(r), "(0 64 32 96 16 80 48 112"));
+  assert_int_equal(r->dispatches, 0);
+  close(r);
+}
+
+static void an_observer_sees_results_of_the_device_in_memory(void **state) {
+  (void)state;
+  builder b = {0};
+  recorder recorder_, *r = &recorder_;
+  size_t n;
+  build_rows(&b, 2, (const char *const[]){"aten::relu", "aten::neg"});
+  open(r, &b);
+  OK(rush_session_observe(r->rig.session, true));
+  begin_floats(r);
+  assert_int_equal(r->dispatches, 1);
+  r->buffers[r->reads[0].buffer][1] = 5; /* which no kernel writes here */
+  assert_int_equal(arrive(r), 1);
+  assert_int_equal(rush_session_step(r->rig.session, 1), RUSH_PENDING);
+  assert_int_equal(r->dispatches, 1);
+  const rush_value *seen = rush_session_results(r->rig.session, &n);
+  assert_int_equal(n, 1);
+  assert_string_equal(show(&r->rig, seen), "float32[4](0 5 0 0)");
+  assert_int_equal(rush_session_step(r->rig.session, 0), RUSH_PENDING);
+  rush_session_cancel(r->rig.session); /* while the results of neg are on their way */
+  arrive(r);
+  OK(rush_session_observe(r->rig.session, false));
+  close(r);
+}
+
+/* The host writes a result of the device in memory, itself or by a result that the schema says is
+ * the argument, and the next kernel reads what was written. */
+static void what_the_host_writes_is_uploaded(void **state) {
+  (void)state;
+  const char *const schemas[] = {"my_ops::fill(Tensor(a!) x) -> ()",
+                                 "my_ops::fill(Tensor(a!) x) -> Tensor(a!)"};
+  for (uint32_t results = 0; results < 2; results++) {
+    builder b = {0};
+    recorder recorder_, *r = &recorder_;
+    const rush_custom_op op = {.size = sizeof op, .schema = schemas[results]};
+    const uint32_t tensor = build_type(&b, RUSH_TYPE_TENSOR);
+    const uint32_t x = build_method(&b, "forward", tensor, 1, U32(tensor));
+    const uint32_t y = build_call(&b, "aten::relu", tensor, 1, U32(x));
+    const uint32_t out = results ? build_reg(&b, tensor) : 0;
+    build_op(&b, "my_ops::fill", 1, U32(y), results, &out);
+    build_return(&b, build_call(&b, "aten::neg", tensor, 1, U32(y)));
+    open_device(r);
+    OK(rush_ctx_add_op(r->ctx, &op));
+    rig_start(&r->rig, &b);
+    begin_floats(r); /* the operator's argument is on its way */
+    assert_int_equal(arrive(r), 1);
+    assert_int_equal(rush_session_step(r->rig.session, 0), RUSH_PENDING);
+    assert_int_equal(r->n_reads, 0); /* it waits for the host */
+    assert_int_equal(r->writes, 1);
+    rush_value given = rig_floats(&r->rig, 4, (float[]){5, 6, 7, 8});
+    if (!results) OK(rush_session_write(r->rig.session, 0, &given));
+    OK(rush_session_provide(r->rig.session, &given, results));
+    rush_value_release(r->rig.session, &given);
+    assert_int_equal(rush_session_step(r->rig.session, 0), RUSH_PENDING);
+    assert_int_equal(r->writes, 2);
+    assert_memory_equal(r->written, ((float[]){5, 6, 7, 8}), 4 * sizeof(float));
+    rush_session_cancel(r->rig.session);
+    arrive(r);
+    close(r);
+  }
+}
+
+static void every_row_has_a_name_of_ops_def(void **state) {
+  (void)state;
+  for (const rush_gpu_row *row = rush_gpu_rows; row->name; row++) {
+    bool inplace;
+    if (!rush_op_find(row->name, &inplace)) fail_msg("%s", row->name);
+    assert_false(inplace && strcmp(row->name, "aten::copy_") != 0);
+    for (const rush_gpu_row *other = rush_gpu_rows; other < row; other++)
+      if (strcmp(other->name, row->name) == 0) fail_msg("%s is there twice", row->name);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(rows_follow_each_other_on_the_device),
+      cmocka_unit_test(a_row_without_a_kernel_runs_in_memory),
+      cmocka_unit_test(a_view_costs_nothing),
+      cmocka_unit_test(a_run_that_ends_early_needs_no_bytes),
+      cmocka_unit_test(a_limit_counts_buffers),
+      cmocka_unit_test(a_chain_is_one_dispatch),
+      cmocka_unit_test(a_chain_of_more_steps_than_a_kernel_has_continues),
+      cmocka_unit_test(a_result_that_is_needed_later_ends_a_chain),
+      cmocka_unit_test(a_lost_device_leaves_all_rows_to_memory),
+      cmocka_unit_test(a_row_runs_in_memory_if_the_device_has_no_buffer_of_its_size),
+      cmocka_unit_test(seven_dimensions_are_rearranged_in_memory),
+      cmocka_unit_test(an_observer_sees_results_of_the_device_in_memory),
+      cmocka_unit_test(what_the_host_writes_is_uploaded),
+      cmocka_unit_test(every_row_has_a_name_of_ops_def),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,32 @@
+// The option `device` in headless Chromium on SwiftShader: runs the tests of in-page.js.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test, { after, before } from 'node:test';
+
+import { startWithGpu } from './chromium.mjs';
+
+/** @type {Awaited<ReturnType<typeof startWithGpu>>} */ let host;
+/** @type {any} */ let page;
+before(async () => {
+  host = await startWithGpu();
+  page = await host.newPage();
+  await page.goto(`${host.url}/demo/`);
+});
+after(() => host?.close());
+
+const names = readFileSync(new URL('in-page.js', import.meta.url), 'utf8').matchAll(
+  /^ {2}(?:'([^']+)'|"([^"]+)"): async \(\) => \{$/gm,
+);
+for (const [, single, double] of names) {
+  const name = single ?? double ?? '';
+  test(name, async () => {
+    const ran = await page.evaluate(async (/** @type {string} */ name) => {
+      const { adapterIsThere, tests } = await import('/tests/gpu/in-page.js');
+      if (!(await adapterIsThere())) throw new Error('this Chromium has no adapter');
+      await tests[name]();
+      return true;
+    }, name);
+    assert(ran);
+  });
+}

@@ -1,0 +1,520 @@
+// Tests of the option `device` that run in a page and in Node; device.test.mjs and node/node.test.js call them by name.
+// A failure is an exception.
+
+import { load } from '../../js/src/index.js';
+import { RushFile } from '../js/build-rush.mjs';
+
+const { GPUBuffer, GPUComputePassEncoder, GPUDevice, GPUQueue, gpuOfTests } = /** @type {any} */ (globalThis);
+const ownGpu = () => gpuOfTests ?? /** @type {any} */ (navigator).gpu;
+
+/** @param {unknown} actual @param {unknown} expected */
+function equal(actual, expected) {
+  const text = (/** @type {unknown} */ v) =>
+    JSON.stringify(v, (_, x) => (ArrayBuffer.isView(x) ? [.../** @type {any} */ (x)] : x));
+  if (text(actual) !== text(expected)) throw new Error(`${text(actual)} is not ${text(expected)}`);
+}
+
+/** @param {string} text @param {RegExp} pattern */
+function matches(text, pattern) {
+  if (!pattern.test(text)) throw new Error(`"${text}" does not match ${pattern}`);
+}
+
+/** @param {Promise<unknown>} promise @param {string} code @param {RegExp} [message] */
+async function refused(promise, code, message = /./) {
+  const error = await promise.then(
+    () => new Error('nothing was thrown'),
+    (e) => e,
+  );
+  if (error.code !== code || !message.test(error.message)) throw error;
+}
+
+const X = Float32Array.from({ length: 6 }, (_, i) => i - 2.5);
+const W = Float32Array.of(1, -2, 3, 0.5, 0.25, -1, 4, 1, 2, -0.5, 1, 1);
+const port = { name: 'x', dtype: 'float32', shape: [2, 3] };
+
+/** sigmoid(linear(relu(x), w)), plus random numbers of the CPU. @param {{ random?: boolean, trace?: boolean }} [how] */
+function layers({ random = false, trace = false } = {}) {
+  const f = new RushFile(),
+    w = f.tensor(W, [4, 3], { name: 'w' }),
+    none = f.none();
+  f.method('forward', { inputs: [port], outputs: ['y'] }, (m, x) => {
+    if (trace) m.at = f.source('model.py', 3, 5);
+    let h = m.op('aten::relu', [x]);
+    if (random) h = m.op('aten::add.Tensor', [h, m.op('aten::rand_like', [h, none, none, none, none, none]), f.int(1)]);
+    if (trace) m.at = f.source('model.py', 4, 6);
+    h = m.op('aten::linear', [h, w, none]);
+    if (trace) m.at = f.source('model.py', 5, 7);
+    return m.op('aten::sigmoid', [h]);
+  });
+  return f;
+}
+
+/** What sigmoid(linear(relu(x), w)) is. @param {(v: number, i: number) => number} [after] is the last function */
+const linearOf = (after = (v) => v) =>
+  Float32Array.from({ length: 8 }, (_, i) =>
+    after(
+      [0, 1, 2].reduce(
+        (sum, k) => sum + Math.max(0, Number(X[3 * Math.floor(i / 4) + k])) * Number(W[3 * (i % 4) + k]),
+        0,
+      ),
+      i,
+    ),
+  );
+const sigmoid = (/** @type {number} */ v) => 1 / (1 + Math.exp(-v));
+
+/** A file with a test vector, and with a trace if `middle` is what linear gives. @param {Float32Array} [middle] */
+function tested(middle) {
+  const f = layers({ trace: middle !== undefined });
+  f.test(0, [f.tensor(X, [2, 3])], ['Tensor'], f.tensor(linearOf(sigmoid), [2, 4]));
+  if (middle) {
+    f.traced(0, 5, [
+      f.tensor(
+        X.map((v) => Math.max(0, v)),
+        [2, 3],
+      ),
+    ]);
+    f.traced(0, 6, [f.tensor(middle, [2, 4])]);
+    f.traced(0, 7, [f.tensor(linearOf(sigmoid), [2, 4])]);
+  }
+  return f.bytes();
+}
+
+/** Adds x to an attribute, and returns the sum. */
+function counter() {
+  const f = new RushFile(),
+    slot = f.attribute('total', 'Tensor', f.tensor(new Float32Array(6), [2, 3]));
+  f.method('forward', { inputs: [port], outputs: ['y'] }, (m, x) => {
+    const sum = m.op('aten::add.Tensor', [m.op('rush::get_attr', [f.int(slot)]), x, f.int(1)]);
+    m.call('rush::set_attr', [f.int(slot), sum]);
+    return sum;
+  });
+  return f.bytes();
+}
+
+/** @param {import('../../js/src/index.js').Model} model */
+const answerOf = async (model) => /** @type {any} */ ((await model.run({ x: X })).y).data;
+
+/** Fails unless the numbers are close. @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
+function close(a, b) {
+  const off = Array.from(a).findIndex((v, i) => !(Math.abs(v - Number(b[i])) <= 1e-5));
+  if (off >= 0 || a.length !== b.length) throw new Error(`element ${off}: ${a[off]}, not ${b[off]}`);
+}
+
+/**
+ * Replaces a method, and returns a function that puts it back.
+ * @param {any} prototype @param {string} name @param {(own: Function) => Function} make
+ */
+function replace(prototype, name, make) {
+  const own = prototype[name];
+  prototype[name] = make(own);
+  return () => (prototype[name] = own);
+}
+
+/** A GPU object of its own, so that the device is not shared with other tests. @param {object} [info] of the adapter */
+function separateGpu(info) {
+  const made = { device: /** @type {any} */ (undefined) };
+  const gpu = {
+    async requestAdapter() {
+      const adapter = await ownGpu().requestAdapter();
+      return {
+        limits: adapter.limits,
+        info: info ?? adapter.info,
+        requestDevice: async (/** @type {object} */ how) => (made.device = await adapter.requestDevice(how)),
+      };
+    },
+  };
+  return { gpu, made };
+}
+
+/** Calls that reach the device. @type {[any, string][]} */
+const CALLS = [
+  [GPUDevice.prototype, 'createBuffer'],
+  [GPUDevice.prototype, 'createComputePipeline'],
+  [GPUDevice.prototype, 'createBindGroup'],
+  [GPUDevice.prototype, 'createCommandEncoder'],
+  [GPUQueue.prototype, 'writeBuffer'],
+  [GPUQueue.prototype, 'submit'],
+  [GPUBuffer.prototype, 'mapAsync'],
+];
+
+const DISPATCHES = /** @type {[any, string][]} */ ([
+  [GPUComputePassEncoder.prototype, 'dispatchWorkgroups'],
+  [GPUQueue.prototype, 'submit'],
+  [GPUBuffer.prototype, 'mapAsync'],
+]);
+
+/**
+ * Counts calls while `body` runs, which may set the counters back.
+ * @param {[any, string][]} calls @param {(count: Record<string, number>) => Promise<void>} body
+ */
+async function counting(calls, body) {
+  /** @type {Record<string, number>} */ const count = Object.fromEntries(calls.map(([, name]) => [name, 0]));
+  const undo = calls.map(([prototype, name]) =>
+    replace(
+      prototype,
+      name,
+      (own) =>
+        function (/** @type {any} */ ...args) {
+          count[name] = (count[name] ?? 0) + 1;
+          return own.apply(/** @type {any} */ (this), args);
+        },
+    ),
+  );
+  try {
+    await body(count);
+  } finally {
+    for (const back of undo) back();
+  }
+}
+
+/** @type {Record<string, () => Promise<unknown>>} */
+export const tests = {
+  'a second run makes no buffer and no pipeline, and submits once': async () => {
+    const calls = CALLS.filter(([, name]) => /^create.*(Buffer|Pipeline)|submit|mapAsync/.test(name));
+    await counting(calls, async (count) => {
+      const model = await load(layers().bytes(), { device: 'webgpu', gpu: separateGpu().gpu });
+      equal(model.backend.device, 'webgpu');
+      matches(model.backend.reason, /the GPU is .*(swiftshader|llvmpipe)/i);
+      close(await answerOf(model), linearOf(sigmoid));
+      if (count.createComputePipeline !== 3) throw new Error(`${count.createComputePipeline} pipelines, not 3`);
+      for (let k = 0; k < 3; k++) {
+        for (const name in count) count[name] = 0;
+        close(await answerOf(model), linearOf(sigmoid));
+      }
+      equal(count, { createBuffer: 0, createComputePipeline: 0, submit: 1, mapAsync: 1 });
+      model.dispose();
+    });
+  },
+
+  'a chain is one dispatch, and kernels need no bytes in memory': async () => {
+    const f = new RushFile();
+    f.method('forward', { inputs: [port], outputs: ['y'] }, (m, x) => {
+      m.call('rush::chain', [f.int(3)]);
+      let h = m.op('aten::relu', [x]);
+      h = m.op('aten::div.Scalar', [h, f.float(2)]);
+      h = m.op('aten::sqrt', [h]);
+      h = m.op('aten::group_norm', [h, f.int(1), f.none(), f.none(), f.float(1e-5), f.bool(false)]);
+      return m.op('aten::argmax', [h, f.int(1), f.bool(false)]);
+    });
+    await counting(DISPATCHES, async (count) => {
+      const model = await load(f.bytes(), { device: 'webgpu', gpu: separateGpu().gpu });
+      equal(Array.from(await answerOf(model), Number), [0, 2]);
+      equal(count, { dispatchWorkgroups: 3, submit: 1, mapAsync: 1 });
+      model.dispose();
+    });
+  },
+
+  'cat takes transposed tensors on the device': async () => {
+    const f = new RushFile();
+    f.method('forward', { inputs: [port], outputs: ['y'] }, (m, x) => {
+      const t = m.op('aten::transpose.int', [m.op('aten::relu', [x]), f.int(0), f.int(1)]);
+      return m.op('aten::cat', [m.op('prim::ListConstruct', [t, t], 'Tensor[]'), f.int(1)]);
+    });
+    await counting(DISPATCHES, async (count) => {
+      const model = await load(f.bytes(), { device: 'webgpu', gpu: separateGpu().gpu });
+      equal(await answerOf(model), [0, 0.5, 0, 0.5, 0, 1.5, 0, 1.5, 0, 2.5, 0, 2.5]);
+      equal(count, { dispatchWorkgroups: 3, submit: 1, mapAsync: 1 });
+      model.dispose();
+    });
+  },
+
+  'a device that is lost at any call gives the answers of the CPU': async () => {
+    const want = linearOf(sigmoid);
+    let left = Infinity;
+    let lose = () => {};
+    const undo = CALLS.map(([prototype, name]) =>
+      replace(
+        prototype,
+        name,
+        (own) =>
+          function (/** @type {any} */ ...args) {
+            if (--left === 0) lose();
+            return own.apply(/** @type {any} */ (this), args);
+          },
+      ),
+    );
+    try {
+      let at = 1;
+      for (; at < 100; at++) {
+        const { gpu, made } = separateGpu();
+        left = at;
+        lose = () => made.device?.destroy();
+        const model = await load(layers().bytes(), { device: 'webgpu', gpu });
+        for (let k = 0; k < 3; k++) close(await answerOf(model), want);
+        const lost = left <= 0;
+        if (lost) {
+          equal(model.backend.device, undefined);
+          matches(model.backend.reason, /; the GPU (was lost|failed): .*, and operators now run on the CPU$/);
+        }
+        model.dispose();
+        if (!lost) break;
+      }
+      if (at < 20 || at === 100) throw new Error(`${at} calls`);
+    } finally {
+      for (const back of undo) back();
+    }
+  },
+
+  'random numbers are drawn again if a run begins again': async () => {
+    const cpu = await load(layers({ random: true }).bytes());
+    await cpu.manualSeed(5);
+    const want = [await answerOf(cpu), await answerOf(cpu)];
+    const { gpu, made } = separateGpu();
+    const model = await load(layers({ random: true }).bytes(), { device: 'webgpu', gpu });
+    await model.manualSeed(5);
+    close(await answerOf(model), want[0]);
+    made.device.destroy();
+    close(await answerOf(model), want[1]);
+  },
+
+  'a run whose inputs change begins again from its own inputs': async () => {
+    const { gpu, made } = separateGpu();
+    const model = await load(layers().bytes(), { device: 'webgpu', gpu });
+    const x = X.slice(),
+      run = model.run({ x });
+    made.device.destroy();
+    x.fill(7);
+    close(/** @type {any} */ ((await run).y).data, linearOf(sigmoid));
+  },
+
+  'a pipeline that does not compile leaves the model to the CPU': async () => {
+    const undo = replace(
+      GPUDevice.prototype,
+      'createShaderModule',
+      (own) =>
+        function (/** @type {any} */ how) {
+          return own.call(/** @type {any} */ (this), { ...how, code: how.code.replace('fn main', 'fn ma in') });
+        },
+    );
+    try {
+      const { gpu, made } = separateGpu();
+      const model = await load(layers().bytes(), { device: 'webgpu', gpu });
+      close(await answerOf(model), linearOf(sigmoid));
+      equal(model.backend.device, undefined);
+      matches(model.backend.reason, /the GPU failed: .*and operators now run on the CPU$/s);
+      made.device.destroy();
+    } finally {
+      undo();
+    }
+  },
+
+  'a model with state says that its state is lost, and goes on from the values of the file': async () => {
+    const { gpu, made } = separateGpu();
+    const model = await load(counter(), { device: 'webgpu', gpu });
+    await answerOf(model);
+    close(
+      await answerOf(model),
+      X.map((v) => 2 * v),
+    );
+    close(
+      /** @type {any} */ ((await model.state()).total).data,
+      X.map((v) => 2 * v),
+    );
+    await answerOf(model);
+    made.device.destroy();
+    await refused(answerOf(model), 'device-lost', /the GPU was lost.* attributes .* have the file's values again/);
+    close(await answerOf(model), X);
+    equal(model.backend.device, undefined);
+  },
+
+  'the next load has another device': async () => {
+    const { gpu, made } = separateGpu();
+    const model = await load(tested(), { device: 'webgpu', gpu });
+    await model.verify();
+    const lost = made.device;
+    lost.destroy();
+    const { tests } = await model.verify();
+    equal(tests[0]?.code, 'device-lost');
+    equal((await model.verify()).passed, true);
+    const again = await load(tested(), { device: 'webgpu', gpu });
+    equal((await again.verify()).passed, true);
+    if (made.device === lost) throw new Error('the same device');
+    equal(again.backend.device, 'webgpu');
+  },
+
+  'diff() names the first operator that differs on the GPU, with its line': async () => {
+    const right = await load(tested(linearOf()), { device: 'webgpu', gpu: ownGpu() });
+    const report = await right.diff();
+    equal([report.agrees, report.compared, report.unpaired], [true, 3, 0]);
+    const wrong = await load(tested(linearOf((v, i) => (i === 5 ? v + 1 : v))), { device: 'webgpu', gpu: ownGpu() });
+    const { agrees, first } = await wrong.diff();
+    equal(agrees, false);
+    equal(first?.source, 'model.py:4');
+    equal(first?.node.target, 'aten::linear');
+    equal(wrong.backend.device, 'webgpu');
+  },
+
+  'diff({ device }) names the first operator that differs from the CPU, with its line': async () => {
+    const f = layers({ trace: true });
+    f.test(0, [f.tensor(X, [2, 3])], ['Tensor'], f.tensor(linearOf(sigmoid), [2, 4]));
+    const file = f.bytes(),
+      right = await load(file, { device: 'webgpu', gpu: separateGpu().gpu });
+    const report = await right.diff({ device: 'webgpu' });
+    equal([report.agrees, report.compared, report.first], [true, 3, null]);
+    await refused(right.diff({ device: /** @type {any} */ ('tpu') }), 'bad-argument', /must be 'webgpu', got .*"tpu"/);
+    await refused((await load(file)).diff({ device: 'webgpu' }), 'unsupported', /load it with device: 'webgpu'/);
+    const undo = replace(
+      GPUDevice.prototype,
+      'createShaderModule',
+      (own) =>
+        function (/** @type {any} */ how) {
+          const code = how.code.replace('var y = sum', 'var y = 1.5 * sum');
+          return own.call(/** @type {any} */ (this), { ...how, code });
+        },
+    );
+    try {
+      const wrong = await load(file, { device: 'webgpu', gpu: separateGpu().gpu });
+      const { agrees, compared, first } = await wrong.diff({ device: 'webgpu' });
+      equal([agrees, compared, first?.node.target, first?.source], [false, 1, 'aten::linear', 'model.py:4']);
+      matches(first?.message ?? '', /^aten::linear: element \d is .* on the GPU and .* on the CPU$/);
+      equal(wrong.backend.device, 'webgpu');
+      equal((await wrong.verify()).passed, false);
+    } finally {
+      undo();
+    }
+  },
+
+  'steps show results of the GPU': async () => {
+    const model = await load(layers().bytes(), { device: 'webgpu', gpu: ownGpu() });
+    const steps = await model.steps({ x: X });
+    const seen = [];
+    for (let k = 0; k < 3; k++) {
+      const { node } = await steps.next();
+      const { results } = await steps.step();
+      seen.push([node.target, .../** @type {any} */ (results[0]).data]);
+    }
+    equal(seen[0], ['aten::relu', ...X.map((v) => Math.max(0, v))]);
+    close(/** @type {any} */ (seen[1]?.slice(1)), linearOf());
+    close(/** @type {any} */ (seen[2]?.slice(1)), linearOf(sigmoid));
+    await steps.end();
+  },
+
+  'a buffer that is larger than the limits of the device runs in memory': async () => {
+    const { gpu } = separateGpu();
+    const model = await load(layers().bytes(), {
+      device: 'webgpu',
+      gpu: {
+        requestAdapter: async () => {
+          const adapter = await gpu.requestAdapter();
+          return {
+            ...adapter,
+            requestDevice: async (/** @type {object} */ how) => {
+              const device = await adapter.requestDevice(how);
+              return new Proxy(device, {
+                get: (own, name) => {
+                  if (name === 'limits') return { maxBufferSize: 128, maxStorageBufferBindingSize: 128 };
+                  const v = own[name];
+                  return typeof v === 'function' ? v.bind(own) : v;
+                },
+                set: (own, name, v) => {
+                  own[name] = v;
+                  return true;
+                },
+              });
+            },
+          };
+        },
+      },
+    });
+    close(await answerOf(model), linearOf(sigmoid));
+    equal(model.backend.device, 'webgpu');
+  },
+
+  'runs and loads keep memory flat': async () => {
+    const model = await load(layers().bytes(), { device: 'webgpu', gpu: ownGpu() });
+    for (let k = 0; k < 3; k++) await answerOf(model);
+    const { live, heap } = await model.memory();
+    for (let k = 0; k < 1000; k++) await answerOf(model);
+    const after = await model.memory();
+    equal([after.live, after.heap], [live, heap]);
+    model.dispose();
+    // An engine has room for about 120 memories at a time.
+    const bytes = layers().bytes();
+    for (let k = 0; k < 150; k++) {
+      const one = await load(bytes, { device: 'webgpu', gpu: ownGpu() });
+      if (k % 10 === 0) await answerOf(one);
+      one.dispose();
+    }
+  },
+
+  "'auto' on an adapter in software runs on the CPU, and says why": async () => {
+    const { gpu } = separateGpu({ vendor: 'soft', isFallbackAdapter: true });
+    const model = await load(tested(), { device: 'auto', gpu });
+    equal(model.backend.device, undefined);
+    matches(model.backend.reason, /; device 'auto' runs on the CPU: the adapter computes in software$/);
+    close(await answerOf(model), linearOf(sigmoid));
+  },
+
+  "'auto' times the test vectors on both devices, keeps the faster one, and remembers it": async () => {
+    localStorage.clear();
+    const info = { vendor: 'test', device: 'one' };
+    const open = async () => load(tested(), { device: 'auto', gpu: separateGpu(info).gpu });
+    const model = await open();
+    matches(
+      model.backend.reason,
+      /; device 'auto' runs on the [CG]PU: the test vectors take [\d.]+ ms on the GPU and [\d.]+ ms on the CPU$/,
+    );
+    close(await answerOf(model), linearOf(sigmoid));
+    const [key = ''] = Object.keys(localStorage);
+    matches(key, /^rushlight-device test one [0-9a-f]{32}$/);
+    // The decision of another page, about another adapter of the same model
+    localStorage.setItem(key.replace('one', 'two'), JSON.stringify({ device: 'webgpu', why: 'a test says so' }));
+    info.device = 'two';
+    const other = await open();
+    equal(other.backend.device, 'webgpu');
+    matches(other.backend.reason, /; device 'auto' runs on the GPU: a test says so$/);
+    close(await answerOf(other), linearOf(sigmoid));
+    localStorage.clear();
+  },
+
+  "'auto' keeps no GPU whose answers are wrong": async () => {
+    localStorage.clear();
+    const undo = replace(
+      GPUDevice.prototype,
+      'createShaderModule',
+      (own) =>
+        function (/** @type {any} */ how) {
+          const code = how.code.replace('sigmoid_(x);', '0.5;');
+          return own.call(/** @type {any} */ (this), { ...how, code });
+        },
+    );
+    try {
+      const model = await load(tested(), { device: 'auto', gpu: separateGpu({ vendor: 'wrong' }).gpu });
+      equal(model.backend.device, undefined);
+      matches(model.backend.reason, /; device 'auto' runs on the CPU: the GPU gives a wrong answer: test vector 0: /);
+      close(await answerOf(model), linearOf(sigmoid));
+    } finally {
+      undo();
+    }
+    localStorage.clear();
+  },
+
+  "'auto' says why it cannot compare": async () => {
+    const why = async (/** @type {any} */ options, bytes = tested()) => {
+      const model = await load(bytes, { device: 'auto', gpu: separateGpu({ vendor: 'test' }).gpu, ...options });
+      equal(model.backend.device, undefined);
+      model.dispose();
+      return model.backend.reason.split("; device 'auto' runs on the CPU: ")[1] ?? '';
+    };
+    equal(await why({}, layers().bytes()), 'the file has no test vectors');
+    equal(await why({ worker: true }), 'the GPU does not support the option `worker`');
+    matches(await why({ gpu: { requestAdapter: async () => null } }), /^device: WebGPU has no adapter here\./);
+    equal(await why({ ops: {} }), 'trials would call functions of the option `ops`');
+  },
+
+  'a device that is not there, and options that it does not take': async () => {
+    const open = (/** @type {any} */ options) => load(layers().bytes(), options);
+    await refused(open({ device: 'tpu' }), 'bad-argument', /must be 'cpu', 'webgpu' or 'auto', got the string "tpu"/);
+    await refused(open({ device: 'webgpu', gpu: {} }), 'bad-argument');
+    await refused(open({ device: 'webgpu', gpu: { requestAdapter: async () => null } }), 'unsupported');
+    for (const option of ['worker', 'threads', 'cache', 'integrity'])
+      await refused(
+        open({ device: 'webgpu', [option]: option === 'worker' ? true : option === 'threads' ? 2 : 'auto' }),
+        'unsupported',
+        new RegExp(`load: ${option} is not supported`),
+      );
+    equal((await open({ device: 'cpu' })).backend.device, undefined);
+  },
+};
+
+export const adapterIsThere = async () => Boolean(await ownGpu()?.requestAdapter());

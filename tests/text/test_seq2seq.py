@@ -1,0 +1,144 @@
+"""export_text(): models with an encoder and a decoder, and Whisper."""
+
+import json
+
+import pytest
+import rushlight
+import text_models
+import torch
+import transformers
+
+
+def facts_of(session):
+    return json.loads(session.asset("text.json"))
+
+
+def greedy(session, tokens, count, below=None):
+    """Returns `count` tokens behind these, each less than `below`."""
+    out, at = list(tokens), 0
+    while len(out) < len(tokens) + count:
+        logits = session(torch.tensor([out[at:]]), torch.tensor(at))
+        at = len(out)
+        out.append(int(logits[:, :below].argmax()))
+    return out[len(tokens):]
+
+
+@pytest.mark.parametrize("name", text_models.SEQ2SEQ)
+def test_the_tokens_of_generate_for_several_inputs(name, out):
+    model = text_models.seq2seq(name)
+    report = rushlight.export_text(model, text_models.tokenizer(), out, length=40)
+    session = rushlight.load(out)
+    assert (session.methods(), session.inputs(), session.outputs()) == (["encode", "forward"], ["tokens", "position"], ["logits"])
+    seen = set()
+    for length in (11, 3, 20):
+        tokens = torch.randint(256, (1, length))
+        want = model.generate(tokens, max_new_tokens=12, do_sample=False, num_beams=1, eos_token_id=None)[0, 1:].tolist()
+        session.call("encode", tokens)
+        assert greedy(session, facts_of(session)["start"], 12) == want
+        seen.update(want)
+    assert len(seen) > 1
+    assert report.weights_bytes < 1.1 * sum(p.nbytes for p in model.parameters())
+
+
+@torch.no_grad()
+def test_a_prompt_gives_the_logits_of_single_tokens(out):
+    model = text_models.seq2seq("T5")
+    rushlight.export_text(model, text_models.tokenizer(), out, length=16)
+    session, source, tokens = rushlight.load(out), torch.randint(256, (1, 7)), torch.randint(256, (1, 9))
+    session.call("encode", source)
+    want = model(source, decoder_input_ids=tokens).logits[0]
+    torch.testing.assert_close(session(tokens[:, :5], torch.tensor(0))[0], want[4], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(session(tokens[:, 5:], torch.tensor(5))[0], want[8], rtol=1e-4, atol=1e-4)
+    with pytest.raises(rushlight.RushlightError, match="must have room for 17 tokens, but its length is 16"):
+        session(tokens[:, :2], torch.tensor(15))
+
+
+def test_the_facts_of_a_model_of_text(out):
+    model = text_models.seq2seq("Bart")
+    rushlight.export_text(model, text_models.tokenizer(), out, assets={"LICENSE": "none"})
+    session = rushlight.load(out)
+    assert facts_of(session) == {"version": 1, "task": "seq2seq", "length": 64, "inputLength": 64, "words": 258, "stop": [256],
+                                 "start": [256], "languages": {}, "tokens": {"eos_token": "<|end|>", "pad_token": "<|pad|>"}}
+    assert {"LICENSE", "generation_config.json", "tokenizer.json"} <= set(session.assets())
+
+
+def test_fewer_bits(out):
+    report = rushlight.export_text(text_models.seq2seq("Bart"), text_models.tokenizer(), out, quantize="int8-weights")
+    assert report.quantized["cosine"] > 0.99 and report.quantized["layers"] > 10
+
+
+# ---- Whisper
+
+PROMPT = [258, 259, 261, 263]
+
+
+def sound(count):
+    return 0.3 * torch.sin(torch.arange(count) / 7) + 0.05 * torch.randn(count)
+
+
+def test_whisper_gives_the_tokens_and_times_of_generate(out):
+    model = text_models.whisper()
+    model.generation_config.suppress_tokens = list(range(256, 300))  # generate() cuts a text at time stamps
+    model.generation_config.begin_suppress_tokens = None
+    rushlight.export_text(model, text_models.tokenizer(), out)
+    session = rushlight.load(out)
+    assert session.methods() == ["encode", "forward", "align"]
+    for count in (9000, 16000, 5000):
+        samples = sound(count)
+        frames = count // 320
+        inputs = text_models.whisper_features(samples)
+        mask = (torch.arange(inputs.size(2)) < 2 * frames).long()[None]
+        want = model.generate(inputs, language="en", task="transcribe", return_token_timestamps=True, max_new_tokens=14,
+                              return_dict_in_generate=True, attention_mask=mask, eos_token_id=None)
+        session.call("encode", samples)
+        got = greedy(session, PROMPT, 14, below=256)
+        assert got == want["sequences"][0, -14:].tolist()
+        times = session.call("align", torch.tensor([PROMPT + got[:-1]]), torch.tensor(4), torch.tensor(frames))
+        if not text_models.OLD:  # transformers 4.52 also aligns the tokens of the prompt
+            torch.testing.assert_close(times, want["token_timestamps"][0, -14:-1], rtol=0, atol=1e-6)
+
+
+def test_the_language_is_the_likeliest_one_behind_the_start(out):
+    model = text_models.whisper()
+    rushlight.export_text(model, text_models.tokenizer(), out)
+    session, samples = rushlight.load(out), sound(12000)
+    session.call("encode", samples)
+    facts = facts_of(session)
+    logits = session(torch.tensor([facts["start"]]), torch.tensor(0))[0]
+    found = max(facts["languages"].values(), key=lambda token: logits[token])
+    assert found == int(model.detect_language(text_models.whisper_features(samples)))
+
+
+def test_the_facts_of_whisper(out):
+    model = text_models.whisper()
+    rushlight.export_text(model, text_models.tokenizer(), out)
+    session = rushlight.load(out)
+    assert facts_of(session) == {
+        "version": 1, "task": "transcribe", "length": 48, "words": 300, "stop": [256], "start": [258], "sampleRate": 16000,
+        "samples": 16000, "languages": {"en": 259, "de": 260}, "tasks": {"transcribe": 261, "translate": 262}, "noTimestamps": 263, "timestamps": 264,
+        "align": True, "tokens": {"eos_token": "<|end|>", "pad_token": "<|pad|>"}}
+    generation = json.loads(session.asset("generation_config.json"))
+    assert (generation["suppress_tokens"], generation["begin_suppress_tokens"]) == ([7], [8])
+    with pytest.raises(rushlight.RushlightError, match='size 0 of input "samples" must be at most 16000, got 16001'):
+        session.call("encode", torch.zeros(16001))
+
+
+def test_a_whisper_without_alignment_heads_has_no_times(out):
+    model = text_models.whisper()
+    del model.generation_config.alignment_heads
+    rushlight.export_text(model, text_models.tokenizer(), out)
+    session = rushlight.load(out)
+    assert session.methods() == ["encode", "forward"] and facts_of(session)["align"] is False
+
+
+def test_half_precision_is_refused(out):
+    with pytest.raises(rushlight.RushlightError, match="T5ForConditionalGeneration must have weights in float32, got torch.float16"):
+        rushlight.export_text(text_models.seq2seq("T5").half(), text_models.tokenizer(), out)
+
+
+def test_an_encoder_of_pictures_is_refused_by_name(out):
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    config = transformers.VisionEncoderDecoderConfig(encoder={"model_type": "vit", **sizes},
+                                                     decoder={"model_type": "bert", "vocab_size": 30, **sizes})
+    with pytest.raises(rushlight.RushlightError, match="got VisionEncoderDecoderModel, whose input is pixel_values"):
+        rushlight.export_text(transformers.VisionEncoderDecoderModel(config), text_models.tokenizer(), out)
