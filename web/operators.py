@@ -22,6 +22,7 @@ print(f"""<!doctype html>
 </head>
 <body>
 <nav><a href="index.html">Reference</a></nav>
+<main>
 <h1>Operators</h1>
 <p>The runtime has {sum(len(rows) for _, rows in groups)} schemas, as PyTorch prints them. PyTorch's native_functions.yaml documents
 the operators of <code>aten</code>. Its register_prim_ops.cpp has those of <code>prim</code> and those without tensors. The
@@ -34,4 +35,4 @@ for heading, rows in groups:
     for schema, note in rows:
         print(f"<li><code>{html.escape(schema)}</code> <span class='quiet'>{note}</span></li>")
     print("</ul>")
-print("</body>\n</html>")
+print("</main>\n</body>\n</html>")

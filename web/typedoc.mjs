@@ -4,8 +4,12 @@ import { fileURLToPath } from 'node:url';
 /** @param {string} path */
 const top = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
-/** @type {Partial<import('typedoc').TypeDocOptions>} */
+/** @type {any} */
 export default {
+  plugin: [top('web/typedoc-plugin.mjs')],
+  customJs: top('web/typedoc-page.js'),
+  groupOrder: ['Functions', 'Classes', 'Interfaces', '*'],
+  kindSortOrder: ['Function', 'Class', 'Interface', 'TypeAlias', 'Method', 'Accessor', 'Property', 'Variable'],
   name: 'rushlight',
   entryPoints: [
     'index',
@@ -14,6 +18,7 @@ export default {
     'api/cache',
     'api/pool',
     'text/load-text',
+    'text/openai',
     'api/fx',
     'api/assets',
     'api/bundler',
@@ -25,10 +30,10 @@ export default {
   out: top('build/docs/js'),
   readme: top('js/README.md'),
   customCss: top('web/typedoc.css'),
-  navigationLinks: { Reference: '../index.html' },
+  navigationLinks: { Start: '../index.html', Guide: '../guide/index.html' },
   disableSources: true,
   disableGit: true,
-  intentionallyNotExported: ['STATUS', 'JS_CODES'], // ErrorCode lists them all
+  intentionallyNotExported: ['STATUS', 'JS_CODES', 'Structure', 'State'], // ErrorCode and the options list them
   excludePrivate: true,
   excludeInternal: true,
   hideGenerator: true,

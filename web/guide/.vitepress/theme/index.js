@@ -1,4 +1,0 @@
-import Theme from 'vitepress/theme-without-fonts';
-import './colors.css';
-
-export default Theme;
