@@ -11,12 +11,16 @@ const require = createRequire(new URL('../../tests/package.json', import.meta.ur
  * @returns {Promise<{width: number, height: number, data: Uint8Array}>} RGBA
  */
 export async function decode(file) {
-  const bytes = await readFile(file);
+  const bytes = await readFile(file).catch((e) => {
+    throw Object.assign(e, { path: String(file) }); // a folder's error has no path
+  });
+  const [png, jpeg] = [bytes[0] === 0x89, bytes[0] === 0xff];
+  if (!png && !jpeg) throw new Error(`${file} is neither a PNG nor a JPEG`);
+  const { PNG } = require('pngjs'),
+    { decode: decodeJpeg } = require('jpeg-js');
   try {
-    if (bytes[0] === 0x89) return require('pngjs').PNG.sync.read(bytes);
-    if (bytes[0] === 0xff) return require('jpeg-js').decode(bytes, { useTArray: true });
+    return png ? PNG.sync.read(bytes) : decodeJpeg(bytes, { useTArray: true });
   } catch (e) {
-    throw new Error(`${file} cannot be read as a picture: ${e instanceof Error ? e.message : e}`);
+    throw new Error(`${file} is damaged: ${e instanceof Error ? e.message : e}`);
   }
-  throw new Error(`${file} is neither a PNG nor a JPEG`);
 }

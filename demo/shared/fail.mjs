@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 const exports = fileURLToPath(new URL('../../build/demo/', import.meta.url));
 
 process.on('uncaughtException', (/** @type {NodeJS.ErrnoException} */ { code, message, path }) => {
-  const missing = code === 'ENOENT' ? 'there is no such file' : message;
+  const reason = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : message;
   console.error(
-    path ? `cannot read ${path}: ${missing}${path.startsWith(exports) ? '. Run ./dev demo first.' : ''}` : message,
+    path ? `cannot read ${path}: ${reason}${path.startsWith(exports) ? '. Run ./dev demo first.' : ''}` : message,
   );
   process.exit(1);
 });

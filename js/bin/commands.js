@@ -333,7 +333,7 @@ export async function chat(file, flags) {
 
 /** @param {string} file @param {Flags} flags @param {string[]} rest more files */
 export async function slim(file, flags, rest) {
-  if (flags.output === undefined) throw badArgument('slim needs a folder for the two binaries: -o DIR');
+  if (flags.output === undefined) throw badArgument('slim needs a folder for the two binaries: --output DIR');
   const { ops = {} } = await opsOf(flags);
   const { device = 'cpu' } = flags;
   if (device !== 'cpu' && device !== 'webgpu') throw badArgument(`--device must be cpu or webgpu, got ${device}`);

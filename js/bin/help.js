@@ -15,7 +15,7 @@ const OPTIONS = {
   ],
   output: [
     '--output DIR         write DIR/NAME.npy for each output; FILE.npy for the only output;',
-    'FILE.safetensors for all outputs',
+    'FILE.safetensors for all outputs. slim: the folder of the two binaries',
   ],
   method: ['--method NAME        use another method than forward'],
   backend: ['--backend NAME       auto, simd or relaxed; bench and verify also take several: simd,relaxed'],
@@ -49,7 +49,11 @@ const COMMANDS = {
   run: [
     'FILE.rush',
     ['run the model, with --input NAME=VALUE or with the inputs of its first test vector'],
-    ['m.rush', 'm.rush --input image=1x3x224x224 --output out', 'https://example.org/m.rush --cache -i x=x.npy --json'],
+    [
+      'm.rush',
+      'm.rush --input image=1x3x224x224 --output out',
+      'https://example.org/m.rush --cache --input x=x.npy --json',
+    ],
   ],
   inspect: [
     'FILE.rush',
@@ -97,8 +101,8 @@ const COMMANDS = {
   chat: ['FILE.rush', ['talk with a language model that export_text() has exported'], ['m.rush --temperature 0']],
   slim: [
     'FILE.rush...',
-    ['write a smaller wasm with only the operators of these files: FILE.rush... -o DIR'],
-    ['a.rush b.rush -o wasm'],
+    ['write a smaller wasm with only the operators of these files into a folder: --output DIR'],
+    ['a.rush b.rush --output wasm'],
   ],
   cache: [
     '[list | remove URL | clear]',

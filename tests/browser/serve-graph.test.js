@@ -49,6 +49,9 @@ async function open(file, options = {}) {
   return { page, close };
 }
 
+/** Waits for the values and weights of the selected node. @param {any} page */
+const filled = (page) => page.waitForSelector('#node[aria-busy=false]');
+
 /** The texts of elements. @param {any} page @param {string} selector @returns {Promise<string[]>} */
 const texts = (page, selector) =>
   page.$$eval(selector, (/** @type {Element[]} */ all) => all.map((e) => e.textContent?.trim()));
@@ -61,7 +64,7 @@ for (const [width, height] of /** @type {const} */ ([
     test(`axe finds nothing, and all texts are readable: ${width} px, ${colorScheme}`, async () => {
       const { page, close } = await open(gate, { viewport: { width, height }, colorScheme });
       await page.click('#outline [role=treeitem]:has-text("linear")');
-      await page.waitForSelector('#node .values canvas');
+      await filled(page);
       await page.screenshot({ path: join(shots, `serve-graph-${width}-${colorScheme}.png`), fullPage: true });
       await page.evaluate(axe);
       const found = await page.evaluate(async () =>
@@ -80,7 +83,7 @@ test('a node has its source, arguments, values and weights, and links to its nei
   const { page, close } = await open(gate);
   const node = () => page.textContent('#node');
   await page.click('#drawing .layer');
-  await page.waitForSelector('#node .values canvas');
+  await filled(page);
   assert.equal(await page.textContent('#node h3'), 'linear');
   assert.match((await node()) ?? '', /operatorrush::linear.*modulelinear.*classLinear.*source\S*gate\.py:\d+/);
   assert.match((await node()) ?? '', /parameters15.*time[\d.]+ ms/);
@@ -94,9 +97,10 @@ test('a node has its source, arguments, values and weights, and links to its nei
   const branches = await texts(page, '#outline [role=treeitem]');
   assert(branches.includes('neg') && branches.includes('relu'), String(branches));
   await page.click('#outline [role=treeitem]:has-text("neg")');
+  await filled(page);
   const notReached = (await node())?.includes('did not reach');
   await page.click('#outline [role=treeitem]:has-text("relu")');
-  await page.waitForFunction(() => !document.getElementById('node')?.textContent?.includes('Reading'));
+  await filled(page);
   assert.notEqual((await node())?.includes('did not reach'), notReached);
   await close();
 });

@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -57,10 +60,16 @@ test('a long text keeps both its special tokens', { skip: texts.note || false },
   assert.equal(ids[255], 102);
 });
 
-test('a program says in one sentence what it cannot read', () => {
+test('a program says in one sentence what it cannot read', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'rush-demo-'));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const cut = join(dir, 'cut.png');
+  writeFileSync(cut, Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'));
   const rows = /** @type {[string, string[], number, RegExp][]} */ ([
     ['demo/01-image-classifier/run.mjs', ['no.jpg'], 1, /^cannot read no\.jpg: there is no such file\n$/],
     ['demo/01-image-classifier/run.mjs', [import.meta.filename], 1, /^.* is neither a PNG nor a JPEG\n$/],
+    ['demo/01-image-classifier/run.mjs', [dir], 1, /^cannot read .*: it is a folder\n$/],
+    ['demo/08-face-detection/run.mjs', [cut], 1, /^.*cut\.png is damaged: .*\n$/],
     ['demo/05-voice-activity/run.mjs', [import.meta.filename], 1, /^.* is not a WAV file of 16-bit samples\n$/],
     ['demo/serve.mjs', ['abc'], 2, /^a port is a number from 0 to 65535, not "abc": .*\n$/],
   ]);

@@ -101,7 +101,7 @@ def test_the_tool(counts, tmp_path):
         refused = tool("run", "counts.rush", *arguments)
         assert refused.returncode == 1 and refused.stderr.startswith(f"rushlight: {says}")
     refused = tool("export", "m.pt", "-o", "m.rush")
-    assert (refused.returncode, refused.stderr) == (1, "rushlight: this command needs PyTorch, which is not installed here\n")
+    assert (refused.returncode, refused.stderr) == (1, "rushlight: this command needs PyTorch, which is not installed here: pip install torch\n")
 
 
 def test_the_kind_of_the_inputs_decides_that_of_the_results(tmp_path):

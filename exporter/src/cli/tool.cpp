@@ -114,7 +114,8 @@ void complain(const std::string &message) {
 int run(int argc, char **argv, const TorchCommands &commands) {
   CommandLine line = parse_command_line(argc, argv);
   if (!commands.run_export && (line.command == "export" || !line.torch.empty()))
-    throw std::runtime_error("this command needs PyTorch, which is not installed here");
+    throw std::runtime_error(
+        "this command needs PyTorch, which is not installed here: pip install torch");
   if (line.command == "export") return commands.run_export(line);
   if (line.command == "inspect") return run_inspect(line);
   if (line.command == "verify") return run_verify(line);

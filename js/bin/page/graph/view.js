@@ -52,6 +52,7 @@ export class GraphView {
   /** @type {Item[]} */ #matches = [];
   /** @type {Run | undefined} */ #run;
   #method = '';
+  #descriptions = 0;
 
   /** @param {Model} model */
   constructor(model) {
@@ -91,7 +92,7 @@ export class GraphView {
     this.#open = firstOpen(this.#tree.root);
     this.#draw();
     this.#surface.fit();
-    get('node').replaceChildren(
+    this.#describe(
       make('p', { className: 'quiet' }, 'Select an operator or a module to see its weights, its code and its values.'),
     );
     this.#find(/** @type {HTMLInputElement} */ (get('find')).value);
@@ -167,6 +168,17 @@ export class GraphView {
     get('graph-status').textContent = text;
   }
 
+  /**
+   * Replaces the details. Returns a function that tells whether they are still there.
+   * @param {...HTMLElement} nodes
+   */
+  #describe(...nodes) {
+    const description = ++this.#descriptions;
+    get('node').replaceChildren(...nodes);
+    get('node').ariaBusy = 'false';
+    return () => description === this.#descriptions;
+  }
+
   /** Selects an item, makes it visible, and shows its details. @param {Item} item */
   async select(item) {
     for (const { id } of groupsAround(item)) this.#open.add(id);
@@ -174,8 +186,11 @@ export class GraphView {
     this.#draw();
     this.#surface.reveal(item.id);
     const go = (/** @type {Node} */ node) => this.select(/** @type {Item} */ (this.#tree.itemOf.get(node)));
-    get('node').replaceChildren(...detailOf(item, this.#facts, this.#model, go));
-    if (!item.children) await this.#fill(item.node, () => this.#marks.selected === item);
+    const wanted = this.#describe(...detailOf(item, this.#facts, this.#model, go));
+    if (item.children) return;
+    get('node').ariaBusy = 'true';
+    await this.#fill(item.node, wanted);
+    if (wanted()) get('node').ariaBusy = 'false';
   }
 
   /** Shows the values and the weights of a node. @param {Node} node @param {() => boolean} wanted */
