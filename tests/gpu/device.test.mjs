@@ -1,4 +1,4 @@
-// The option `device` in headless Chromium on SwiftShader: runs the tests of in-page.js.
+// The option `device` in headless Chromium on SwiftShader: runs the tests of the files in-page.js.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -15,18 +15,24 @@ before(async () => {
 });
 after(() => host?.close());
 
-const names = readFileSync(new URL('in-page.js', import.meta.url), 'utf8').matchAll(
-  /^ {2}(?:'([^']+)'|"([^"]+)"): async \(\) => \{$/gm,
-);
-for (const [, single, double] of names) {
-  const name = single ?? double ?? '';
-  test(name, async () => {
-    const ran = await page.evaluate(async (/** @type {string} */ name) => {
-      const { adapterIsThere, tests } = await import('/tests/gpu/in-page.js');
-      if (!(await adapterIsThere())) throw new Error('this Chromium has no adapter');
-      await tests[name]();
-      return true;
-    }, name);
-    assert(ran);
-  });
+for (const file of ['in-page.js', 'weights-in-page.js']) {
+  const names = readFileSync(new URL(file, import.meta.url), 'utf8').matchAll(
+    /^ {2}(?:'([^']+)'|"([^"]+)"): async \(\) => \{$/gm,
+  );
+  for (const [, single, double] of names) {
+    const name = single ?? double ?? '';
+    test(name, async () => {
+      const ran = await page.evaluate(
+        async (/** @type {string[]} */ [file, name = '']) => {
+          const { adapterIsThere } = await import('/tests/gpu/in-page-helpers.js');
+          if (!(await adapterIsThere())) throw new Error('this Chromium has no adapter');
+          const { tests } = await import(`/tests/gpu/${file}`);
+          await tests[name]();
+          return true;
+        },
+        [file, name],
+      );
+      assert(ran);
+    });
+  }
 }

@@ -3,30 +3,19 @@
 
 import { load } from '../../js/src/index.js';
 import { RushFile } from '../js/build-rush.mjs';
+import {
+  CALLS,
+  DISPATCHES,
+  counting,
+  equal,
+  matches,
+  ownGpu,
+  refused,
+  replace,
+  separateGpu,
+} from './in-page-helpers.js';
 
-const { GPUBuffer, GPUComputePassEncoder, GPUDevice, GPUQueue, gpuOfTests } = /** @type {any} */ (globalThis);
-const ownGpu = () => gpuOfTests ?? /** @type {any} */ (navigator).gpu;
-
-/** @param {unknown} actual @param {unknown} expected */
-function equal(actual, expected) {
-  const text = (/** @type {unknown} */ v) =>
-    JSON.stringify(v, (_, x) => (ArrayBuffer.isView(x) ? [.../** @type {any} */ (x)] : x));
-  if (text(actual) !== text(expected)) throw new Error(`${text(actual)} is not ${text(expected)}`);
-}
-
-/** @param {string} text @param {RegExp} pattern */
-function matches(text, pattern) {
-  if (!pattern.test(text)) throw new Error(`"${text}" does not match ${pattern}`);
-}
-
-/** @param {Promise<unknown>} promise @param {string} code @param {RegExp} [message] */
-async function refused(promise, code, message = /./) {
-  const error = await promise.then(
-    () => new Error('nothing was thrown'),
-    (e) => e,
-  );
-  if (error.code !== code || !message.test(error.message)) throw error;
-}
+const { GPUDevice } = /** @type {any} */ (globalThis);
 
 const X = Float32Array.from({ length: 6 }, (_, i) => i - 2.5);
 const W = Float32Array.of(1, -2, 3, 0.5, 0.25, -1, 4, 1, 2, -0.5, 1, 1);
@@ -98,73 +87,6 @@ const answerOf = async (model) => /** @type {any} */ ((await model.run({ x: X })
 function close(a, b) {
   const off = Array.from(a).findIndex((v, i) => !(Math.abs(v - Number(b[i])) <= 1e-5));
   if (off >= 0 || a.length !== b.length) throw new Error(`element ${off}: ${a[off]}, not ${b[off]}`);
-}
-
-/**
- * Replaces a method, and returns a function that puts it back.
- * @param {any} prototype @param {string} name @param {(own: Function) => Function} make
- */
-function replace(prototype, name, make) {
-  const own = prototype[name];
-  prototype[name] = make(own);
-  return () => (prototype[name] = own);
-}
-
-/** A GPU object of its own, so that the device is not shared with other tests. @param {object} [info] of the adapter */
-function separateGpu(info) {
-  const made = { device: /** @type {any} */ (undefined) };
-  const gpu = {
-    async requestAdapter() {
-      const adapter = await ownGpu().requestAdapter();
-      return {
-        limits: adapter.limits,
-        info: info ?? adapter.info,
-        requestDevice: async (/** @type {object} */ how) => (made.device = await adapter.requestDevice(how)),
-      };
-    },
-  };
-  return { gpu, made };
-}
-
-/** Calls that reach the device. @type {[any, string][]} */
-const CALLS = [
-  [GPUDevice.prototype, 'createBuffer'],
-  [GPUDevice.prototype, 'createComputePipeline'],
-  [GPUDevice.prototype, 'createBindGroup'],
-  [GPUDevice.prototype, 'createCommandEncoder'],
-  [GPUQueue.prototype, 'writeBuffer'],
-  [GPUQueue.prototype, 'submit'],
-  [GPUBuffer.prototype, 'mapAsync'],
-];
-
-const DISPATCHES = /** @type {[any, string][]} */ ([
-  [GPUComputePassEncoder.prototype, 'dispatchWorkgroups'],
-  [GPUQueue.prototype, 'submit'],
-  [GPUBuffer.prototype, 'mapAsync'],
-]);
-
-/**
- * Counts calls while `body` runs, which may set the counters back.
- * @param {[any, string][]} calls @param {(count: Record<string, number>) => Promise<void>} body
- */
-async function counting(calls, body) {
-  /** @type {Record<string, number>} */ const count = Object.fromEntries(calls.map(([, name]) => [name, 0]));
-  const undo = calls.map(([prototype, name]) =>
-    replace(
-      prototype,
-      name,
-      (own) =>
-        function (/** @type {any} */ ...args) {
-          count[name] = (count[name] ?? 0) + 1;
-          return own.apply(/** @type {any} */ (this), args);
-        },
-    ),
-  );
-  try {
-    await body(count);
-  } finally {
-    for (const back of undo) back();
-  }
 }
 
 /** @type {Record<string, () => Promise<unknown>>} */
@@ -516,5 +438,3 @@ export const tests = {
     equal((await open({ device: 'cpu' })).backend.device, undefined);
   },
 };
-
-export const adapterIsThere = async () => Boolean(await ownGpu()?.requestAdapter());

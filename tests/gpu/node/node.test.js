@@ -14,11 +14,11 @@ import { replay } from '../../browser/replay.mjs';
 
 const gpu = create([]);
 Object.assign(globalThis, globals, { gpuOfTests: gpu });
-const { tests } = await import('../in-page.js');
-
-for (const [name, run] of Object.entries(tests)) {
-  // Node stores no decision.
-  if (!/remembers|wrong/.test(name)) test(name, run);
+for (const file of ['../in-page.js', '../weights-in-page.js']) {
+  for (const [name, run] of Object.entries((await import(file)).tests)) {
+    // Node stores no decision.
+    if (!/remembers|wrong/.test(name)) test(name, run);
+  }
 }
 
 test('a process ends by itself, with and without dispose()', () => {

@@ -101,7 +101,8 @@ typedef struct rush_gpu_job {
 typedef void rush_gpu_text(rush_text *t, const void *what);
 
 /* Finds the pipeline of a job by a key of n words, or makes it from the text. `types` has the type
- * of the elements of each buffer, the result last: f for f32, u for u32. */
+ * of the elements of each buffer, the result last: f for f32, u for u32, h for float16, of which
+ * at0(i), at1(i), ... are the elements. */
 rush_status rush_gpu_find_pipeline(rush_gpu_job *job, const uint32_t *key, uint32_t n_key,
                                    const char *types, rush_gpu_text *text, const void *what);
 /* Adds the buffer of a tensor. */
@@ -112,8 +113,8 @@ void rush_gpu_dispatch(rush_gpu_job *job, uint64_t groups, uint32_t z);
 void rush_gpu_dispatch_elements(rush_gpu_job *job, uint64_t n);
 /* The beginning of each kernel: its buffers in0, in1, ..., out, and its parameters. */
 void rush_gpu_prelude(rush_text *t, const char *types);
-/* The functions that n texts use: exp_, expm1_, sigmoid_, tanh_, erf_, gelu_, log_, div_, sqrt_ and
- * hardswish_. */
+/* The functions that n texts use: exp_, expm1_, sigmoid_, tanh_, erf_, gelu_, log_, sin_, div_,
+ * sqrt_ and hardswish_. */
 void rush_gpu_functions(rush_text *t, const char *const *texts, int n);
 void rush_gpu_submit(rush_gpu *g);
 
@@ -143,11 +144,12 @@ bool rush_gpu_run_steps(rush_call *c, uint32_t n, rush_status *st);
 
 typedef bool rush_gpu_body(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st);
 rush_gpu_body rush_gpu_pointwise, rush_gpu_linear, rush_gpu_matmul, rush_gpu_addmm,
-    rush_gpu_attention, rush_gpu_repeated_attention, rush_gpu_softmax, rush_gpu_layer_norm,
-    rush_gpu_rms_norm, rush_gpu_group_norm, rush_gpu_batch_norm, rush_gpu_reduce,
-    rush_gpu_find_extreme, rush_gpu_adaptive_avg_pool, rush_gpu_conv, rush_gpu_max_pool,
-    rush_gpu_embedding, rush_gpu_index_select, rush_gpu_reshape, rush_gpu_contiguous,
-    rush_gpu_clone, rush_gpu_copy_into, rush_gpu_cat, rush_gpu_pad, rush_gpu_same;
+    rush_gpu_linear_weights, rush_gpu_linear_int8, rush_gpu_attention, rush_gpu_repeated_attention,
+    rush_gpu_softmax, rush_gpu_layer_norm, rush_gpu_rms_norm, rush_gpu_group_norm,
+    rush_gpu_batch_norm, rush_gpu_reduce, rush_gpu_find_extreme, rush_gpu_adaptive_avg_pool,
+    rush_gpu_conv, rush_gpu_max_pool, rush_gpu_embedding, rush_gpu_index_select, rush_gpu_reshape,
+    rush_gpu_contiguous, rush_gpu_clone, rush_gpu_copy_into, rush_gpu_cat, rush_gpu_pad,
+    rush_gpu_same, rush_gpu_to, rush_gpu_rotate_half;
 
 /* For pointwise rows, in `number`: how the text depends on the arguments. */
 enum {
@@ -163,6 +165,13 @@ enum { RUSH_GPU_VIEWS = 1, RUSH_GPU_FLATTENS };
 
 /* Returns whether the tensor has float32 elements that a kernel can read: at most 2^31 of them. */
 bool rush_gpu_can_read(const rush_tensor *t);
+/* The same for float32 and float16, which have these letters among the types of a kernel. */
+bool rush_gpu_can_read_real(const rush_tensor *t);
+static inline char rush_gpu_letter(const rush_tensor *t) {
+  return t->dtype == RUSH_FLOAT16 ? 'h' : 'f';
+}
+/* Returns whether a kernel can read the tensor's bytes as words: any dtype. */
+bool rush_gpu_can_read_bytes(const rush_tensor *t);
 /* Returns whether a kernel can write the tensor: it is no weight, and no two elements are at one
  * place. */
 bool rush_gpu_is_writable(const rush_tensor *t);

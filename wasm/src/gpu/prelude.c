@@ -26,6 +26,17 @@ fn smaller(a: f32, b: f32) -> f32 {
 fn group_of(g: vec3<u32>, n: vec3<u32>) -> u32 { return g.y * n.x + g.x; }
 );
 
+/* float16 by its bits: a GPU may replace subnormal numbers by zero. */
+static const char halves[] = WGSL(
+fn half_of(w: u32, i: u32) -> f32 {
+  let h = w >> ((i & 1u) * 16u);
+  let m = (h & 0x7fffu) << 13u;
+  let small = bitcast<u32>(bitcast<f32>(m + 0x38800000u) - bitcast<f32>(0x38800000u));
+  let most = select(m + 0x38000000u, m + 0x70000000u, m >= 0x0f800000u);
+  return bitcast<f32>(((h & 0x8000u) << 16u) | select(most, small, m < 0x00800000u));
+}
+);
+
 /* Division and roots of whatever a GPU may flush, or may assume not to exist. */
 static const char quotients[] = WGSL(
 fn unit_of(x: u32) -> f32 {
@@ -192,17 +203,84 @@ fn log_(x: f32) -> f32 {
   return log_any(x);
 }
 );
+/* sin, and cos with `quarter` 1. x = j * pi/2 + r, where the bits of x * 2/pi from 2 to 2^-94 give
+ * j and r (Payne and Hanek). Integers make them: an implementation may reorder sums. */
+static const char sines[] = WGSL(
+fn high_of(a: u32, b: u32) -> u32 {
+  let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;
+  let mid = ah * bl + ((al * bl) >> 16u);
+  let more = al * bh + (mid & 0xffffu);
+  return ah * bh + (mid >> 16u) + (more >> 16u);
+}
+fn reduce(bits: u32) -> vec2<f32> {
+  var p = array<u32, 8>(0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u,
+                        0x3c439041u, 0xfe5163abu);
+  let m = (bits & 0x007fffffu) | 0x00800000u;
+  let e = (bits >> 23u) - 120u;
+  let w = e >> 5u; let s = e & 31u;
+  var q = array<u32, 3>(p[w], p[w + 1u], p[w + 2u]);
+  if (s != 0u) {
+    for (var i = 0u; i < 3u; i++) { q[i] = (q[i] << s) | (p[w + i + 1u] >> (32u - s)); }
+  }
+  let r1 = m * q[1] + high_of(m, q[2]);
+  let r0 = m * q[0] + high_of(m, q[1]) + select(0u, 1u, r1 < m * q[1]);
+  var f0 = (r0 << 2u) | (r1 >> 30u);
+  var f1 = (r1 << 2u) | ((m * q[2]) >> 30u);
+  let minus = f0 >= 0x80000000u;
+  if (minus) {
+    f1 = ~f1 + 1u;
+    f0 = ~f0 + select(0u, 1u, f1 == 0u);
+  }
+  let z = countLeadingZeros(f0);
+  var n = f0;
+  if (z == 32u) { n = f1; } else if (z > 0u) { n = (f0 << z) | (f1 >> (32u - z)); }
+  let r = f32(n) * bitcast<f32>((95u - z) << 23u) * 1.57079637;
+  return vec2<f32>(select(r, -r, minus), f32((r0 >> 30u) + select(0u, 1u, minus)));
+}
+fn sin_(x: f32, quarter: u32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let a = bits & 0x7fffffffu;
+  if (a >= 0x7f800000u) { return nan(); }
+  if (a == 0u && quarter == 0u) { return x; }
+  var r = bitcast<f32>(a);
+  var j = quarter;
+  if (a > 0x3f490fdbu) {
+    let large = reduce(a);
+    r = large.x;
+    j += u32(large.y);
+  }
+  let z = r * r;
+  var s = fma(-1.9515295891e-4, z, 8.3321608736e-3);
+  s = fma(s, z, -1.6666654611e-1);
+  s = fma(s * z, r, r);
+  var c = fma(2.443315711809948e-5, z, -1.388731625493765e-3);
+  c = fma(c, z, 4.166664568298827e-2);
+  c = fma(c * z, z, fma(-0.5, z, 1.0));
+  let y = bitcast<u32>(select(s, c, (j & 1u) == 1u)) ^ ((j & 2u) << 30u);
+  return bitcast<f32>(y ^ select(0u, bits & 0x80000000u, quarter == 0u));
+}
+);
 /* clang-format on */
 
 void rush_gpu_prelude(rush_text *t, const char *types) {
   const unsigned last = (unsigned)strlen(types) - 1;
+  bool has_halves = false;
   rush_text_add(t, "@group(0) @binding(0) var<uniform> params: array<vec4<u32>, 16>;\n");
-  for (unsigned n = 0; n < last; n++)
+  for (unsigned n = 0; n < last; n++) {
     rush_text_add(t, "@group(0) @binding(%u) var<storage, read> in%u: array<%s>;\n", n + 1, n,
-                  types[n] == 'u' ? "u32" : "f32");
+                  types[n] == 'f' ? "f32" : "u32");
+    has_halves = has_halves || types[n] == 'h';
+    if (types[n] != 'u')
+      rush_text_add(t,
+                    types[n] == 'f'
+                        ? "fn at%u(i: u32) -> f32 { return in%u[i]; }\n"
+                        : "fn at%u(i: u32) -> f32 { return half_of(in%u[i >> 1u], i); }\n",
+                    n, n);
+  }
   rush_text_add(t, "@group(0) @binding(%u) var<storage, read_write> out: array<%s>;\n", last + 1,
                 types[last] == 'u' ? "u32" : "f32");
   rush_text_bytes(t, common, sizeof common - 1);
+  if (has_halves) rush_text_bytes(t, halves, sizeof halves - 1);
 }
 
 static bool is_named(const char *const *texts, int n, const char *name) {
@@ -221,6 +299,7 @@ void rush_gpu_functions(rush_text *t, const char *const *texts, int n) {
   if (tails) rush_text_bytes(t, normal, sizeof normal - 1);
   if (is_named(texts, n, "div_") || is_named(texts, n, "sqrt_"))
     rush_text_bytes(t, quotients, sizeof quotients - 1);
+  if (is_named(texts, n, "sin_")) rush_text_bytes(t, sines, sizeof sines - 1);
   if (is_named(texts, n, "hardswish_")) rush_text_bytes(t, hardswish, sizeof hardswish - 1);
   if (is_named(texts, n, "log_")) rush_text_bytes(t, logarithm, sizeof logarithm - 1);
 }

@@ -16,19 +16,8 @@ fn load_a(l: u32, at: u32, m0: u32, k0: u32) {
   for (var e = l; e < 512u; e += 64u) {
     let r = m0 + e / 16u; let j = k0 + e % 16u;
     var v = 0.0;
-    if (r < word(0u) && j < word(2u)) { v = in0[at + r * word(5u) + j * word(6u)]; }
+    if (r < word(0u) && j < word(2u)) { v = a_at(at + r * word(5u) + j * word(6u)); }
     sa[e / 16u * 17u + e % 16u] = v;
-  }
-}
-fn load_b(l: u32, at: u32, n0: u32, k0: u32) {
-  for (var e = l; e < 512u; e += 64u) {
-    var j = e / 32u; var c = e % 32u;
-    if (word(10u) == 1u) { j = e % 16u; c = e / 16u; }
-    var v = 0.0;
-    if (n0 + c < word(1u) && k0 + j < word(2u)) {
-      v = in1[at + (k0 + j) * word(10u) + (n0 + c) * word(11u)];
-    }
-    sb[j * 33u + c] = v;
   }
 }
 @compute @workgroup_size(64)
@@ -71,23 +60,42 @@ var<workgroup> part: array<f32, 64>;
 fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) ng: vec3<u32>,
         @builtin(local_invocation_index) l: u32) {
   let id = group_of(g, ng);
-  let m = word(0u); let n = word(1u); let k = word(2u);
+  let n = word(1u);
   if (id >= word(14u) * word(15u)) { return; }
   let row = id / word(14u); let col = id % word(14u) * 8u + l / 8u;
   let z0 = g.z / word(3u); let z1 = g.z % word(3u);
   let a0 = word(4u) + z0 * word(7u) + z1 * word(8u) + row * word(5u);
   let b0 = word(9u) + z0 * word(12u) + z1 * word(13u) + col * word(11u);
-  var sum = 0.0;
-  if (col < n) {
-    for (var j = l % 8u; j < k; j += 8u) {
-      sum = fma(in0[a0 + j * word(6u)], in1[b0 + j * word(10u)], sum);
-    }
-  }
-  part[l] = sum;
+  part[l] = 0.0;
+  if (col < n) { part[l] = dot_of(l % 8u, a0, b0, col); }
   workgroupBarrier();
   if (l % 8u == 0u && col < n) {
     store(z0, z1, row, col, ((part[l] + part[l + 4u]) + (part[l + 2u] + part[l + 6u])) +
                                  ((part[l + 1u] + part[l + 5u]) + (part[l + 3u] + part[l + 7u])));
+  }
+}
+);
+/* What each of them needs for matrices with any strides: a thread's part of an element, and a tile
+ * of the right-hand side. */
+static const char plain[] = WGSL(
+fn dot_of(lane: u32, a: u32, b: u32, col: u32) -> f32 {
+  var sum = 0.0;
+  for (var j = lane; j < word(2u); j += 8u) {
+    sum = fma(in0[a + j * word(6u)], at1(b + j * word(10u)), sum);
+  }
+  return sum;
+}
+);
+static const char plain_tile[] = WGSL(
+fn load_b(l: u32, at: u32, n0: u32, k0: u32) {
+  for (var e = l; e < 512u; e += 64u) {
+    var j = e / 32u; var c = e % 32u;
+    if (word(10u) == 1u) { j = e % 16u; c = e / 16u; }
+    var v = 0.0;
+    if (n0 + c < word(1u) && k0 + j < word(2u)) {
+      v = at1(at + (k0 + j) * word(10u) + (n0 + c) * word(11u));
+    }
+    sb[j * 33u + c] = v;
   }
 }
 );
@@ -96,6 +104,7 @@ fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) ng: vec3<u
 /* The form of a product, which its text depends on. */
 typedef struct form {
   bool few, adds, masks, clamps, causal;
+  const rush_gpu_quantized *quantized;
 } form;
 
 static void write_product(rush_text *t, const void *what) {
@@ -119,6 +128,10 @@ static void write_product(rush_text *t, const void *what) {
                 "out[word(25u) + z0 * word(28u) + z1 * word(29u) + row * word(26u) + col * "
                 "word(27u)] = y;\n}\n%s",
                 f->few ? few_rows : tile);
+  if (f->quantized)
+    rush_gpu_write_quantized(t, f->quantized, f->few, f->adds ? 3 : 2);
+  else
+    rush_text_add(t, "fn a_at(i: u32) -> f32 { return in0[i]; }\n%s", f->few ? plain : plain_tile);
 }
 
 static void put(uint32_t *at, const rush_gpu_matrix *x) {
@@ -146,22 +159,50 @@ static void place(const rush_gpu_product *p, uint32_t columns, uint32_t lines, u
   put(w + 25, &p->out);
 }
 
+/* Binds the buffers of a product, and writes the types of their elements. */
+static rush_status bind_all(rush_gpu_job *job, const rush_gpu_product *p, char *types) {
+  const rush_gpu_quantized *q = p->quantized;
+  const struct {
+    const rush_tensor *t;
+    char type;
+  } buffers[] = {
+      {p->a.t, 'f'},
+      {p->b.t, q ? 'u' : rush_gpu_letter(p->b.t)},
+      {p->added.t, p->masks ? 'u' : 'f'},
+      {q ? q->scales : NULL, q ? rush_gpu_letter(q->scales) : 0},
+      {q ? q->offsets : NULL, !q || q->kind != RUSH_GPU_MINIMA ? 'u' : rush_gpu_letter(q->offsets)},
+      {p->out.t, 'f'}};
+  for (size_t k = 0; k < sizeof buffers / sizeof *buffers; k++) {
+    if (!buffers[k].t) continue;
+    *types++ = buffers[k].type;
+    RUSH_TRY(rush_gpu_bind(job, buffers[k].t));
+  }
+  *types = 0;
+  return RUSH_OK;
+}
+
 rush_status rush_gpu_multiply(rush_gpu *g, rush_call *c, const rush_gpu_product *p) {
   rush_gpu_job job = {.g = g, .c = c};
+  char types[RUSH_GPU_BUFFERS + 1];
+  const rush_gpu_quantized *q = p->quantized;
   const form f = {.few = p->m <= 4,
                   .adds = p->added.t != NULL && !p->masks,
                   .masks = p->masks,
                   .clamps = p->min != -INFINITY || p->max != INFINITY,
-                  .causal = p->causal};
-  const uint32_t key[] = {'m', f.few, f.adds, f.masks, f.clamps, f.causal};
+                  .causal = p->causal,
+                  .quantized = q};
+  const uint32_t key[] = {'m',
+                          f.few,
+                          f.adds,
+                          f.masks,
+                          f.clamps,
+                          f.causal,
+                          q ? rush_gpu_key_quantized(q) : p->b.t->dtype == RUSH_FLOAT16};
   if (p->out.t->numel == 0) return RUSH_OK;
-  RUSH_TRY(rush_gpu_bind(&job, p->a.t));
-  RUSH_TRY(rush_gpu_bind(&job, p->b.t));
-  if (p->added.t) RUSH_TRY(rush_gpu_bind(&job, p->added.t));
-  RUSH_TRY(rush_gpu_bind(&job, p->out.t));
-  const char *types = f.masks ? "ffuf" : f.adds ? "ffff" : "fff";
-  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 6, types, write_product, &f));
+  RUSH_TRY(bind_all(&job, p, types));
+  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 7, types, write_product, &f));
   place(p, f.few ? 8 : TILE, f.few ? 1 : TILE, job.params);
+  if (q) rush_gpu_place_quantized(p, job.params);
   rush_gpu_dispatch(&job, (uint64_t)job.params[14] * job.params[15],
                     (uint32_t)(p->batch[0] * p->batch[1]));
   return RUSH_OK;
@@ -216,11 +257,12 @@ static bool is_bias(const rush_tensor *t, int64_t n) {
   return rush_gpu_can_multiply(t) && t->rank == 1 && t->sizes[0] == n;
 }
 
-static rush_status run_linear(rush_gpu *g, rush_call *c, rush_gpu_product *p, rush_tensor *x) {
+rush_status rush_gpu_run_linear(rush_gpu *g, rush_call *c, rush_gpu_product *p, rush_tensor *x) {
   int64_t sizes[RUSH_MAX_RANK];
   memcpy(sizes, x->sizes, sizeof sizes);
   sizes[x->rank - 1] = p->n;
-  if (x->rank != 2) RUSH_TRY(rush_gpu_row_major(g, c, x, &x));
+  if (x->rank != 2 || (p->quantized && x->strides[1] != 1))
+    RUSH_TRY(rush_gpu_row_major(g, c, x, &x));
   p->a = rush_gpu_matrix_of(x);
   if (x->rank != 2) p->a.row = p->k; /* all dimensions but the last are rows */
   RUSH_TRY(rush_gpu_result(g, c, x->rank, sizes, NULL));
@@ -232,8 +274,8 @@ static rush_status run_linear(rush_gpu *g, rush_call *c, rush_gpu_product *p, ru
 bool rush_gpu_linear(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
   rush_tensor *x = arg_tensor(c, 0);
   const rush_tensor *w = arg_tensor(c, 1), *bias = arg_tensor(c, 2);
-  if (!rush_gpu_can_multiply(x) || !rush_gpu_can_multiply(w) || w->rank != 2 || x->rank < 1 ||
-      x->numel == 0 || x->sizes[x->rank - 1] != w->sizes[1] ||
+  if (!rush_gpu_can_multiply(x) || !rush_gpu_can_read_real(w) || rush_is_turned(w) ||
+      w->rank != 2 || x->rank < 1 || x->numel == 0 || x->sizes[x->rank - 1] != w->sizes[1] ||
       (bias && !is_bias(bias, w->sizes[0])))
     return false;
   rush_gpu_product p = rush_gpu_plain_product(x->numel / w->sizes[1], w->sizes[0], w->sizes[1]);
@@ -243,7 +285,7 @@ bool rush_gpu_linear(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_st
     p.min = (float)arg_float(c, 3);
     p.max = (float)arg_float(c, 4);
   }
-  *st = run_linear(g, c, &p, x);
+  *st = rush_gpu_run_linear(g, c, &p, x);
   return true;
 }
 

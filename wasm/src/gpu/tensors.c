@@ -9,6 +9,14 @@ bool rush_gpu_can_read(const rush_tensor *t) {
          (t->storage->on_device || t->storage->data);
 }
 
+bool rush_gpu_can_read_bytes(const rush_tensor *t) {
+  return t->storage->bytes < INT32_MAX && (t->storage->on_device || t->storage->data);
+}
+
+bool rush_gpu_can_read_real(const rush_tensor *t) {
+  return rush_gpu_can_read(t) || (t->dtype == RUSH_FLOAT16 && rush_gpu_can_read_bytes(t));
+}
+
 /* Returns whether no two elements are at one place. */
 static bool is_apart(const rush_tensor *t) {
   int64_t reach = 1;
@@ -172,6 +180,17 @@ bool rush_gpu_contiguous(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rus
 bool rush_gpu_same(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
   (void)g;
   return !arg_bool(c, (uint32_t)row->number) && as_view(c, st);
+}
+
+/* Rows that return float32 as it is. number: the argument that is a dtype; 0 for type_as. */
+bool rush_gpu_to(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  const uint32_t dtype = (uint32_t)row->number, n = c->n_args;
+  (void)g;
+  if (arg_tensor(c, 0)->dtype != RUSH_FLOAT32) return false;
+  if (dtype == 0) return arg_tensor(c, 1)->dtype == RUSH_FLOAT32 && as_view(c, st);
+  if (!arg_is_none(c, dtype) && arg_int(c, dtype) != RUSH_FLOAT32) return false;
+  /* The last arguments are copy and memory_format. */
+  return !arg_bool(c, n - 2) && arg_is_none(c, n - 1) && as_view(c, st);
 }
 
 static bool broadcasts(const rush_tensor *to, const rush_tensor *from) {

@@ -33,7 +33,7 @@ static const char convolution[] = WGSL(
         if (h >= 0 && h < i32(word(9u)) && w >= 0 && w < i32(word(10u))) {
           x = in0[x0 + c * word(6u) + u32(h) * word(7u) + u32(w) * word(8u)];
         }
-        sum = fma(x, in1[y0 + c * word(23u) + r * word(24u) + q * word(25u)], sum);
+        sum = fma(x, at1(y0 + c * word(23u) + r * word(24u) + q * word(25u)), sum);
       }
     }
   }
@@ -142,7 +142,9 @@ static void place(const window *a, const rush_tensor *out, uint32_t *p) {
 
 static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const int64_t *sizes) {
   rush_gpu_job job = {.g = g, .c = c};
-  const uint32_t key[] = {'w', a->w != NULL, a->bias != NULL};
+  const char weight = a->w ? rush_gpu_letter(a->w) : 0,
+             types[] = {'f', weight ? weight : 'f', a->w ? 'f' : 0, a->bias ? 'f' : 0, 0};
+  const uint32_t key[] = {'w', (uint32_t)weight, a->bias != NULL};
   RUSH_TRY(rush_gpu_result(g, c, a->x->rank, sizes, NULL));
   const rush_tensor *out = rush_as_tensor(c->results);
   if (out->numel == 0) return RUSH_OK;
@@ -150,11 +152,7 @@ static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const 
   if (a->w) RUSH_TRY(rush_gpu_bind(&job, a->w));
   if (a->bias) RUSH_TRY(rush_gpu_bind(&job, a->bias));
   RUSH_TRY(rush_gpu_bind(&job, out));
-  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 3,
-                                  a->bias ? "ffff"
-                                  : a->w  ? "fff"
-                                          : "ff",
-                                  write_window, a));
+  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 3, types, write_window, a));
   place(a, out, job.params);
   rush_gpu_dispatch_elements(&job, (uint64_t)out->numel);
   return RUSH_OK;
@@ -181,7 +179,7 @@ static bool has_plain_format(const rush_tensor *w) {
 static bool run_conv(rush_gpu *g, rush_call *c, window *a, int64_t format, rush_status *st) {
   int64_t sizes[RUSH_MAX_RANK], numel;
   const rush_tensor *x = a->x, *w = a->w;
-  if (!is_plain(x) || (x->rank == 3 && !is_as_new(x)) || !rush_gpu_can_read(w) ||
+  if (!is_plain(x) || (x->rank == 3 && !is_as_new(x)) || !rush_gpu_can_read_real(w) ||
       rush_is_turned(w) || w->numel == 0)
     return false;
   if (format > 0 || (format < 0 && !has_plain_format(w))) return false;

@@ -1,0 +1,103 @@
+// What tests of the option `device` have in common, in a page and in Node.
+
+const { GPUBuffer, GPUComputePassEncoder, GPUDevice, GPUQueue, gpuOfTests } = /** @type {any} */ (globalThis);
+export const ownGpu = () => gpuOfTests ?? /** @type {any} */ (navigator).gpu;
+
+/** @param {unknown} actual @param {unknown} expected */
+export function equal(actual, expected) {
+  const text = (/** @type {unknown} */ v) =>
+    JSON.stringify(v, (_, x) => (ArrayBuffer.isView(x) ? [.../** @type {any} */ (x)] : x));
+  if (text(actual) !== text(expected)) throw new Error(`${text(actual)} is not ${text(expected)}`);
+}
+
+/** @param {string} text @param {RegExp} pattern */
+export function matches(text, pattern) {
+  if (!pattern.test(text)) throw new Error(`"${text}" does not match ${pattern}`);
+}
+
+/** @param {Promise<unknown>} promise @param {string} code @param {RegExp} [message] */
+export async function refused(promise, code, message = /./) {
+  const error = await promise.then(
+    () => new Error('nothing was thrown'),
+    (e) => e,
+  );
+  if (error.code !== code || !message.test(error.message)) throw error;
+}
+
+/**
+ * Replaces a method, and returns a function that puts it back.
+ * @param {any} prototype @param {string} name @param {(own: Function) => Function} make
+ */
+export function replace(prototype, name, make) {
+  const own = prototype[name];
+  prototype[name] = make(own);
+  return () => (prototype[name] = own);
+}
+
+/** A GPU object of its own, so that the device is not shared with other tests. @param {object} [info] of the adapter */
+export function separateGpu(info) {
+  const made = { device: /** @type {any} */ (undefined) };
+  const gpu = {
+    async requestAdapter() {
+      const adapter = await ownGpu().requestAdapter();
+      return {
+        limits: adapter.limits,
+        info: info ?? adapter.info,
+        requestDevice: async (/** @type {object} */ how) => (made.device = await adapter.requestDevice(how)),
+      };
+    },
+  };
+  return { gpu, made };
+}
+
+/** Calls that reach the device. @type {[any, string][]} */
+export const CALLS = [
+  [GPUDevice.prototype, 'createBuffer'],
+  [GPUDevice.prototype, 'createComputePipeline'],
+  [GPUDevice.prototype, 'createBindGroup'],
+  [GPUDevice.prototype, 'createCommandEncoder'],
+  [GPUQueue.prototype, 'writeBuffer'],
+  [GPUQueue.prototype, 'submit'],
+  [GPUBuffer.prototype, 'mapAsync'],
+];
+
+export const DISPATCHES = /** @type {[any, string][]} */ ([
+  [GPUComputePassEncoder.prototype, 'dispatchWorkgroups'],
+  [GPUQueue.prototype, 'submit'],
+  [GPUBuffer.prototype, 'mapAsync'],
+]);
+
+/**
+ * Counts calls while `body` runs, which may set the counters back.
+ * @param {[any, string][]} calls @param {(count: Record<string, number>) => Promise<void>} body
+ */
+export async function counting(calls, body) {
+  /** @type {Record<string, number>} */ const count = Object.fromEntries(calls.map(([, name]) => [name, 0]));
+  const undo = calls.map(([prototype, name]) =>
+    replace(
+      prototype,
+      name,
+      (own) =>
+        function (/** @type {any} */ ...args) {
+          count[name] = (count[name] ?? 0) + 1;
+          return own.apply(/** @type {any} */ (this), args);
+        },
+    ),
+  );
+  try {
+    await body(count);
+  } finally {
+    for (const back of undo) back();
+  }
+}
+
+export const adapterIsThere = async () => Boolean(await ownGpu()?.requestAdapter());
+
+/** Numbers from -1 to 1 that look random. @param {number} n @param {number} seed */
+export function numbers(n, seed) {
+  let state = seed * 2654435761 + 1;
+  return Float32Array.from({ length: n }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 31 - 1;
+  });
+}

@@ -1,0 +1,321 @@
+// Tests of weights in float16, 8 and 4 bits on the device, which run as those of in-page.js do. The CPU's answers are
+// the expected ones.
+
+import { load } from '../../js/src/index.js';
+import { RushFile } from '../js/build-rush.mjs';
+import { DISPATCHES, counting, equal, numbers, ownGpu, replace, separateGpu } from './in-page-helpers.js';
+import { llamaShaped, stepOf } from './llama-shaped.js';
+
+const { GPUDevice, GPUQueue } = /** @type {any} */ (globalThis);
+/** @type {[any, string][]} */
+const MAKES = [
+  [GPUDevice.prototype, 'createBuffer'],
+  [GPUDevice.prototype, 'createComputePipeline'],
+];
+
+/** The bits of a float16, for numbers that are normal or 0 there. @param {number} v */
+function half(v) {
+  const [bits = 0] = new Uint32Array(Float32Array.of(v).buffer);
+  return v === 0 ? 0 : ((bits >> 16) & 0x8000) | ((((bits >> 23) & 255) - 112) << 10) | ((bits >> 13) & 1023);
+}
+
+const halves = (/** @type {Float32Array} */ from) => Uint16Array.from(from, half);
+
+/**
+ * @typedef {object} How
+ * @property {number} [m] @property {number} [n] @property {number} [k] @property {number} [group]
+ * @property {4 | 8} [bits] @property {8 | 16} [rows] bits of the rows
+ * @property {'none' | 'zeros' | 'minima'} [offsets]
+ * @property {boolean} [scalesInHalf] @property {boolean} [bias]
+ * @property {[number, number]} [limits]
+ */
+
+/** rush::linear_weights. @param {How} how */
+function weights({ m = 1, n = 8, k = 32, group = 32, bits = 4, rows = 16, offsets = 'none', bias, ...how }) {
+  const f = new RushFile(),
+    groups = Math.ceil(k / group),
+    bytes = bits === 4 ? Math.ceil(k / 2) : k,
+    raw = Uint8Array.from(numbers(n * bytes, 3), (v) => v * 127 + 128),
+    w = bits === 4 ? f.tensor(raw, [n, bytes]) : f.tensor(new Int8Array(raw.buffer), [n, bytes]);
+  const real = (/** @type {Float32Array} */ v) =>
+    how.scalesInHalf ? f.tensor(halves(v), [n, groups], { dtype: 'float16' }) : f.tensor(v, [n, groups]);
+  const scales = real(numbers(n * groups, 5).map((v) => (v + 1.25) / 16)),
+    offset = {
+      none: () => f.none(),
+      zeros: () =>
+        f.tensor(
+          Uint8Array.from(numbers(n * groups, 7), (v) => v * 7 + 8),
+          [n, groups],
+        ),
+      minima: () => real(numbers(n * groups, 7)),
+    }[offsets](),
+    [min, max] = how.limits ?? [-Infinity, Infinity];
+  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [m, k] }], outputs: ['y'] }, (p, x) =>
+    p.op('rush::linear_weights', [
+      x,
+      w,
+      scales,
+      offset,
+      bias ? f.tensor(numbers(n, 9), [n]) : f.none(),
+      f.int(bits),
+      f.int(k),
+      f.int(group),
+      f.float(min),
+      f.float(max),
+      f.int(rows),
+    ]),
+  );
+  return f.bytes();
+}
+
+/** rush::linear_int8. @param {How} how */
+function bytesOf({ m = 1, n = 8, k = 32, bias, limits: [min, max] = [-Infinity, Infinity] }) {
+  const f = new RushFile(),
+    w = f.tensor(
+      Int8Array.from(numbers(n * k, 3), (v) => v * 127),
+      [n, k],
+    ),
+    scales = f.tensor(
+      numbers(n, 5).map((v) => (v + 1.25) / 128),
+      [n],
+    );
+  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [m, k] }], outputs: ['y'] }, (p, x) =>
+    p.op('rush::linear_int8', [
+      x,
+      w,
+      scales,
+      bias ? f.tensor(numbers(n, 9), [n]) : f.none(),
+      f.float(min),
+      f.float(max),
+    ]),
+  );
+  return f.bytes();
+}
+
+/** rush::linear with a float16 weight. @param {How} how @param {Uint16Array} weight */
+function halfLinear({ m = 1, n = 8, k = 32, bias }, weight) {
+  const f = new RushFile(),
+    w = f.tensor(weight, [n, k], { dtype: 'float16' });
+  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [m, k] }], outputs: ['y'] }, (p, x) =>
+    p.op('rush::linear', [x, w, bias ? f.tensor(numbers(n, 9), [n]) : f.none(), f.float(-Infinity), f.float(Infinity)]),
+  );
+  return f.bytes();
+}
+
+/**
+ * Runs a file on both devices, and fails unless the answers agree and the GPU has computed them.
+ * @param {Uint8Array} file @param {Float32Array} x @param {{ within: number, dispatches: number, what: string }} how
+ */
+async function agrees(file, x, { within, dispatches, what }) {
+  const answer = async (/** @type {any} */ options) => {
+    const model = await load(file, options),
+      { y } = /** @type {any} */ (await model.run({ x }));
+    model.dispose();
+    return y.data;
+  };
+  const want = await answer({});
+  await counting(DISPATCHES, async (count) => {
+    const got = await answer({ device: 'webgpu', gpu: ownGpu() });
+    equal([what, count.dispatchWorkgroups], [what, dispatches]);
+    let most = 0;
+    for (const v of want) if (Number.isFinite(v)) most = Math.max(most, Math.abs(v));
+    for (let i = 0; i < want.length; i++) {
+      if (Object.is(got[i], want[i]) || Math.abs(got[i] - want[i]) <= within * most) continue;
+      throw new Error(`${what}: element ${i} of ${want.length} is ${got[i]}, and ${want[i]} on the CPU`);
+    }
+  });
+}
+
+/** Sizes around the borders of tiles, groups, words and pieces. @type {[number, number, number, number][]} */
+const SIZES = [
+  [1, 8, 32, 32],
+  [1, 9, 64, 32],
+  [4, 17, 96, 32],
+  [5, 33, 64, 32],
+  [33, 31, 160, 64],
+  [32, 32, 16, 16],
+  [1, 7, 33, 32],
+  [2, 5, 31, 7],
+  [6, 35, 37, 5],
+  [3, 3, 1, 1],
+  [1, 16, 520, 512],
+  [7, 9, 300, 300],
+  [2, 6, 72, 24],
+];
+
+/** Rows of numbers; the second one has a NaN, and the third one an infinity. @param {number} m @param {number} k */
+function rowsOf(m, k) {
+  const x = numbers(m * k, 11);
+  if (m > 2) {
+    x[2 * k - 1] = NaN;
+    x[2 * k] = Infinity;
+  }
+  if (m > 3) x.fill(0, 3 * k, 4 * k);
+  return x;
+}
+
+/** @type {Record<string, () => Promise<unknown>>} */
+export const tests = {
+  'weights of 4 and 8 bits, with sizes around borders': async () => {
+    for (const [m, n, k, group] of SIZES)
+      for (const [bits, offsets] of /** @type {const} */ ([
+        [4, 'none'],
+        [4, 'zeros'],
+        [4, 'minima'],
+        [8, 'none'],
+        [8, 'minima'],
+      ])) {
+        const how = { m, n, k, group, bits, offsets, bias: n % 2 === 1, scalesInHalf: m % 2 === 1 };
+        await agrees(weights(how), rowsOf(m, k), { within: 1e-4, dispatches: 1, what: JSON.stringify(how) });
+      }
+  },
+
+  'rows of 8 bits are rounded as on the CPU': async () => {
+    for (const [m, n, k, group] of SIZES) {
+      for (const offsets of /** @type {const} */ (['none', 'zeros', 'minima'])) {
+        const how = { m, n, k, group, offsets, rows: /** @type {const} */ (8), bias: n % 2 === 1 };
+        await agrees(weights(how), rowsOf(m, k), { within: 3e-6, dispatches: 2, what: JSON.stringify(how) });
+      }
+      const how = { m, n, k, bias: n % 2 === 1 };
+      await agrees(bytesOf(how), rowsOf(m, k), { within: 3e-6, dispatches: 2, what: `int8 ${JSON.stringify(how)}` });
+    }
+  },
+
+  'rows of 8 bits at the borders of a range': async () => {
+    const k = 64;
+    for (const [what, one] of /** @type {[string, (i: number) => number][]} */ ([
+      ['ties', (i) => (i === 0 ? 127 : i % 20) + (i % 2) / 2],
+      ['negative', (i) => -1 - i],
+      ['tiny', (i) => (i - 32) * 1e-38],
+      ['small', (i) => (i - 32) * 1e-34],
+      ['large', (i) => (i - 32) * 1e36],
+      ['zero', () => 0],
+      ['subnormal', (i) => i * 1e-42],
+    ])) {
+      const x = Float32Array.from({ length: k }, (_, i) => one(i));
+      for (const file of [weights({ k, rows: 8 }), bytesOf({ k })])
+        await agrees(file, x, { within: 3e-6, dispatches: 2, what });
+    }
+  },
+
+  'limits clamp the product of a quantized weight': async () => {
+    const how = { m: 5, n: 9, k: 64, bias: true, limits: /** @type {[number, number]} */ ([0, 0.25]) };
+    for (const [file, dispatches] of /** @type {[Uint8Array, number][]} */ ([
+      [weights(how), 1],
+      [bytesOf(how), 2],
+    ]))
+      await agrees(file, rowsOf(5, 64), { within: 1e-4, dispatches, what: 'limits' });
+  },
+
+  'float16 weights: each number, and sizes around borders': async () => {
+    const all = Uint16Array.from({ length: 65536 }, (_, i) => i);
+    await agrees(halfLinear({ n: 65536, k: 1 }, all), Float32Array.of(1), {
+      within: 0,
+      dispatches: 1,
+      what: 'numbers',
+    });
+    for (const [m, n, k] of SIZES) {
+      const how = { m, n, k, bias: n % 2 === 1 };
+      await agrees(halfLinear(how, halves(numbers(n * k, 3))), numbers(m * k, 11), {
+        within: 1e-5,
+        dispatches: 1,
+        what: JSON.stringify(how),
+      });
+    }
+  },
+
+  'convolutions with float16 weights': async () => {
+    for (const groups of [1, 2]) {
+      const f = new RushFile(),
+        w = f.tensor(halves(numbers((6 * 4 * 9) / groups, 3)), [6, 4 / groups, 3, 3], { dtype: 'float16' });
+      const [pairs, fours] = [f.ints([1, 2]), f.ints([1, 0, 2, 1])];
+      f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [1, 4, 9, 7] }], outputs: ['y'] }, (p, x) =>
+        p.op('rush::conv', [
+          x,
+          w,
+          f.tensor(numbers(6, 9), [6]),
+          pairs,
+          fours,
+          f.ints([2, 1]),
+          f.int(groups),
+          f.float(0),
+          f.float(Infinity),
+          f.int(0),
+        ]),
+      );
+      await agrees(f.bytes(), numbers(4 * 63, 11), { within: 1e-5, dispatches: 1, what: `${groups} groups` });
+    }
+  },
+
+  'a token of a Llama-shaped model in 4 bits is one submit, and uploads its inputs alone': async () => {
+    const cpu = await load(llamaShaped()),
+      model = await load(llamaShaped(), { device: 'webgpu', gpu: separateGpu().gpu });
+    let uploaded = 0;
+    const undo = replace(
+      GPUQueue.prototype,
+      'writeBuffer',
+      (own) =>
+        function (/** @type {any} */ ...args) {
+          uploaded += args[4] ?? args[2].byteLength;
+          return own.apply(/** @type {any} */ (this), args);
+        },
+    );
+    try {
+      await counting([...DISPATCHES, ...MAKES], async (count) => {
+        for (let at = 0; at < 5; at++) {
+          for (const name in count) count[name] = 0;
+          uploaded = 0;
+          const step = async (/** @type {any} */ on) => /** @type {any} */ ((await on.run(stepOf(at))).y).data,
+            [want, got] = [await step(cpu), await step(model)];
+          want.forEach((/** @type {number} */ v, /** @type {number} */ i) => {
+            if (!(Math.abs(v - got[i]) <= 1e-3)) throw new Error(`step ${at}: ${got[i]} is not ${v}`);
+          });
+          if (at < 2) continue; // buffers are made
+          equal(count, { dispatchWorkgroups: 39, submit: 1, mapAsync: 1, createBuffer: 0, createComputePipeline: 0 });
+          equal(uploaded, 4 * (64 + 16) + 256 * 39); // and the parameters of the dispatches
+        }
+      });
+    } finally {
+      undo();
+    }
+    cpu.dispose();
+    model.dispose();
+  },
+
+  'rotate_half of rows and of parts of other tensors': async () => {
+    for (const shape of [[6, 5], [2, 3, 4, 8], [7], [1, 1]])
+      for (const turned of [false, true]) {
+        if (turned && shape.length < 3) continue;
+        const f = new RushFile(),
+          n = /** @type {number} */ (shape.at(-1)),
+          numel = shape.reduce((a, b) => a * b);
+        f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape }], outputs: ['y'] }, (m, x) => {
+          const from = turned ? m.op('aten::transpose.int', [x, f.int(1), f.int(2)]) : x;
+          return m.op('rush::rotate_half', [from, f.int(-1), f.int(n >> 1), f.int(-1)]);
+        });
+        const x = numbers(numel, 13);
+        [x[0], x[numel - 1]] = [NaN, -Infinity];
+        await agrees(f.bytes(), x, { within: 0, dispatches: 1, what: `${shape} ${turned}` });
+      }
+  },
+
+  'sin and cos have an error of 3 ulp, for large numbers too': async () => {
+    const n = 1 << 16;
+    for (const name of /** @type {const} */ (['sin', 'cos'])) {
+      const f = new RushFile();
+      f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [n] }], outputs: ['y'] }, (m, x) =>
+        m.op(`aten::${name}`, [x]),
+      );
+      const model = await load(f.bytes(), { device: 'webgpu', gpu: ownGpu() }),
+        x = new Float32Array(Uint32Array.from({ length: n }, (_, i) => i * 65521).buffer),
+        { data } = /** @type {any} */ ((await model.run({ x })).y);
+      for (let i = 0; i < n; i++) {
+        const want = Math[name](/** @type {number} */ (x[i])),
+          ulp = 2 ** (Math.floor(Math.log2(Math.abs(want))) - 23);
+        if (Object.is(data[i], want) || Math.abs(data[i] - want) <= Math.max(3 * ulp, 2 ** -126)) continue;
+        throw new Error(`${name}(${x[i]}) is ${data[i]}, not ${want}`);
+      }
+      model.dispose();
+    }
+  },
+};
