@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => host?.close());
 
-for (const file of ['in-page.js', 'weights-in-page.js']) {
+for (const file of ['in-page.js', 'weights-in-page.js', 'rows-in-page.js']) {
   const names = readFileSync(new URL(file, import.meta.url), 'utf8').matchAll(
     /^ {2}(?:'([^']+)'|"([^"]+)"): async \(\) => \{$/gm,
   );

@@ -1,5 +1,7 @@
 // What tests of the option `device` have in common, in a page and in Node.
 
+import { load } from '../../js/src/index.js';
+
 const { GPUBuffer, GPUComputePassEncoder, GPUDevice, GPUQueue, gpuOfTests } = /** @type {any} */ (globalThis);
 export const ownGpu = () => gpuOfTests ?? /** @type {any} */ (navigator).gpu;
 
@@ -101,3 +103,35 @@ export function numbers(n, seed) {
     return state / 2 ** 31 - 1;
   });
 }
+
+/**
+ * Runs a file on both devices, and fails unless the answers agree and the GPU has computed them.
+ * @param {Uint8Array} file @param {Float32Array} x @param {{ within: number, dispatches: number, what: string }} how
+ */
+export async function agrees(file, x, { within, dispatches, what }) {
+  const answer = async (/** @type {any} */ options) => {
+    const model = await load(file, options),
+      { y } = /** @type {any} */ (await model.run({ x }));
+    model.dispose();
+    return y.data;
+  };
+  const want = await answer({});
+  await counting(DISPATCHES, async (count) => {
+    const got = await answer({ device: 'webgpu', gpu: ownGpu() });
+    equal([what, count.dispatchWorkgroups], [what, dispatches]);
+    let most = 0;
+    for (const v of want) if (Number.isFinite(v)) most = Math.max(most, Math.abs(v));
+    for (let i = 0; i < want.length; i++) {
+      if (Object.is(got[i], want[i]) || Math.abs(got[i] - want[i]) <= within * most) continue;
+      throw new Error(`${what}: element ${i} of ${want.length} is ${got[i]}, and ${want[i]} on the CPU`);
+    }
+  });
+}
+
+/** The bits of a float16, for numbers that are normal or 0 there. @param {number} v */
+function half(v) {
+  const [bits = 0] = new Uint32Array(Float32Array.of(v).buffer);
+  return v === 0 ? 0 : ((bits >> 16) & 0x8000) | ((((bits >> 23) & 255) - 112) << 10) | ((bits >> 13) & 1023);
+}
+
+export const halves = (/** @type {Float32Array} */ from) => Uint16Array.from(from, half);

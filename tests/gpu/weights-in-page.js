@@ -3,7 +3,7 @@
 
 import { load } from '../../js/src/index.js';
 import { RushFile } from '../js/build-rush.mjs';
-import { DISPATCHES, counting, equal, numbers, ownGpu, replace, separateGpu } from './in-page-helpers.js';
+import { DISPATCHES, agrees, counting, equal, halves, numbers, replace, separateGpu } from './in-page-helpers.js';
 import { llamaShaped, stepOf } from './llama-shaped.js';
 
 const { GPUDevice, GPUQueue } = /** @type {any} */ (globalThis);
@@ -12,14 +12,6 @@ const MAKES = [
   [GPUDevice.prototype, 'createBuffer'],
   [GPUDevice.prototype, 'createComputePipeline'],
 ];
-
-/** The bits of a float16, for numbers that are normal or 0 there. @param {number} v */
-function half(v) {
-  const [bits = 0] = new Uint32Array(Float32Array.of(v).buffer);
-  return v === 0 ? 0 : ((bits >> 16) & 0x8000) | ((((bits >> 23) & 255) - 112) << 10) | ((bits >> 13) & 1023);
-}
-
-const halves = (/** @type {Float32Array} */ from) => Uint16Array.from(from, half);
 
 /**
  * @typedef {object} How
@@ -100,30 +92,6 @@ function halfLinear({ m = 1, n = 8, k = 32, bias }, weight) {
     p.op('rush::linear', [x, w, bias ? f.tensor(numbers(n, 9), [n]) : f.none(), f.float(-Infinity), f.float(Infinity)]),
   );
   return f.bytes();
-}
-
-/**
- * Runs a file on both devices, and fails unless the answers agree and the GPU has computed them.
- * @param {Uint8Array} file @param {Float32Array} x @param {{ within: number, dispatches: number, what: string }} how
- */
-async function agrees(file, x, { within, dispatches, what }) {
-  const answer = async (/** @type {any} */ options) => {
-    const model = await load(file, options),
-      { y } = /** @type {any} */ (await model.run({ x }));
-    model.dispose();
-    return y.data;
-  };
-  const want = await answer({});
-  await counting(DISPATCHES, async (count) => {
-    const got = await answer({ device: 'webgpu', gpu: ownGpu() });
-    equal([what, count.dispatchWorkgroups], [what, dispatches]);
-    let most = 0;
-    for (const v of want) if (Number.isFinite(v)) most = Math.max(most, Math.abs(v));
-    for (let i = 0; i < want.length; i++) {
-      if (Object.is(got[i], want[i]) || Math.abs(got[i] - want[i]) <= within * most) continue;
-      throw new Error(`${what}: element ${i} of ${want.length} is ${got[i]}, and ${want[i]} on the CPU`);
-    }
-  });
 }
 
 /** Sizes around the borders of tiles, groups, words and pieces. @type {[number, number, number, number][]} */
@@ -280,42 +248,5 @@ export const tests = {
     }
     cpu.dispose();
     model.dispose();
-  },
-
-  'rotate_half of rows and of parts of other tensors': async () => {
-    for (const shape of [[6, 5], [2, 3, 4, 8], [7], [1, 1]])
-      for (const turned of [false, true]) {
-        if (turned && shape.length < 3) continue;
-        const f = new RushFile(),
-          n = /** @type {number} */ (shape.at(-1)),
-          numel = shape.reduce((a, b) => a * b);
-        f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape }], outputs: ['y'] }, (m, x) => {
-          const from = turned ? m.op('aten::transpose.int', [x, f.int(1), f.int(2)]) : x;
-          return m.op('rush::rotate_half', [from, f.int(-1), f.int(n >> 1), f.int(-1)]);
-        });
-        const x = numbers(numel, 13);
-        [x[0], x[numel - 1]] = [NaN, -Infinity];
-        await agrees(f.bytes(), x, { within: 0, dispatches: 1, what: `${shape} ${turned}` });
-      }
-  },
-
-  'sin and cos have an error of 3 ulp, for large numbers too': async () => {
-    const n = 1 << 16;
-    for (const name of /** @type {const} */ (['sin', 'cos'])) {
-      const f = new RushFile();
-      f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [n] }], outputs: ['y'] }, (m, x) =>
-        m.op(`aten::${name}`, [x]),
-      );
-      const model = await load(f.bytes(), { device: 'webgpu', gpu: ownGpu() }),
-        x = new Float32Array(Uint32Array.from({ length: n }, (_, i) => i * 65521).buffer),
-        { data } = /** @type {any} */ ((await model.run({ x })).y);
-      for (let i = 0; i < n; i++) {
-        const want = Math[name](/** @type {number} */ (x[i])),
-          ulp = 2 ** (Math.floor(Math.log2(Math.abs(want))) - 23);
-        if (Object.is(data[i], want) || Math.abs(data[i] - want) <= Math.max(3 * ulp, 2 ** -126)) continue;
-        throw new Error(`${name}(${x[i]}) is ${data[i]}, not ${want}`);
-      }
-      model.dispose();
-    }
   },
 };

@@ -147,9 +147,10 @@ rush_gpu_body rush_gpu_pointwise, rush_gpu_linear, rush_gpu_matmul, rush_gpu_add
     rush_gpu_linear_weights, rush_gpu_linear_int8, rush_gpu_attention, rush_gpu_repeated_attention,
     rush_gpu_softmax, rush_gpu_layer_norm, rush_gpu_rms_norm, rush_gpu_group_norm,
     rush_gpu_batch_norm, rush_gpu_reduce, rush_gpu_find_extreme, rush_gpu_adaptive_avg_pool,
-    rush_gpu_conv, rush_gpu_max_pool, rush_gpu_embedding, rush_gpu_index_select, rush_gpu_reshape,
-    rush_gpu_contiguous, rush_gpu_clone, rush_gpu_copy_into, rush_gpu_cat, rush_gpu_pad,
-    rush_gpu_same, rush_gpu_to, rush_gpu_rotate_half;
+    rush_gpu_conv, rush_gpu_conv_transpose, rush_gpu_convolution, rush_gpu_max_pool,
+    rush_gpu_embedding, rush_gpu_index_select, rush_gpu_reshape, rush_gpu_contiguous,
+    rush_gpu_clone, rush_gpu_copy_into, rush_gpu_cat, rush_gpu_pad, rush_gpu_same, rush_gpu_to,
+    rush_gpu_rotate_half;
 
 /* For pointwise rows, in `number`: how the text depends on the arguments. */
 enum {

@@ -1,4 +1,4 @@
-/* Convolutions and pooling: a thread computes an element of the result. */
+/* Convolutions, transposed ones and pooling: a thread computes an element of the result. */
 #include <math.h>
 
 #include "gpu/device.h"
@@ -57,6 +57,26 @@ static const char max_pool[] = WGSL(
   out[i] = m;
 }
 );
+/* The words of a convolution, but 19 and 20 are the inputs and the results of a group. */
+static const char transposed[] = WGSL(
+  let x0 = word(4u) + b * word(5u) + oc / word(20u) * word(19u) * word(6u);
+  let y0 = word(21u) + oc / word(20u) * word(19u) * word(22u) + oc % word(20u) * word(23u);
+  var sum = 0.0;
+  for (var r = 0u; r < word(11u); r++) {
+    let h = (oh + word(15u) - r * word(17u)) / word(13u);
+    if (oh + word(15u) < r * word(17u) || h >= word(9u)) { continue; }
+    if (h * word(13u) + r * word(17u) != oh + word(15u)) { continue; }
+    for (var q = 0u; q < word(12u); q++) {
+      let w = (ow + word(16u) - q * word(18u)) / word(14u);
+      if (ow + word(16u) < q * word(18u) || w >= word(10u)) { continue; }
+      if (w * word(14u) + q * word(18u) != ow + word(16u)) { continue; }
+      for (var c = 0u; c < word(19u); c++) {
+        sum = fma(in0[x0 + c * word(6u) + h * word(7u) + w * word(8u)],
+                  at1(y0 + c * word(22u) + r * word(24u) + q * word(25u)), sum);
+      }
+    }
+  }
+);
 /* clang-format on */
 
 typedef struct window {
@@ -64,7 +84,7 @@ typedef struct window {
   int dims;                        /* spatial dimensions: 1 or 2 */
   int64_t kernel[2], stride[2], before[2], after[2], dilation[2], groups;
   float min, max;
-  bool ceils;
+  bool ceils, transposed;
 } window;
 
 static void write_window(rush_text *t, const void *what) {
@@ -74,7 +94,7 @@ static void write_window(rush_text *t, const void *what) {
     rush_text_bytes(t, max_pool, sizeof max_pool - 1);
     return;
   }
-  rush_text_bytes(t, convolution, sizeof convolution - 1);
+  rush_text_add(t, "%s", a->transposed ? transposed : convolution);
   if (a->bias) rush_text_add(t, "sum += in2[word(26u) + oc];\n");
   rush_text_bytes(t, limits, sizeof limits - 1);
 }
@@ -105,6 +125,11 @@ static bool result_sizes(const window *a, int64_t channels, int64_t *sizes) {
   for (int d = 0; d < a->dims; d++) {
     const int k = 2 - a->dims + d;
     const int64_t reach = a->dilation[k] * (a->kernel[k] - 1) + 1, stride = a->stride[k];
+    if (a->transposed) {
+      sizes[2 + d] = (a->x->sizes[2 + d] - 1) * stride - a->before[k] - a->after[k] + reach;
+      if (stride < 1 || a->kernel[k] < 1 || a->dilation[k] < 1 || sizes[2 + d] < 1) return false;
+      continue;
+    }
     const int64_t room = a->x->sizes[2 + d] + a->before[k] + a->after[k] - reach;
     if (stride < 1 || a->kernel[k] < 1 || a->dilation[k] < 1 || room < 0) return false;
     sizes[2 + d] = (room + (a->ceils ? stride - 1 : 0)) / stride + 1;
@@ -131,7 +156,9 @@ static void place(const window *a, const rush_tensor *out, uint32_t *p) {
     p[15 + d] = (uint32_t)a->before[d], p[17 + d] = (uint32_t)a->dilation[d];
   }
   if (!a->w) return;
-  p[19] = (uint32_t)a->w->sizes[1], p[20] = (uint32_t)(a->w->sizes[0] / a->groups);
+  const uint32_t of_group = (uint32_t)(a->w->sizes[0] / a->groups),
+                 other = (uint32_t)a->w->sizes[1];
+  p[19] = a->transposed ? of_group : other, p[20] = a->transposed ? other : of_group;
   p[21] = (uint32_t)a->w->offset;
   p[22] = (uint32_t)a->w->strides[0], p[23] = (uint32_t)a->w->strides[1];
   p[24] = at(a->w->strides + 2, a->dims, 0), p[25] = at(a->w->strides + 2, a->dims, 1);
@@ -144,7 +171,7 @@ static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const 
   rush_gpu_job job = {.g = g, .c = c};
   const char weight = a->w ? rush_gpu_letter(a->w) : 0,
              types[] = {'f', weight ? weight : 'f', a->w ? 'f' : 0, a->bias ? 'f' : 0, 0};
-  const uint32_t key[] = {'w', (uint32_t)weight, a->bias != NULL};
+  const uint32_t key[] = {'w', (uint32_t)weight, a->bias != NULL, a->transposed};
   RUSH_TRY(rush_gpu_result(g, c, a->x->rank, sizes, NULL));
   const rush_tensor *out = rush_as_tensor(c->results);
   if (out->numel == 0) return RUSH_OK;
@@ -152,7 +179,7 @@ static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const 
   if (a->w) RUSH_TRY(rush_gpu_bind(&job, a->w));
   if (a->bias) RUSH_TRY(rush_gpu_bind(&job, a->bias));
   RUSH_TRY(rush_gpu_bind(&job, out));
-  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 3, types, write_window, a));
+  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 4, types, write_window, a));
   place(a, out, job.params);
   rush_gpu_dispatch_elements(&job, (uint64_t)out->numel);
   return RUSH_OK;
@@ -184,14 +211,15 @@ static bool run_conv(rush_gpu *g, rush_call *c, window *a, int64_t format, rush_
     return false;
   if (format > 0 || (format < 0 && !has_plain_format(w))) return false;
   if (x->rank != a->dims + 2 || a->groups < 1 || w->sizes[0] % a->groups != 0 ||
-      x->sizes[1] != w->sizes[1] * a->groups)
+      x->sizes[1] != (a->transposed ? w->sizes[0] : w->sizes[1] * a->groups))
     return false;
+  const int64_t channels = a->transposed ? w->sizes[1] * a->groups : w->sizes[0];
   if (a->bias && (!rush_gpu_can_read(a->bias) || a->bias->rank != 1 ||
-                  a->bias->sizes[0] != w->sizes[0] || a->bias->strides[0] != 1))
+                  a->bias->sizes[0] != channels || a->bias->strides[0] != 1))
     return false;
   a->kernel[0] = 1;
   for (int d = 0; d < a->dims; d++) a->kernel[2 - a->dims + d] = w->sizes[2 + d];
-  if (!result_sizes(a, w->sizes[0], sizes) || !rush_numel(x->rank, sizes, &numel) ||
+  if (!result_sizes(a, channels, sizes) || !rush_numel(x->rank, sizes, &numel) ||
       numel >= INT32_MAX)
     return false;
   *st = run_window(g, c, a, sizes);
@@ -221,6 +249,50 @@ bool rush_gpu_conv(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_stat
   a.min = ours ? (float)arg_float(c, 7) : -INFINITY;
   a.max = ours ? (float)arg_float(c, 8) : INFINITY;
   return run_conv(g, c, &a, ours ? arg_int(c, 9) : -1, st);
+}
+
+/* Where the arguments are that follow the bias and the stride. */
+typedef struct places {
+  uint32_t padding, dilation, more, groups;
+} places;
+
+/* The output padding of a transposed convolution is at the end. */
+static bool conv_at(rush_gpu *g, rush_call *c, const places *p, bool transposes, rush_status *st) {
+  const rush_tensor *w = arg_tensor(c, 1);
+  window a = {.x = arg_tensor(c, 0),
+              .w = w,
+              .bias = arg_tensor(c, 2),
+              .dims = w->rank - 2,
+              .transposed = transposes,
+              .groups = arg_int(c, p->groups),
+              .min = -INFINITY,
+              .max = INFINITY};
+  int64_t more[2];
+  if (a.dims < 1 || a.dims > 2 || !read_list(c, 3, a.dims, NULL, a.stride) ||
+      !read_list(c, p->padding, a.dims, NULL, a.before) ||
+      !read_list(c, p->more, a.dims, NULL, more) ||
+      !read_list(c, p->dilation, a.dims, NULL, a.dilation))
+    return false;
+  if (a.dims == 1) a.before[0] = more[0] = 0;
+  for (int d = 0; d < 2; d++) {
+    const int64_t most = a.stride[d] > a.dilation[d] ? a.stride[d] : a.dilation[d];
+    if (transposes && more[d] >= most) return false;
+    a.after[d] = a.before[d] - (transposes ? more[d] : 0);
+  }
+  return run_conv(g, c, &a, -1, st);
+}
+
+/* number: the dimensions of aten::conv_transpose1d and 2d. */
+bool rush_gpu_conv_transpose(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  return arg_tensor(c, 1)->rank == row->number + 2 &&
+         conv_at(g, c, &(places){.padding = 4, .more = 5, .groups = 6, .dilation = 7}, true, st);
+}
+
+/* aten::convolution, whose argument 6 says whether it is transposed. */
+bool rush_gpu_convolution(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  (void)row;
+  return conv_at(g, c, &(places){.padding = 4, .dilation = 5, .more = 7, .groups = 8},
+                 arg_bool(c, 6), st);
 }
 
 /* number: the dimensions. */
