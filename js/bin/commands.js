@@ -176,7 +176,7 @@ export async function verify(file, flags) {
   let ok = true;
   for (const backend of backendsOf(flags.backend)) {
     const model = await loadShown(file, { backend, ...cacheOf(flags), ...given });
-    const report = await model.verify();
+    const report = await model.verify(model.backend.device && { device: model.backend.device });
     reports[model.backend.name] = report;
     ok &&= report.passed;
     if (!flags.json) {

@@ -17,6 +17,7 @@ export { tensor } from './api/tensor.js';
  * @typedef {import('./api/model.js').RunOptions} RunOptions
  * @typedef {import('./api/model.js').TorchTexts} TorchTexts
  * @typedef {import('./api/model.js').VerifyReport} VerifyReport
+ * @typedef {import('./api/model.js').VerifyOptions} VerifyOptions
  * @typedef {import('./api/model.js').DiffOptions} DiffOptions
  * @typedef {import('./api/model.js').DiffReport} DiffReport
  * @typedef {import('./api/model.js').Distance} Distance

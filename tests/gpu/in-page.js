@@ -296,6 +296,44 @@ export const tests = {
     }
   },
 
+  'verify({ device }) runs on one device, and names the first operator that differs': async () => {
+    const f = layers({ trace: true });
+    f.test(0, [f.tensor(X, [2, 3])], ['Tensor'], f.tensor(linearOf(sigmoid), [2, 4]));
+    const file = f.bytes(),
+      { gpu } = separateGpu();
+    const onCpu = await load(file, { device: 'cpu', gpu });
+    equal((await onCpu.verify({ device: 'webgpu' })).passed, true);
+    equal(onCpu.backend.device, undefined);
+    await refused((await load(file)).verify({ device: 'webgpu' }), 'unsupported', /load it with device: 'webgpu'/);
+    await refused(
+      onCpu.verify({ device: /** @type {any} */ ('tpu') }),
+      'bad-argument',
+      /must be 'cpu' or 'webgpu', got/,
+    );
+    const undo = replace(
+      GPUDevice.prototype,
+      'createShaderModule',
+      (own) =>
+        function (/** @type {any} */ how) {
+          const code = how.code.replace('var y = sum', 'var y = 1.5 * sum');
+          return own.call(/** @type {any} */ (this), { ...how, code });
+        },
+    );
+    try {
+      const options = { gpu: separateGpu().gpu };
+      for (const device of /** @type {const} */ (['webgpu', 'cpu'])) {
+        const wrong = await load(file, { ...options, device });
+        const { passed, tests } = await wrong.verify({ device: 'webgpu' });
+        equal(passed, false);
+        matches(tests[0]?.message ?? '', /; the first operator that differs is aten::linear: .* \(model\.py:4\)$/);
+        equal((await wrong.verify({ device: 'cpu' })).passed, true);
+        equal((await wrong.verify()).passed, device === 'cpu');
+      }
+    } finally {
+      undo();
+    }
+  },
+
   'steps show results of the GPU': async () => {
     const model = await load(layers().bytes(), { device: 'webgpu', gpu: ownGpu() });
     const steps = await model.steps({ x: X });

@@ -13,13 +13,22 @@ import * as diagnostics from '../engine/diagnostics.js';
  * @returns {Promise<import('../engine/host.js').Host>}
  */
 export async function loadWithOptions(source, options) {
-  const { worker = false, cache, integrity, request, signal, onProgress, device = 'cpu' } = options;
-  if (typeof worker !== 'boolean') throw badArgument(`load: worker must be a boolean, got ${describeValue(worker)}`);
-  if (device !== 'cpu' && device !== 'webgpu' && device !== 'auto')
-    throw badArgument(`load: device must be 'cpu', 'webgpu' or 'auto', got ${describeValue(device)}`);
+  const { device } = options;
   if (device === 'webgpu') return loadOnGpu(source, options);
-  if (device === 'auto')
-    return import('../gpu/choose.js').then(({ loadOnFaster }) => loadOnFaster(source, options, loadWithOptions));
+  if (device === 'auto') {
+    const { loadOnFaster } = await import('../gpu/choose.js');
+    return withGpu(await loadOnFaster(source, options, loadWithOptions), source, options);
+  }
+  if (device !== undefined && device !== 'cpu')
+    throw badArgument(`load: device must be 'cpu', 'webgpu' or 'auto', got ${describeValue(device)}`);
+  const host = await loadOnCpu(source, options);
+  return device ? withGpu(host, source, options) : host;
+}
+
+/** @type {typeof loadWithOptions} */
+async function loadOnCpu(source, options) {
+  const { worker = false, cache, integrity, request, signal, onProgress } = options;
+  if (typeof worker !== 'boolean') throw badArgument(`load: worker must be a boolean, got ${describeValue(worker)}`);
   if (worker) return loadInWorker(source, options);
   if (!cache && integrity === undefined) return loadLocal(source, options, modules);
   return loadCached(source, { cache, integrity, request, signal }, (bytes, lock) =>
@@ -41,4 +50,30 @@ async function loadOnGpu(source, options) {
     { ...modules, threads: async () => /** @type {typeof threads} */ (/** @type {unknown} */ (plan)) },
   );
   return plan.adopt(host);
+}
+
+/**
+ * Lets verify({ device: 'webgpu' }) of a model on the CPU load its source once more, on the GPU.
+ * @param {import('../engine/host.js').Host} host
+ * @param {import('../source/source.js').Source} source @param {import('./load.js').LoadOptions} options
+ */
+function withGpu(host, source, options) {
+  if (source instanceof Response || source instanceof ReadableStream) return host; // they can be read once
+  const diagnostics = host.diagnostics.bind(host),
+    { wasm, backend, ops, limits, gpu, request } = options;
+  host.diagnostics = async () => {
+    const own = await diagnostics(),
+      verify = own.verify.bind(own);
+    own.verify = async (how) => {
+      if (how?.device !== 'webgpu' || host.backend.device) return verify(how);
+      const other = await loadOnGpu(source, { wasm, backend, ops, limits, gpu, request });
+      try {
+        return await (await other.diagnostics()).verify(how);
+      } finally {
+        other.destroy();
+      }
+    };
+    return own;
+  };
+  return host;
 }

@@ -2,7 +2,7 @@
 // module on first use.
 
 import { PENDING } from './engine.js';
-import { RushlightError, badArgument, checkInteger, messageOf } from '../base/errors.js';
+import { RushlightError, badArgument, checkInteger, checkOptions, describeValue, messageOf } from '../base/errors.js';
 import { checkReplaceable, debugValues } from './debug-values.js';
 import { parseType } from '../base/types.js';
 
@@ -23,6 +23,10 @@ const ROW_BYTES = 40,
   ROW_CALLS = 24,
   ROW_SECONDS = 32;
 
+/** @param {string} where */
+const needsGpu = (where) =>
+  new RushlightError('unsupported', `${where}: the model must run on the GPU: load it with device: 'webgpu'`);
+
 /** @implements {Diagnostics} */
 export class LocalDiagnostics {
   #host;
@@ -34,18 +38,26 @@ export class LocalDiagnostics {
     this.#engine = host.engine;
   }
 
-  async verify() {
+  /**
+   * @param {import('../api/model.js').VerifyOptions} [options]
+   * @returns {Promise<import('../api/model.js').VerifyReport>}
+   */
+  async verify(options = {}) {
     const engine = this.#engine,
       tests = [];
+    checkOptions('verify', options, ['device']);
+    const { device } = options;
+    if (device !== undefined && device !== 'cpu' && device !== 'webgpu')
+      throw badArgument(`verify: device must be 'cpu' or 'webgpu', got ${describeValue(device)}`);
+    if (device === 'webgpu' && !engine.backend.device) throw needsGpu('verify');
     for (let i = 0; i < engine.c.rush_model_test_count(engine.model); i++) tests.push(await verifyOne(engine, i));
-    return tests;
+    return { passed: tests.length > 0 && tests.every((t) => t.passed), tests };
   }
 
   /** @param {number | import('../api/model.js').DiffOptions} index */
   async diff(index) {
     const engine = this.#engine;
-    if (typeof index === 'object')
-      throw new RushlightError('unsupported', "diff: the model must run on the GPU: load it with device: 'webgpu'");
+    if (typeof index === 'object') throw needsGpu('diff');
     checkInteger('diff: the number of a test vector', index, 0);
     engine.check(engine.c.rush_session_trace_test(engine.session, index));
     const error = await engine.drive().then(

@@ -34,7 +34,8 @@ import { parseType } from '../base/types.js';
  * @property {() => void} destroy frees the model, at any time
  *
  * @typedef {object} Diagnostics what tools ask of a loaded model
- * @property {() => Promise<VerifyTest[]>} verify replays the test vectors of the file
+ * @property {(options?: import('../api/model.js').VerifyOptions) => Promise<import('../api/model.js').VerifyReport>}
+ *   verify replays the test vectors of the file
  * @property {(test: number | import('../api/model.js').DiffOptions) => Promise<TraceComparison>} diff compares each
  *   operator with the stored trace of PyTorch's run, or the GPU with the CPU
  * @property {(method: number, args: readonly InputValue[], runs: number, signal?: AbortSignal) =>

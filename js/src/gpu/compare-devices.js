@@ -1,4 +1,5 @@
-// model.diff({ device: 'webgpu' }): compares each operator on the GPU with the same one on the CPU.
+// model.diff({ device: 'webgpu' }) and model.verify({ device }): compares each operator on the GPU with the same one on
+// the CPU.
 
 import { badArgument, checkInteger, checkOptions, describeValue } from '../base/errors.js';
 import { advance, resultsOf } from '../engine/diagnostics.js';
@@ -6,6 +7,7 @@ import { advance, resultsOf } from '../engine/diagnostics.js';
 /**
  * @typedef {import('../engine/host.js').LocalHost} LocalHost
  * @typedef {import('../engine/host.js').TraceComparison} TraceComparison
+ * @typedef {import('../engine/host.js').FirstDifference} FirstDifference
  * @typedef {import('../base/types.js').StepValue} StepValue
  * @typedef {{ dtype: string, data: ArrayLike<number | bigint> }} Elements
  */
@@ -114,4 +116,37 @@ export async function compareDevices(host, gpu, options) {
     return true;
   });
   return report;
+}
+
+/** Returns the Python line of an instruction, if it is known. @param {LocalHost} host @param {FirstDifference} first */
+function placeOf(host, { method, instr }) {
+  const { methods, sources } = /** @type {import('../api/graph.js').GraphJson} */ (JSON.parse(host.graphText()));
+  const where = sources[methods[method]?.instructions[instr]?.source ?? -1];
+  return where?.file ? ` (${where.file}:${where.line})` : '';
+}
+
+/**
+ * Runs the test vectors on one of both devices. A wrong answer of the GPU names the first operator that differs.
+ * @param {LocalHost} host @param {{ setIdle: (idle: 0 | 1) => void }} gpu
+ * @param {import('../api/model.js').VerifyOptions} options
+ * @param {import('../engine/host.js').Diagnostics['verify']} verify
+ */
+export async function verifyOn(host, gpu, options, verify) {
+  if (options.device !== 'cpu') {
+    const report = await verify(options);
+    for (const test of report.tests) {
+      if (test.code !== 'mismatch' || !host.backend.device) continue;
+      const { first } = await compareDevices(host, gpu, { device: 'webgpu', test: test.index });
+      test.message += first
+        ? `; the first operator that differs is ${first.message}${placeOf(host, first)}`
+        : '; no operator differs from the CPU';
+    }
+    return report;
+  }
+  gpu.setIdle(1);
+  try {
+    return await verify(options);
+  } finally {
+    gpu.setIdle(0);
+  }
 }

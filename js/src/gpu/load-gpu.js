@@ -105,13 +105,34 @@ function loseState(host, gpu) {
 }
 
 /**
+ * Lets the diagnostics of a host compare both devices.
+ * @param {LocalHost} host @param {Gpu} gpu
+ */
+function compareDevices(host, gpu) {
+  const diagnostics = host.diagnostics.bind(host);
+  host.diagnostics = async () => {
+    const own = await diagnostics(),
+      diff = own.diff.bind(own),
+      verify = own.verify.bind(own);
+    own.verify = (options) =>
+      options?.device && gpu.fault === undefined
+        ? import('./compare-devices.js').then((m) => m.verifyOn(host, gpu, options, verify))
+        : verify(options);
+    own.diff = (how) =>
+      typeof how === 'object' && gpu.fault === undefined
+        ? import('./compare-devices.js').then((m) => m.compareDevices(host, gpu, how))
+        : diff(how);
+    return own;
+  };
+}
+
+/**
  * Lets a host wait for bytes of the device, and run again on the CPU if the device was lost.
  * @param {LocalHost} host @param {Gpu} gpu
  */
 function adopt(host, gpu) {
   const state = host.state.bind(host),
     run = host.run.bind(host),
-    diagnostics = host.diagnostics.bind(host),
     hasState = host.description.attributes.length > 0;
   host.state = async () => {
     for (;;) {
@@ -136,15 +157,7 @@ function adopt(host, gpu) {
       return run(index, mine, ...how);
     }
   };
-  host.diagnostics = async () => {
-    const own = await diagnostics(),
-      diff = own.diff.bind(own);
-    own.diff = (how) =>
-      typeof how === 'object' && gpu.fault === undefined
-        ? import('./compare-devices.js').then((m) => m.compareDevices(host, gpu, how))
-        : diff(how);
-    return own;
-  };
+  compareDevices(host, gpu);
   return Object.assign(host, { gpu });
 }
 

@@ -380,9 +380,9 @@ class WorkerDiagnostics {
     this.#client = client;
   }
 
-  /** @returns {ReturnType<Diagnostics['verify']>} */
-  verify() {
-    return this.#client.ask('verify');
+  /** @param {Parameters<Diagnostics['verify']>[0]} options @returns {ReturnType<Diagnostics['verify']>} */
+  verify(options) {
+    return this.#client.ask('verify', [options]);
   }
   /** @param {Parameters<Diagnostics['diff']>[0]} test @returns {ReturnType<Diagnostics['diff']>} */
   diff(test) {
