@@ -14,7 +14,7 @@ import { writeSafetensors } from '../src/media/safetensors.js';
 import { filled, readInputs, wanted } from './inputs.js';
 import { layersOf } from './layers.js';
 import { deviceOptions } from './optional-packages.js';
-import { benchText, layersText, runText } from './tables.js';
+import { benchText, devicesText, layersText, runText } from './tables.js';
 import { readTestInputs } from './test-inputs.js';
 import { indented, shown, styled } from './printable.js';
 import { counted, number, size } from './units.js';
@@ -143,9 +143,21 @@ export async function run(file, flags) {
 /** @param {string} file @param {Flags} flags */
 export async function inspect(file, flags) {
   if (flags.run || flags.input) return inspectRun(file, flags);
+  if (flags.device) return inspectDevice(file, flags);
   const { plan, text } = await readHead(file, {}, flags.layers ? 2 : flags.graph ? 3 : flags.code ? 4 : 0);
   if (flags.layers && !flags.json) write(layersText(plan, JSON.parse(text)));
   else print(flags.json ? JSON.stringify(plan, null, 2) : text);
+  return 0;
+}
+
+/** Prints which operators may run on the GPU. @param {string} file @param {Flags} flags */
+async function inspectDevice(file, flags) {
+  if (flags.device !== 'webgpu') throw badArgument(`inspect: --device must be webgpu, got "${flags.device}"`);
+  const { plan } = await readHead(file, {}, 0),
+    { withPlaces } = await import('./devices.js'),
+    operators = await withPlaces(plan.operators);
+  if (flags.json) print(JSON.stringify(operators, null, 2));
+  else write(devicesText(operators));
   return 0;
 }
 

@@ -23,7 +23,7 @@ const OPTIONS = {
   ops: ["--ops FILE.js        compute custom operators with its default export, as load()'s option ops"],
   device: [
     '--device NAME        cpu, webgpu or auto (default: cpu); the GPU needs the package webgpu.',
-    'slim: webgpu also keeps what the GPU needs',
+    'slim: webgpu also keeps what the GPU needs. inspect: webgpu says which operators may run there',
   ],
   'max-bytes': ['--max-bytes N        limit the memory of the model and its runs'],
   'max-steps': ['--max-steps N        limit the instructions of a run, which also ends endless loops'],

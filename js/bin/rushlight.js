@@ -60,6 +60,7 @@ const COMMANDS = {
       'backend',
       'threads',
       'ops',
+      'device',
       ...LIMITS,
       'cache',
     ],

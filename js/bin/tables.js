@@ -122,3 +122,25 @@ export function benchText(r) {
     `wasm memory ${size(r.memory.heap)}`;
   return [styled('bold', first) + others, ...rows].join('\n');
 }
+
+const PLACES = /** @type {const} */ ({
+  webgpu: 'on the GPU, for tensors in float32',
+  cpu: 'on the CPU, which needs its tensors in memory',
+  none: 'reads no elements, on either',
+});
+
+/**
+ * The operators by the place where they may run.
+ * @param {{ name: string, count: number, device: keyof typeof PLACES }[]} operators
+ */
+export function devicesText(operators) {
+  const groups = /** @type {(keyof typeof PLACES)[]} */ (Object.keys(PLACES)).map((device) =>
+      operators.filter((o) => o.device === device),
+    ),
+    rows = groups.flat().map(({ name, count, device }) => [name, number(count), PLACES[device]]),
+    sum = operators.reduce((n, { count }) => n + count, 0);
+  return table(['operator', 'uses', 'where it runs'], [...rows, ['', number(sum), '']], [1], {
+    0: 'cyan',
+    2: 'dim',
+  });
+}

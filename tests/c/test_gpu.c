@@ -386,6 +386,19 @@ static void every_row_has_a_name_of_ops_def(void **state) {
   }
 }
 
+static void every_view_reads_no_elements(void **state) {
+  (void)state;
+  for (size_t k = 0; k < rush_op_count(); k++) {
+    char name[64];
+    const rush_op *op = rush_op_at(k);
+    if (!(op->flags & RUSH_OP_VIEW)) continue;
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(op->schema, "("), op->schema);
+    if (rush_gpu_where_of(name) != RUSH_GPU_NOWHERE) fail_msg("rows.def lacks %s", name);
+  }
+  assert_int_equal(rush_gpu_where_of("aten::relu"), RUSH_GPU_ON_DEVICE);
+  assert_int_equal(rush_gpu_where_of("aten::cumsum"), RUSH_GPU_IN_MEMORY);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_follow_each_other_on_the_device),
@@ -402,6 +415,7 @@ int main(void) {
       cmocka_unit_test(an_observer_sees_results_of_the_device_in_memory),
       cmocka_unit_test(what_the_host_writes_is_uploaded),
       cmocka_unit_test(every_row_has_a_name_of_ops_def),
+      cmocka_unit_test(every_view_reads_no_elements),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

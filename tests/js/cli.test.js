@@ -283,6 +283,30 @@ test('--version', () => {
   });
 });
 
+test('inspect --device webgpu says where operators may run', () => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [2, 3] }], outputs: ['y'] }, (m, x) => {
+    const t = m.op('aten::t', [m.op('aten::cumsum', [x, f.int(0), f.none()])]);
+    return m.op('aten::relu_', [m.op('aten::relu', [t])]);
+  });
+  put('places.rush', f.bytes());
+  assert.deepEqual(cli('inspect', 'places.rush', '--device', 'webgpu').out.split('\n'), [
+    'operator      uses  where it runs',
+    'aten::relu       1  on the GPU, for tensors in float32',
+    'aten::relu_      1  on the GPU, for tensors in float32',
+    'aten::cumsum     1  on the CPU, which needs its tensors in memory',
+    'aten::t          1  reads no elements, on either',
+    '                 4',
+    '',
+  ]);
+  assert.deepEqual(
+    JSON.parse(cli('inspect', 'places.rush', '--device', 'webgpu', '--json').out).map(
+      (/** @type {{ device: string }} */ { device }) => device,
+    ),
+    ['cpu', 'none', 'webgpu', 'webgpu'],
+  );
+});
+
 test('inspect --run is a table of the operators in their order, with shapes, parameters and times', () => {
   const f = new RushFile();
   const w = f.tensor(new Float32Array(6), [2, 3], { name: 'net.fc.weight' }),
@@ -582,6 +606,7 @@ test('failures are one sentence and an exit code', () => {
       /^rushlight: bench needs --input x=VALUE, for example --input x=8x2:float32\n$/,
     ],
     [['bench', 'flip.rush', '--runs', '0'], 2, /--runs must be an integer/],
+    [['inspect', 'flip.rush', '--device', 'auto'], 2, /inspect: --device must be webgpu, got "auto"/],
     [['bench', 'flip.rush', '--device', 'tpu'], 2, /--device must be cpu, webgpu or auto, got "tpu"/],
     [['bench', 'flip.rush', '--threads', 'two'], 2, /--threads must be auto or an integer between 1 and 64, got "two"/],
     [

@@ -8,6 +8,7 @@ import { Cursor } from '../engine/wasm-sections.js';
  * @typedef {object} GpuExports functions of wasm/src/gpu/gpu.h
  * @property {(ctx: number) => number} rush_gpu_begin makes the device; 0 if there is no memory
  * @property {(gpu: number) => number} rush_gpu_device_of
+ * @property {(name: number) => number} rush_gpu_where_of
  * @property {(gpu: number, token: number) => number} rush_gpu_place
  * @property {(gpu: number) => void} rush_gpu_arrived
  * @property {(gpu: number) => number} rush_gpu_pending

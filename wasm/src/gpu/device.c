@@ -27,6 +27,13 @@ const rush_gpu_row *rush_gpu_find_row(rush_gpu *g, const rush_op *op) {
   return row;
 }
 
+rush_gpu_where rush_gpu_where_of(const char *name) {
+  for (const rush_gpu_row *row = rush_gpu_rows; row->name; row++)
+    if (strncmp(row->name, name, strlen(row->name) + 1) == 0)
+      return row->run ? RUSH_GPU_ON_DEVICE : RUSH_GPU_NOWHERE;
+  return RUSH_GPU_IN_MEMORY;
+}
+
 static bool reads_weights(const rush_op *op) {
   const rush_gpu_row *row = look_up(op);
   return row && row->run;
@@ -34,20 +41,19 @@ static bool reads_weights(const rush_op *op) {
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* Prepares the arguments for a row that runs in memory. A view reads no elements of argument 0.
- * The device forgets its bytes of all arguments but weights: some rows write arguments that their
- * schema does not mark, and others return an argument that has its last use here. */
+/* Prepares the arguments for a row that runs in memory. The device forgets its bytes of all
+ * arguments but weights: some rows write arguments that their schema does not mark, and others
+ * return an argument that has its last use here. */
 static rush_status lend(rush_call *c, const rush_schema *schema) {
   bool late = false;
-  const uint32_t first = c->op->flags & RUSH_OP_VIEW ? 1 : 0;
-  for (uint32_t k = first; k < c->n_args; k++) {
+  for (uint32_t k = 0; k < c->n_args; k++) {
     const rush_status st = rush_gpu_fetch(c->heap, c->args + k);
     late = late || st == RUSH_PENDING;
     if (st != RUSH_PENDING) RUSH_TRY(st);
   }
   if (late) return RUSH_PENDING;
-  if (first == 0) RUSH_TRY(rush_lay_args(c->heap, c->op, schema, c->args));
-  for (uint32_t k = first; k < c->n_args; k++) rush_gpu_will_write(c->heap, c->args + k);
+  RUSH_TRY(rush_lay_args(c->heap, c->op, schema, c->args));
+  for (uint32_t k = 0; k < c->n_args; k++) rush_gpu_will_write(c->heap, c->args + k);
   return RUSH_OK;
 }
 

@@ -54,6 +54,13 @@ void rush_gpu_set_idle(rush_gpu *gpu, bool idle);
 void rush_gpu_keep_random(rush_gpu *gpu, const struct rush_session *session);
 /* Sets that state back. */
 void rush_gpu_return_random(const rush_gpu *gpu, struct rush_session *session);
+/* Where a row may run, by its name in ops.def: nowhere if it reads no elements of tensors. */
+typedef enum rush_gpu_where {
+  RUSH_GPU_IN_MEMORY,
+  RUSH_GPU_ON_DEVICE,
+  RUSH_GPU_NOWHERE
+} rush_gpu_where;
+rush_gpu_where rush_gpu_where_of(const char *name);
 /* Returns how many reads are on their way. */
 uint32_t rush_gpu_pending(const rush_gpu *gpu);
 
