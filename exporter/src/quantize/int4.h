@@ -5,6 +5,7 @@
 
 #include "ir/tensor.h"
 #include "quantize/bits.h"
+#include "quantize/error_feedback.h"
 #include "quantize/weight_error.h"
 
 namespace rush {
@@ -16,8 +17,9 @@ struct Int4 {
   WeightError error;
 };
 
-// Quantizes a weight. The scale of a group minimizes the squared error of its values, each times
-// the importance of its column. All columns have the same importance if `importance` is empty.
-Int4 int4_of(const Tensor &weight, const Bits &bits, const std::vector<float> &importance);
+// Quantizes a weight column by column. The scale of a group minimizes the squared error of its
+// values, each times the importance of its column. The feedback moves later columns by the errors
+// of earlier ones.
+Int4 int4_of(const Tensor &weight, const Bits &bits, const ErrorFeedback &feedback);
 
 }  // namespace rush

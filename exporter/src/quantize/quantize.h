@@ -25,8 +25,8 @@ Const run_batch(NativeSession *session, const Batch &batch);
 // quantizes weights of linear layers (rush::linear). It also quantizes embeddings, except with
 // INT8_STATIC; with INT8, only embeddings that share their weight with a linear layer. With
 // FLOAT16, it also converts weights of convolutions (rush::conv). With four bits, a weight that an
-// embedding has, too, gets 8 bits. If there are batches, runs with them find which columns of
-// weights of four bits matter most. Throws std::invalid_argument if a pattern of BY_LAYER matches
+// embedding has, too, gets 8 bits. If there are batches, runs with them find how weights of four
+// bits are best rounded. Throws std::invalid_argument if a pattern of BY_LAYER matches
 // no layer.
 constexpr int64_t kLeastQuantized = 1024;
 void quantize_weights(Program &program, const Bits &bits, const std::vector<Batch> &batches,

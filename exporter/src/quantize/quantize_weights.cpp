@@ -9,8 +9,8 @@
 #include "ir/graph.h"
 #include "passes/match.h"
 #include "passes/passes.h"
+#include "quantize/hessians.h"
 #include "quantize/int4.h"
-#include "quantize/mean_squares.h"
 
 namespace rush {
 
@@ -147,8 +147,23 @@ bool is_four(const Bits &bits) {
   return bits.kind == Bits::INT4 || bits.kind == Bits::INT4_WEIGHTS;
 }
 
-// `importance`: see int4_of().
-bool linear(Node *node, const Bits &bits, const std::vector<float> &importance, Quantized *out) {
+// Weights of four bits. A weight that several layers share is quantized once.
+class Int4Weights {
+ public:
+  explicit Int4Weights(Hessians *hessians) : hessians_(hessians) {}
+
+  const Int4 &of(const Node &node, const Tensor &weight, const Bits &bits) {
+    const auto [at, is_new] = known_.try_emplace({key_of(weight), bits.name});
+    if (is_new) at->second = int4_of(weight, bits, *hessians_->of(&node));
+    return at->second;
+  }
+
+ private:
+  Hessians *hessians_;
+  std::map<std::pair<WeightKey, std::string>, Int4> known_;
+};
+
+bool linear(Node *node, const Bits &bits, Int4Weights *int4, Quantized *out) {
   const Const *weight = node->constant(WEIGHT);
   if (!is_weight(weight)) return false;
   widen_bias(node);
@@ -158,7 +173,7 @@ bool linear(Node *node, const Bits &bits, const std::vector<float> &importance, 
   Int4 parts;
   const bool four = is_four(bits);
   if (four) {
-    parts = int4_of(w, bits, importance);
+    parts = int4->of(*node, w, bits);
   } else {
     parts.error = int8_of(w, &parts.integers, &parts.scales);
     parts.scales = as_column(parts.scales);
@@ -313,33 +328,20 @@ bool concerns(const Bits &bits, const Node &node) {
   return bits.kind != Bits::ALL;
 }
 
-using Importance = std::map<const Node *, std::vector<float>>;
-
-// Runs the first method to find how important the columns of weights of four bits are. Layers inside
-// of loops and branches have no importance.
-Importance importance_of(Program &program, Rules &rules, const std::vector<Batch> &batches,
-                         const Opener &open) {
+// The layers of the first method that get four bits. Those inside of loops and branches are left out.
+std::vector<Node *> calibrated_layers(const Program &program, Rules *rules) {
   std::vector<Node *> layers;
   for (auto &node : program.methods[0].graph->top.nodes) {
     const Const *weight = node->op == "rush::linear" ? node->constant(WEIGHT) : nullptr;
-    if (is_weight(weight) && is_four(rules.bits_of(*node, *weight))) layers.push_back(node.get());
+    if (is_weight(weight) && is_four(rules->bits_of(*node, *weight))) layers.push_back(node.get());
   }
-  if (layers.empty() || batches.empty()) return {};
-  Importance out = mean_squares(program, layers, INPUT, batches, open);
-  for (auto &[node, squares] : out) {
-    double sum = 0;
-    for (const float x : squares) sum += x;
-    // A column that was zero in all batches still has a little importance.
-    const auto least = static_cast<float>(1e-3 * sum / static_cast<double>(squares.size()));
-    for (float &x : squares) x = std::isfinite(least) && least > 0 ? x + least : 1;
-  }
-  return out;
+  return layers;
 }
 
-bool apply(Node *node, const Bits &bits, Importance &importance, Quantized *out) {
+bool apply(Node *node, const Bits &bits, Int4Weights *int4, Quantized *out) {
   if (node->op == "aten::embedding") return embedding(node, bits, out);
   if (bits.kind == Bits::FLOAT16) return halve(node, bits, out);
-  return linear(node, bits, importance[node], out);
+  return linear(node, bits, int4, out);
 }
 
 }  // namespace
@@ -355,13 +357,14 @@ void quantize_weights(Program &program, const Bits &bits, const std::vector<Batc
            !(is_of_bytes(of) && weight.tensor.size(1) > kLongest);
   };
   for (Method &m : program.methods) fuse_linear_of_halves(*m.graph, becomes_integers);
-  Importance importance = importance_of(program, rules, batches, open);
+  Hessians hessians(program, calibrated_layers(program, &rules), INPUT, WEIGHT, batches, open);
+  Int4Weights int4(&hessians);
   for (Method &m : program.methods)
     for (Node *node : all_nodes(*m.graph)) {
       const Const *weight = weight_of(*node);
       if (!weight || !weight->is_tensor()) continue;
       const Bits &of = rules.bits_of(*node, *weight);
-      if (concerns(of, *node)) (apply(node, of, importance, out) ? out->layers : out->kept)++;
+      if (concerns(of, *node)) (apply(node, of, &int4, out) ? out->layers : out->kept)++;
     }
   rules.check();
 }

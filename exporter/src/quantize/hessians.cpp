@@ -1,0 +1,172 @@
+#include "quantize/hessians.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "ir/graph.h"
+#include "run/observe.h"
+
+namespace rush {
+
+namespace {
+
+constexpr size_t kLeastLimit = size_t{16} << 20;
+constexpr size_t kShare = 4;  // the matrices may take this part of the weights
+
+// Nodes that compute the rows of inputs. They are removed at the end.
+class Inserted {
+ public:
+  explicit Inserted(Graph &graph) : graph_(graph) {}
+  ~Inserted() {
+    for (auto at = nodes_.rbegin(); at != nodes_.rend(); ++at) (*at)->destroy();
+  }
+  Inserted(const Inserted &) = delete;
+
+  // Returns a copy of an input as floats [rows, columns], computed before `layer`, as later nodes may
+  // write the input.
+  Value *rows(Node *layer, Value *input) {
+    const auto number = [&](int64_t n) { return graph_.constant(const_int(n)); };
+    Value *x = add(layer, "aten::clone", {input, graph_.constant(const_none())});
+    x = add(layer, "aten::to.dtype", {x, number(int64_t{RUSH_FLOAT32})});
+    x = add(layer, "aten::unsqueeze", {x, number(0)});
+    return add(layer, "aten::flatten.using_ints", {x, number(0), number(-2)});
+  }
+
+ private:
+  Value *add(Node *before, const char *op, const std::vector<Value *> &inputs) {
+    Value *made = insert_call(before, op, inputs);
+    nodes_.push_back(made->def);
+    return made;
+  }
+
+  Graph &graph_;
+  std::vector<Node *> nodes_;
+};
+
+// While it lives, a block ends with this node.
+class Shortened {
+ public:
+  explicit Shortened(Node *last) : block_(*last->block) {
+    rest_.splice(rest_.begin(), block_.nodes, std::next(last->place), block_.nodes.end());
+  }
+  ~Shortened() { block_.nodes.splice(block_.nodes.end(), rest_); }
+  Shortened(const Shortened &) = delete;
+
+ private:
+  Block &block_;
+  NodeList rest_;
+};
+
+void add_to(ProductSum *sum, const Tensor &input) {
+  const Tensor rows = input.contiguous();
+  if (rows.all_finite())
+    sum->add(reinterpret_cast<const float *>(rows.bytes()), static_cast<size_t>(rows.size(0)));
+}
+
+unsigned threads() {
+  return std::clamp(std::thread::hardware_concurrency(), 1u, unsigned{RUSH_MAX_THREADS});
+}
+
+size_t weight_bytes(const Program &program) {
+  size_t bytes = 0;
+  for (const Node *node : all_nodes(*program.methods[0].graph))
+    for (size_t i = 0; i < node->inputs.size(); i++)
+      if (const Const *c = node->constant(i); c && c->is_tensor()) bytes += c->tensor.nbytes();
+  return bytes;
+}
+
+}  // namespace
+
+Hessians::Hessians(Program &program, const std::vector<Node *> &layers, size_t input, size_t weight,
+                   const std::vector<Batch> &batches, const Opener &open)
+    : program_(program),
+      input_(input),
+      batches_(batches),
+      open_(open),
+      limit_(std::max(kLeastLimit, weight_bytes(program) / kShare)) {
+  std::map<WeightKey, size_t> of_weight;
+  for (Node *node : layers) {
+    const Tensor &w = node->constant(weight)->tensor;
+    const auto [at, is_new] = of_weight.emplace(key_of(w), layers_.size());
+    if (is_new) {
+      layers_.push_back({{}, static_cast<size_t>(w.size(1))});
+      place_[node] = at->second;
+    }
+    layers_[at->second].nodes.push_back(node);
+  }
+}
+
+std::vector<Value *> Hessians::Layer::inputs(size_t input) const {
+  std::vector<Value *> out;
+  for (const Node *node : nodes)
+    if (std::find(out.begin(), out.end(), node->input(input)) == out.end())
+      out.push_back(node->input(input));
+  return out;
+}
+
+std::shared_ptr<const ErrorFeedback> Hessians::of(const Node *layer) {
+  const auto place = place_.find(layer);
+  if (place == place_.end() || batches_.empty()) return std::make_shared<const ErrorFeedback>();
+  if (!known_.count(place->second)) run_from(place->second);
+  return known_.at(place->second);
+}
+
+Hessians::Sums Hessians::sums_from(size_t first, std::vector<Node *> *nodes) const {
+  Sums sums;
+  std::set<const Node *> chosen;
+  size_t bytes = 0;
+  for (size_t i = first; i < layers_.size(); i++) {
+    const std::vector<Value *> inputs = layers_[i].inputs(input_);
+    const size_t columns = layers_[i].columns;
+    const size_t more = sums.count(inputs) ? 0 : columns * columns * sizeof(double);
+    if (i > first && bytes + more > limit_) break;
+    bytes += more;
+    sums.emplace(inputs, columns);
+    chosen.insert(layers_[i].nodes.begin(), layers_[i].nodes.end());
+  }
+  for (auto &node : program_.methods[0].graph->top.nodes)
+    if (chosen.count(node.get())) nodes->push_back(node.get());
+  return sums;
+}
+
+// Runs the method up to the last of these nodes, which are in its order.
+void Hessians::run(const std::vector<Node *> &nodes, Sums *sums) {
+  Inserted inserted(*program_.methods[0].graph);
+  std::vector<Value *> inputs, rows;
+  for (Node *node : nodes) {
+    if (std::count(inputs.begin(), inputs.end(), node->input(input_))) continue;
+    inputs.push_back(node->input(input_));
+    rows.push_back(inserted.rows(node, inputs.back()));
+  }
+  const Shortened shortened(nodes.back());
+  const Observing observing(&program_, 0, rows);
+  const std::unique_ptr<NativeSession> session = open_(program_);
+  session->check(rush_ctx_set_threads(session->ctx(), threads()));
+  for (const Batch &batch : batches_) {
+    session->reset();
+    const Const got = run_batch(session.get(), batch);
+    for (auto &[of, sum] : *sums)
+      for (size_t i = 0; i < inputs.size(); i++)
+        if (std::count(of.begin(), of.end(), inputs[i])) add_to(&sum, got.items[i].tensor);
+  }
+}
+
+// Finds the feedback of as many layers as the limit allows.
+void Hessians::run_from(size_t first) {
+  known_.clear();
+  std::vector<Node *> nodes;
+  Sums sums = sums_from(first, &nodes);
+  run(nodes, &sums);
+  std::map<std::vector<Value *>, std::shared_ptr<const ErrorFeedback>> made;
+  for (auto &[inputs, sum] : sums)
+    made[inputs] = std::make_shared<const ErrorFeedback>(sum.finish());
+  for (size_t i = first; i < layers_.size(); i++) {
+    const auto found = made.find(layers_[i].inputs(input_));
+    if (found == made.end()) break;
+    known_[i] = found->second;
+  }
+}
+
+}  // namespace rush
