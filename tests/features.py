@@ -38,6 +38,7 @@ TOPICS = {
     "Native": "A native runtime inside PyTorch",
     "Operators": "Operators of your own",
     "Diff": "Comparing a file with PyTorch, value by value",
+    "GPU": "The same interpreter with a GPU",
 }
 
 
@@ -151,9 +152,11 @@ def messages(feature, tests, runs):
 def page(table, runs):
     head = [
         "# Features, as the tests show them", "",
-        "`./dev shell python3 tests/features.py` makes this page from the tests in `tests/python`, `tests/exporter` and `tests/js`.",
-        "Each test declares the feature that it shows. A difference is the largest one between two floating-point numbers. All tests",
-        "run natively in Python. `./dev test conformance` also replayed the rows that say \"Node, Chromium\" in these two.", "",
+        "`./dev shell python3 tests/features.py` makes this page from the tests in `tests/python`, `tests/exporter`, `tests/js` and",
+        "`tests/gpu`. Each test declares the feature that it shows. A difference is the largest one between two floating-point numbers.",
+        "Those of `tests/python` and `tests/exporter` run natively in Python. `./dev test conformance` also replayed the rows that say",
+        "\"Node, Chromium\" in these two. Those of `tests/gpu` run in Chromium, whose GPU is software there. Their differences are from the",
+        "CPU, in units of the greatest number of a tensor if that is above 1.", "",
     ]
     lines = []
     for topic, title in TOPICS.items():
@@ -202,7 +205,7 @@ def main(arguments):
         runs = {r["test"]: r for r in (json.loads(f.read_text()) for f in sorted(RUNS.glob("*.json")))}
         table = declared(sorted(tuple(t.split(": ", 2)[1:]) for t in runs if t.startswith("js: ")))
         for test in (t for tests in table.values() for t in tests if t not in runs):
-            print(f"{test} has not run: ./dev test exporter python js", file=sys.stderr)
+            print(f"{test} has not run: ./dev test exporter python js gpu", file=sys.stderr)
         PAGE.write_text(page(table, {t: runs.get(t, NOT_RUN) for tests in table.values() for t in tests}))
         return 0
     have = {(topic, name, refuses(pytorch), refuses(rushlight)) for topic, name, pytorch, rushlight in rows_of(PAGE.read_text())}

@@ -104,6 +104,15 @@ export function numbers(n, seed) {
   });
 }
 
+/** The largest difference that a test has found, in units of the greatest number if that is above 1. */
+export const found = { maxAbs: 0 };
+
+/** Notes the difference of two numbers. @param {number} a @param {number} b */
+export function note(a, b) {
+  const apart = Math.abs(a - b);
+  if (apart < Infinity) found.maxAbs = Math.max(found.maxAbs, apart);
+}
+
 /**
  * Runs a file on both devices, and fails unless the answers agree and the GPU has computed them.
  * @param {Uint8Array} file @param {Float32Array} x @param {{ within: number, dispatches: number, what: string }} how
@@ -122,6 +131,7 @@ export async function agrees(file, x, { within, dispatches, what }) {
     let most = 0;
     for (const v of want) if (Number.isFinite(v)) most = Math.max(most, Math.abs(v));
     for (let i = 0; i < want.length; i++) {
+      note(got[i] / Math.max(1, most), want[i] / Math.max(1, most));
       if (Object.is(got[i], want[i]) || Math.abs(got[i] - want[i]) <= within * most) continue;
       throw new Error(`${what}: element ${i} of ${want.length} is ${got[i]}, and ${want[i]} on the CPU`);
     }

@@ -3,7 +3,7 @@
 
 import { load } from '../../js/src/index.js';
 import { RushFile } from '../js/build-rush.mjs';
-import { agrees, halves, numbers, ownGpu } from './in-page-helpers.js';
+import { agrees, halves, note, numbers, ownGpu } from './in-page-helpers.js';
 
 /** @type {Record<string, () => Promise<unknown>>} */
 export const tests = {
@@ -37,6 +37,7 @@ export const tests = {
       for (let i = 0; i < n; i++) {
         const want = Math[name](/** @type {number} */ (x[i])),
           ulp = 2 ** (Math.floor(Math.log2(Math.abs(want))) - 23);
+        note(data[i], want);
         if (Object.is(data[i], want) || Math.abs(data[i] - want) <= Math.max(3 * ulp, 2 ** -126)) continue;
         throw new Error(`${name}(${x[i]}) is ${data[i]}, not ${want}`);
       }

@@ -3,7 +3,7 @@
 
 import { load } from '../../js/src/index.js';
 import { RushFile } from '../js/build-rush.mjs';
-import { DISPATCHES, agrees, counting, equal, halves, numbers, replace, separateGpu } from './in-page-helpers.js';
+import { DISPATCHES, agrees, counting, equal, halves, note, numbers, replace, separateGpu } from './in-page-helpers.js';
 import { llamaShaped, stepOf } from './llama-shaped.js';
 
 const { GPUDevice, GPUQueue } = /** @type {any} */ (globalThis);
@@ -215,7 +215,7 @@ export const tests = {
     }
   },
 
-  'a token of a Llama-shaped model in 4 bits is one submit, and uploads its inputs alone': async () => {
+  'a token of a Llama-shaped model in 4 bits is one submit, and uploads its inputs': async () => {
     const cpu = await load(llamaShaped()),
       model = await load(llamaShaped(), { device: 'webgpu', gpu: separateGpu().gpu });
     let uploaded = 0;
@@ -236,6 +236,7 @@ export const tests = {
           const step = async (/** @type {any} */ on) => /** @type {any} */ ((await on.run(stepOf(at))).y).data,
             [want, got] = [await step(cpu), await step(model)];
           want.forEach((/** @type {number} */ v, /** @type {number} */ i) => {
+            note(v, got[i]);
             if (!(Math.abs(v - got[i]) <= 1e-3)) throw new Error(`step ${at}: ${got[i]} is not ${v}`);
           });
           if (at < 2) continue; // buffers are made
