@@ -234,7 +234,7 @@ fn reduce(bits: u32) -> vec2<f32> {
   let z = countLeadingZeros(f0);
   var n = f0;
   if (z == 32u) { n = f1; } else if (z > 0u) { n = (f0 << z) | (f1 >> (32u - z)); }
-  let r = f32(n) * bitcast<f32>((95u - z) << 23u) * 1.57079637;
+  let r = f32(high_of(n, 0xc90fdaa2u)) * bitcast<f32>((96u - z) << 23u);
   return vec2<f32>(select(r, -r, minus), f32((r0 >> 30u) + select(0u, 1u, minus)));
 }
 fn sin_(x: f32, quarter: u32) -> f32 {
