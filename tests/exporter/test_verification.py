@@ -80,8 +80,23 @@ def test_an_empty_answer_with_the_right_values_before_it_is_verified_and_said(ou
 
 def test_an_example_in_which_something_is_found_says_nothing(out):
     bright = torch.full((48, 64, 3), 255, dtype=torch.uint8)
-    report = rushlight.export(Whole().eval(), (bright,), out)
-    assert not [w for w in report.warnings if "empty" in w]
+    whole = Whole().eval()
+    report = rushlight.export(whole, (bright,), out, tests=[((bright,), whole(bright))], test_vectors=False)
+    assert report.warnings == []
+    assert report.measured == rushlight.load(out).verify()[0].measured > 0
+
+
+def test_an_empty_test_vector_is_said(out):
+    class Sevens(nn.Module):
+        def forward(self, x):
+            return x[x == 7]
+
+    x = torch.tensor([7.0, 1.0, 7.0])
+    report = rushlight.export(Sevens(), (x,), out)
+    said, = [w for w in report.warnings if w.startswith("verify() compares no numbers with the stored test vector")]
+    assert "tests=[(args, expected)]" in said and report.measured == 0
+    verified, = rushlight.load(out).verify()
+    assert verified.measured == verified.compared == 0
 
 
 class Unseen(nn.Module):

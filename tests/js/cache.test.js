@@ -27,7 +27,7 @@ const sri = (bytes, kind = 'sha256') => `${kind}-${createHash(kind).update(bytes
 /**
  * How the server behaves, and what it was asked.
  * @type {{ bytes: Buffer, etag?: string | undefined, modified?: string | undefined, cuts: number[], ranges: boolean,
- *   headers: Record<string, string>, answer?: ((req: any, res: any) => boolean) | undefined, asked:
+ *   headers: Record<string, string>, answer?: ((req: any, res: any) => boolean | void) | undefined, asked:
  *   import('node:http').IncomingHttpHeaders[] }}
  */
 let server;
@@ -438,11 +438,13 @@ test('a load that waits can be aborted, and the others go on', async () => {
 test('if the load that downloads is aborted, the next one goes on', async () => {
   const stop = new AbortController();
   server.cuts = [PIECE + 5]; // the rest cannot arrive before the abort
+  const begun = new Promise((resolve) => (server.answer = () => void resolve(undefined)));
   const leader = load(url, {
     cache,
     signal: stop.signal,
     onProgress: ({ loaded }) => loaded > PIECE && stop.abort('mine'),
   });
+  await begun; // the other loads may not take the lock before it
   const results = await Promise.allSettled([leader, load(url, { cache }), load(url, { cache })]);
   open = undefined;
   assert.deepEqual(await outcomes(results), ['aborted', 1, 1]);

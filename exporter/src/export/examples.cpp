@@ -352,29 +352,46 @@ Example synthetic_of(const Example &e, const Reference &reference, uint64_t *see
   return out;
 }
 
-// Adds a synthetic test vector. Returns why there is none, or "".
-std::string add_synthetic(Program &program, const Example &e, const Reference &reference,
-                          const Measurer &measurer, uint64_t *seed) {
+// Adds a synthetic test vector, and a warning if there is none or if it shows nothing.
+void add_synthetic(Program &program, const Example &e, const Reference &reference,
+                   const Measurer &measurer, uint64_t *seed, std::vector<std::string> *warnings) {
+  const auto refuse = [&](const std::string &reason) {
+    warnings->push_back("no test vector is stored: " + reason);
+  };
   Example synthetic;
   try {
     synthetic = synthetic_of(e, reference, seed);
     const Const again = reference(e.method, synthetic.args);
     if (!compare(again, *synthetic.expected, 0, 0, "").ok)
-      return "the model answers differently each time";
+      return refuse("the model answers differently each time");
   } catch (const std::exception &error) {
     const std::string what = error.what();
-    return "PyTorch refused synthetic inputs: " + what.substr(0, what.find('\n'));
+    return refuse("PyTorch refused synthetic inputs: " + what.substr(0, what.find('\n')));
   }
-  if (bytes_of(*synthetic.expected) > kLargestOutput) return "the output is larger than 1 MiB";
+  if (bytes_of(*synthetic.expected) > kLargestOutput)
+    return refuse("the output is larger than 1 MiB");
   Measured measured;
   if (!e.literal) measured = measurer(synthetic);
   if (measured.unstable)
-    return "rounding decides the answer to synthetic inputs, and float64's answer differs";
+    return refuse("rounding decides the answer to synthetic inputs, and float64's answer differs");
   add_test(program, synthetic, std::move(measured.list));
-  return "";
+  if (is_empty(*synthetic.expected))
+    warnings->push_back(
+        "verify() compares no numbers with the stored test vector: PyTorch's answer to its "
+        "synthetic "
+        "inputs is empty. Store another one with tests=[(args, expected)]");
 }
 
 }  // namespace
+
+bool is_empty(const Const &answer) {
+  bool tensors = false, elements = false;
+  each_tensor(answer, [&](const Const &c) {
+    tensors = true;
+    elements |= c.tensor.numel() > 0;
+  });
+  return tensors && !elements;
+}
 
 void add_tests(Program &program, const std::vector<Example> &examples, const ExportOptions &options,
                const Reference &reference, const Measurer &measurer,
@@ -387,8 +404,7 @@ void add_tests(Program &program, const std::vector<Example> &examples, const Exp
       continue;
     }
     if (!options.test_vectors || e.only_compared || !e.new_sizes.empty()) continue;
-    const std::string why_not = add_synthetic(program, e, reference, measurer, &seed);
-    if (!why_not.empty()) warnings->push_back("no test vector is stored: " + why_not);
+    add_synthetic(program, e, reference, measurer, &seed, warnings);
   }
 }
 

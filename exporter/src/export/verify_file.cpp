@@ -146,13 +146,6 @@ class DegenerateOutput {
   bool nan_ = true, zero_ = true, constant_ = true, many_ = false;
 };
 
-// Whether an answer has tensors, all of them without elements.
-bool is_empty(const Const &answer) {
-  DegenerateOutput outputs;
-  outputs.add(answer);
-  return outputs.kind() == "empty";
-}
-
 bool has_empty(const Const &answer) {
   bool found = false;
   each_tensor(answer, [&](const Const &c) { found |= c.tensor.numel() == 0; });

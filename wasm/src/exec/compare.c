@@ -48,7 +48,7 @@ static void measure(comparison *c, double got, double want) {
 static void keep_distances(comparison *c, const rush_verdict *v) {
   rush_verify_report *r = c->report;
   rush_distance pytorch, rushlight, difference;
-  if (!v->measured) return;
+  if (!v->measured || v->n == 0) return; /* an empty tensor tells nothing */
   rush_verdict_distances(v, &pytorch, &rushlight, &difference);
   if (r->measured++ > 0 && !(rushlight.max > r->rushlight.max)) return;
   r->pytorch = pytorch;
