@@ -134,7 +134,7 @@ export const tests = {
         [8, 'minima'],
       ])) {
         const how = { m, n, k, group, bits, offsets, bias: n % 2 === 1, scalesInHalf: m % 2 === 1 };
-        await agrees(weights(how), rowsOf(m, k), { within: 1e-4, dispatches: 1, what: JSON.stringify(how) });
+        await agrees(weights(how), rowsOf(m, k), { within: 1e-6, dispatches: 2, what: JSON.stringify(how) });
       }
   },
 
@@ -142,10 +142,10 @@ export const tests = {
     for (const [m, n, k, group] of SIZES) {
       for (const offsets of /** @type {const} */ (['none', 'zeros', 'minima'])) {
         const how = { m, n, k, group, offsets, rows: /** @type {const} */ (8), bias: n % 2 === 1 };
-        await agrees(weights(how), rowsOf(m, k), { within: 3e-6, dispatches: 2, what: JSON.stringify(how) });
+        await agrees(weights(how), rowsOf(m, k), { within: 1e-6, dispatches: 2, what: JSON.stringify(how) });
       }
       const how = { m, n, k, bias: n % 2 === 1 };
-      await agrees(bytesOf(how), rowsOf(m, k), { within: 3e-6, dispatches: 2, what: `int8 ${JSON.stringify(how)}` });
+      await agrees(bytesOf(how), rowsOf(m, k), { within: 1e-6, dispatches: 2, what: `int8 ${JSON.stringify(how)}` });
     }
   },
 
@@ -162,17 +162,14 @@ export const tests = {
     ])) {
       const x = Float32Array.from({ length: k }, (_, i) => one(i));
       for (const file of [weights({ k, rows: 8 }), bytesOf({ k })])
-        await agrees(file, x, { within: 3e-6, dispatches: 2, what });
+        await agrees(file, x, { within: 1e-6, dispatches: 2, what });
     }
   },
 
   'limits clamp the product of a quantized weight': async () => {
     const how = { m: 5, n: 9, k: 64, bias: true, limits: /** @type {[number, number]} */ ([0, 0.25]) };
-    for (const [file, dispatches] of /** @type {[Uint8Array, number][]} */ ([
-      [weights(how), 1],
-      [bytesOf(how), 2],
-    ]))
-      await agrees(file, rowsOf(5, 64), { within: 1e-4, dispatches, what: 'limits' });
+    for (const file of [weights(how), bytesOf(how)])
+      await agrees(file, rowsOf(5, 64), { within: 1e-6, dispatches: 2, what: 'limits' });
   },
 
   'float16 weights: each number, and sizes around borders': async () => {

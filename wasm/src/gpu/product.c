@@ -16,8 +16,19 @@ fn load_a(l: u32, at: u32, m0: u32, k0: u32) {
   for (var e = l; e < 512u; e += 64u) {
     let r = m0 + e / 16u; let j = k0 + e % 16u;
     var v = 0.0;
-    if (r < word(0u) && j < word(2u)) { v = a_at(at + r * word(5u) + j * word(6u)); }
+    if (r < word(0u) && j < word(2u)) { v = in0[at + r * word(5u) + j * word(6u)]; }
     sa[e / 16u * 17u + e % 16u] = v;
+  }
+}
+fn load_b(l: u32, at: u32, n0: u32, k0: u32) {
+  for (var e = l; e < 512u; e += 64u) {
+    var j = e / 32u; var c = e % 32u;
+    if (word(10u) == 1u) { j = e % 16u; c = e / 16u; }
+    var v = 0.0;
+    if (n0 + c < word(1u) && k0 + j < word(2u)) {
+      v = at1(at + (k0 + j) * word(10u) + (n0 + c) * word(11u));
+    }
+    sb[j * 33u + c] = v;
   }
 }
 @compute @workgroup_size(64)
@@ -66,36 +77,17 @@ fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) ng: vec3<u
   let z0 = g.z / word(3u); let z1 = g.z % word(3u);
   let a0 = word(4u) + z0 * word(7u) + z1 * word(8u) + row * word(5u);
   let b0 = word(9u) + z0 * word(12u) + z1 * word(13u) + col * word(11u);
-  part[l] = 0.0;
-  if (col < n) { part[l] = dot_of(l % 8u, a0, b0, col); }
+  var sum = 0.0;
+  if (col < n) {
+    for (var j = l % 8u; j < word(2u); j += 8u) {
+      sum = fma(in0[a0 + j * word(6u)], at1(b0 + j * word(10u)), sum);
+    }
+  }
+  part[l] = sum;
   workgroupBarrier();
   if (l % 8u == 0u && col < n) {
     store(z0, z1, row, col, ((part[l] + part[l + 4u]) + (part[l + 2u] + part[l + 6u])) +
                                  ((part[l + 1u] + part[l + 5u]) + (part[l + 3u] + part[l + 7u])));
-  }
-}
-);
-/* What each of them needs for matrices with any strides: a thread's part of an element, and a tile
- * of the right-hand side. */
-static const char plain[] = WGSL(
-fn dot_of(lane: u32, a: u32, b: u32, col: u32) -> f32 {
-  var sum = 0.0;
-  for (var j = lane; j < word(2u); j += 8u) {
-    sum = fma(in0[a + j * word(6u)], at1(b + j * word(10u)), sum);
-  }
-  return sum;
-}
-);
-static const char plain_tile[] = WGSL(
-fn load_b(l: u32, at: u32, n0: u32, k0: u32) {
-  for (var e = l; e < 512u; e += 64u) {
-    var j = e / 32u; var c = e % 32u;
-    if (word(10u) == 1u) { j = e % 16u; c = e / 16u; }
-    var v = 0.0;
-    if (n0 + c < word(1u) && k0 + j < word(2u)) {
-      v = at1(at + (k0 + j) * word(10u) + (n0 + c) * word(11u));
-    }
-    sb[j * 33u + c] = v;
   }
 }
 );
@@ -126,12 +118,11 @@ static void write_product(rush_text *t, const void *what) {
                   "number(23u));\n");
   rush_text_add(t,
                 "out[word(25u) + z0 * word(28u) + z1 * word(29u) + row * word(26u) + col * "
-                "word(27u)] = y;\n}\n%s",
-                f->few ? few_rows : tile);
+                "word(27u)] = y;\n}\n");
   if (f->quantized)
     rush_gpu_write_quantized(t, f->quantized, f->few, f->adds ? 3 : 2);
   else
-    rush_text_add(t, "fn a_at(i: u32) -> f32 { return in0[i]; }\n%s", f->few ? plain : plain_tile);
+    rush_text_add(t, "%s", f->few ? few_rows : tile);
 }
 
 static void put(uint32_t *at, const rush_gpu_matrix *x) {
@@ -257,12 +248,11 @@ static bool is_bias(const rush_tensor *t, int64_t n) {
   return rush_gpu_can_multiply(t) && t->rank == 1 && t->sizes[0] == n;
 }
 
-rush_status rush_gpu_run_linear(rush_gpu *g, rush_call *c, rush_gpu_product *p, rush_tensor *x) {
+static rush_status run_linear(rush_gpu *g, rush_call *c, rush_gpu_product *p, rush_tensor *x) {
   int64_t sizes[RUSH_MAX_RANK];
   memcpy(sizes, x->sizes, sizeof sizes);
   sizes[x->rank - 1] = p->n;
-  if (x->rank != 2 || (p->quantized && x->strides[1] != 1))
-    RUSH_TRY(rush_gpu_row_major(g, c, x, &x));
+  if (x->rank != 2) RUSH_TRY(rush_gpu_row_major(g, c, x, &x));
   p->a = rush_gpu_matrix_of(x);
   if (x->rank != 2) p->a.row = p->k; /* all dimensions but the last are rows */
   RUSH_TRY(rush_gpu_result(g, c, x->rank, sizes, NULL));
@@ -285,7 +275,7 @@ bool rush_gpu_linear(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_st
     p.min = (float)arg_float(c, 3);
     p.max = (float)arg_float(c, 4);
   }
-  *st = rush_gpu_run_linear(g, c, &p, x);
+  *st = run_linear(g, c, &p, x);
   return true;
 }
 

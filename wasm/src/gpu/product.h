@@ -10,12 +10,14 @@ typedef struct rush_gpu_matrix {
   int64_t offset, row, col, batch[2];
 } rush_gpu_matrix;
 
-/* A weight [n, k] of integers with 8 or 4 bits, which is dequantized while it is multiplied. */
+/* A weight [n, k] of integers with 8 or 4 bits. The rows of `a` are integers, too: a scale for each
+ * piece follows all of them, and then the sum of each piece. */
 typedef struct rush_gpu_quantized {
   int bits;
   enum { RUSH_GPU_NO_OFFSETS, RUSH_GPU_ZERO_POINTS, RUSH_GPU_MINIMA } kind;
   const rush_tensor *scales, *offsets; /* [n, groups]; offsets may be NULL */
   int64_t k, group;
+  int64_t pieces, of_group, piece; /* pieces of a row and of a group, and columns of a piece */
 } rush_gpu_quantized;
 
 /* out = min(max(alpha * a b + beta * added, ...)): a is [m, k], b is [k, n], the others [m, n].
@@ -26,7 +28,7 @@ typedef struct rush_gpu_product {
   float alpha, beta, min, max;
   bool causal; /* elements above the diagonal are -inf */
   bool masks;  /* `added` is a mask of bool instead: elements where it is false are -inf */
-  const rush_gpu_quantized *quantized; /* if it is not NULL: what b.t has, and a has no strides */
+  const rush_gpu_quantized *quantized; /* if it is not NULL: what a and b have */
 } rush_gpu_product;
 
 /* Returns a product of float32 matrices without a batch, a term and limits. */
@@ -36,10 +38,8 @@ rush_gpu_matrix rush_gpu_matrix_of(const rush_tensor *t);
 /* Makes the row-major tensor `t` the result of the product. */
 void rush_gpu_set_out(rush_gpu_product *p, const rush_tensor *t);
 rush_status rush_gpu_multiply(rush_gpu *g, rush_call *c, const rush_gpu_product *p);
-/* Makes result 0 the product of x, which has any number of rows. p->a and p->out are set here. */
-rush_status rush_gpu_run_linear(rush_gpu *g, rush_call *c, rush_gpu_product *p, rush_tensor *x);
-/* For rush_gpu_multiply: the functions a_at, load_b and dot_of of a quantized weight, whose scales
- * are buffer `scales`; its words from 30 on; and its part of a key. */
+/* For rush_gpu_multiply: the kernel of a quantized weight, whose scales are buffer `scales`; its
+ * words from 30 on; and its part of a key. */
 void rush_gpu_write_quantized(rush_text *t, const rush_gpu_quantized *q, bool few, unsigned scales);
 void rush_gpu_place_quantized(const rush_gpu_product *p, uint32_t *words);
 uint32_t rush_gpu_key_quantized(const rush_gpu_quantized *q);
