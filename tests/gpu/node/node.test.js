@@ -26,7 +26,7 @@ test('a process ends by itself, with and without dispose()', () => {
     index = new URL('../../../js/src/index.js', import.meta.url).href;
   for (const end of ['', 'model.dispose();']) {
     const program =
-      `import { create, globals } from 'webgpu'; import { load } from '${index}'; Object.assign(globalThis, globals);` +
+      `import { create } from 'webgpu'; import { load } from '${index}';` +
       `const model = await load(${JSON.stringify(model)}, { device: 'webgpu', gpu: create([]) });` +
       `console.log((await model.verify()).passed, model.backend.device); ${end}`;
     const { status, signal, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
