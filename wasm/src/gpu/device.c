@@ -28,8 +28,9 @@ const rush_gpu_row *rush_gpu_find_row(rush_gpu *g, const rush_op *op) {
 }
 
 rush_gpu_where rush_gpu_where_of(const char *name) {
+  const size_t n = strlen(name);
   for (const rush_gpu_row *row = rush_gpu_rows; row->name; row++)
-    if (strncmp(row->name, name, strlen(row->name) + 1) == 0)
+    if (strlen(row->name) == n && memcmp(row->name, name, n) == 0)
       return row->run ? RUSH_GPU_ON_DEVICE : RUSH_GPU_NOWHERE;
   return RUSH_GPU_IN_MEMORY;
 }
