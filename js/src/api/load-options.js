@@ -16,8 +16,10 @@ export async function loadWithOptions(source, options) {
   const { device } = options;
   if (device === 'webgpu') return loadOnGpu(source, options);
   if (device === 'auto') {
-    const { loadOnFaster } = await import('../gpu/choose.js');
-    return withGpu(await loadOnFaster(source, options, loadWithOptions), source, options);
+    const host = await import('../gpu/choose.js').then(({ loadOnFaster }) =>
+      loadOnFaster(source, options, loadWithOptions),
+    );
+    return withGpu(host, source, options);
   }
   if (device !== undefined && device !== 'cpu')
     throw badArgument(`load: device must be 'cpu', 'webgpu' or 'auto', got ${describeValue(device)}`);
