@@ -12,7 +12,7 @@ const require = createRequire(new URL('../../tests/package.json', import.meta.ur
  */
 export async function decode(file) {
   const bytes = await readFile(file).catch((e) => {
-    throw Object.assign(e, { path: String(file) }); // a folder's error has no path
+    throw Object.assign(e, { path: e.path ?? String(file) }); // a folder's error has no path
   });
   const [png, jpeg] = [bytes[0] === 0x89, bytes[0] === 0xff];
   if (!png && !jpeg) throw new Error(`${file} is neither a PNG nor a JPEG`);

@@ -143,6 +143,8 @@ export async function run(file, flags) {
 /** @param {string} file @param {Flags} flags */
 export async function inspect(file, flags) {
   if (flags.run || flags.input) return inspectRun(file, flags);
+  for (const other of /** @type {const} */ (['layers', 'graph', 'code']))
+    if (flags.device && flags[other]) throw badArgument(`inspect: --device and --${other} must not be given together`);
   if (flags.device) return inspectDevice(file, flags);
   const { plan, text } = await readHead(file, {}, flags.layers ? 2 : flags.graph ? 3 : flags.code ? 4 : 0);
   if (flags.layers && !flags.json) write(layersText(plan, JSON.parse(text)));

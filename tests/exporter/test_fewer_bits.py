@@ -488,6 +488,33 @@ def test_calibrated_exports_are_the_same_bytes(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() == (tmp_path / "c").read_bytes()
 
 
+def test_a_layer_with_too_large_a_matrix_is_rounded_without_it(tmp_path):
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(12000, 4)).eval()  # its matrix would have 1.15 GB
+    x = torch.randn(2, 12000)
+    calibrated = calibrated_layer(tmp_path, net, [x])
+    rushlight.export(net, (x,), tmp_path / "plain.rush", quantize="int4-weights")
+    assert torch.equal(calibrated(x), rushlight.load(tmp_path / "plain.rush")(x))
+
+
+def test_calibration_draws_the_same_random_numbers(tmp_path):
+    class Noisy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one, self.two = nn.Linear(96, 64), nn.Linear(64, 32)
+
+        def forward(self, x):
+            y = self.one(x)
+            return self.two(y + torch.randn_like(y))
+
+    torch.manual_seed(0)
+    net, x = Noisy().eval(), correlated(50)
+    for bits in "int4", "int8-static":
+        for name in "a", "b":
+            rushlight.export(net, (x,), tmp_path / name, quantize=bits, calibration=[x], verify=False)
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
 def test_calibration_of_few_and_of_empty_columns(tmp_path):
     """Fewer rows than columns, columns that are always 0, and inputs that are all 0 are right."""
     torch.manual_seed(0)

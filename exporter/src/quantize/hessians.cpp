@@ -13,7 +13,8 @@ namespace rush {
 namespace {
 
 constexpr size_t kLeastLimit = size_t{16} << 20;
-constexpr size_t kShare = 4;  // the matrices may take this part of the weights
+constexpr size_t kShare = 4;  // the matrices take at most 1 / kShare of the bytes of the weights
+constexpr size_t kLargestMatrix = size_t{1} << 30;  // bytes: 11,585 columns
 
 // Nodes that compute the rows of inputs. They are removed at the end.
 class Inserted {
@@ -70,11 +71,17 @@ unsigned threads() {
 }
 
 size_t weight_bytes(const Program &program) {
+  std::set<const char *> counted;
   size_t bytes = 0;
   for (const Node *node : all_nodes(*program.methods[0].graph))
     for (size_t i = 0; i < node->inputs.size(); i++)
-      if (const Const *c = node->constant(i); c && c->is_tensor()) bytes += c->tensor.nbytes();
+      if (const Const *c = node->constant(i); c && c->is_tensor())
+        if (counted.insert(c->tensor.bytes()).second) bytes += c->tensor.nbytes();
   return bytes;
+}
+
+size_t matrix_bytes(size_t columns) {
+  return columns * columns * sizeof(double);
 }
 
 }  // namespace
@@ -89,6 +96,7 @@ Hessians::Hessians(Program &program, const std::vector<Node *> &layers, size_t i
   std::map<WeightKey, size_t> of_weight;
   for (Node *node : layers) {
     const Tensor &w = node->constant(weight)->tensor;
+    if (matrix_bytes(static_cast<size_t>(w.size(1))) > kLargestMatrix) continue;
     const auto [at, is_new] = of_weight.emplace(key_of(w), layers_.size());
     if (is_new) {
       layers_.push_back({{}, static_cast<size_t>(w.size(1))});
@@ -120,7 +128,7 @@ Hessians::Sums Hessians::sums_from(size_t first, std::vector<Node *> *nodes) con
   for (size_t i = first; i < layers_.size(); i++) {
     const std::vector<Value *> inputs = layers_[i].inputs(input_);
     const size_t columns = layers_[i].columns;
-    const size_t more = sums.count(inputs) ? 0 : columns * columns * sizeof(double);
+    const size_t more = sums.count(inputs) ? 0 : matrix_bytes(columns);
     if (i > first && bytes + more > limit_) break;
     bytes += more;
     sums.emplace(inputs, columns);
@@ -146,6 +154,7 @@ void Hessians::run(const std::vector<Node *> &nodes, Sums *sums) {
   session->check(rush_ctx_set_threads(session->ctx(), threads()));
   for (const Batch &batch : batches_) {
     session->reset();
+    session->manual_seed(RUSH_TEST_SEED);
     const Const got = run_batch(session.get(), batch);
     for (auto &[of, sum] : *sums)
       for (size_t i = 0; i < inputs.size(); i++)

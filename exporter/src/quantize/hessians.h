@@ -12,7 +12,7 @@
 
 namespace rush {
 
-// Tells weights apart.
+// Equal for weights with the same elements in memory.
 using WeightKey = std::tuple<const char *, Sizes, Sizes>;
 inline WeightKey key_of(const Tensor &weight) {
   return {weight.bytes(), weight.sizes(), weight.strides()};
@@ -29,7 +29,8 @@ class Hessians {
            const std::vector<Batch> &batches, const Opener &open);
 
   // The feedback of a layer. It must be asked for layers in their order, before each is replaced.
-  // Other nodes, and layers whose inputs are not finite, have none.
+  // Other nodes, layers whose matrix would have more than 1 GiB, and layers none of whose batches
+  // has only finite inputs, have none.
   std::shared_ptr<const ErrorFeedback> of(const Node *layer);
 
  private:

@@ -224,6 +224,7 @@ std::map<const Value *, Range> calibrate(Program &program, const std::vector<Val
   for (const bool counts : {false, true})
     for (const Batch &batch : batches) {
       session->reset();
+      session->manual_seed(RUSH_TEST_SEED);
       const Const got = run_batch(session.get(), batch);
       for (size_t i = 0; i < values.size(); i++)
         if (counts)

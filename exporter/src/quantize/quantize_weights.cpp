@@ -338,6 +338,15 @@ std::vector<Node *> calibrated_layers(const Program &program, Rules *rules) {
   return layers;
 }
 
+// Refuses patterns that match no layer, before the calibration, which may take minutes.
+void check_patterns(const Program &program, Rules *rules) {
+  for (const Method &m : program.methods)
+    for (const Node *node : all_nodes(*m.graph))
+      if (const Const *weight = weight_of(*node); weight && weight->is_tensor())
+        rules->bits_of(*node, *weight);
+  rules->check();
+}
+
 bool apply(Node *node, const Bits &bits, Int4Weights *int4, Quantized *out) {
   if (node->op == "aten::embedding") return embedding(node, bits, out);
   if (bits.kind == Bits::FLOAT16) return halve(node, bits, out);
@@ -357,6 +366,7 @@ void quantize_weights(Program &program, const Bits &bits, const std::vector<Batc
            !(is_of_bytes(of) && weight.tensor.size(1) > kLongest);
   };
   for (Method &m : program.methods) fuse_linear_of_halves(*m.graph, becomes_integers);
+  check_patterns(program, &rules);
   Hessians hessians(program, calibrated_layers(program, &rules), INPUT, WEIGHT, batches, open);
   Int4Weights int4(&hessians);
   for (Method &m : program.methods)
@@ -366,7 +376,6 @@ void quantize_weights(Program &program, const Bits &bits, const std::vector<Batc
       const Bits &of = rules.bits_of(*node, *weight);
       if (concerns(of, *node)) (apply(node, of, &int4, out) ? out->layers : out->kept)++;
     }
-  rules.check();
 }
 
 }  // namespace rush

@@ -2,6 +2,7 @@
 // given.
 
 import { badArgument, describeValue } from '../base/errors.js';
+import { tagOf } from '../base/platform.js';
 import { loadLocal } from '../engine/load-local.js';
 import { loadCached } from '../source/cached-source.js';
 import { loadInWorker } from '../worker/worker-client.js';
@@ -60,9 +61,10 @@ async function loadOnGpu(source, options) {
  * @param {import('../source/source.js').Source} source @param {import('./load.js').LoadOptions} options
  */
 function withGpu(host, source, options) {
-  if (source instanceof Response || source instanceof ReadableStream) return host; // they can be read once
-  const diagnostics = host.diagnostics.bind(host),
-    { wasm, backend, ops, limits, gpu, request } = options;
+  const { wasm, backend, ops, limits, gpu, request, cache, integrity } = options;
+  // A stream can be read once, and the GPU refuses these options.
+  if (['Response', 'ReadableStream'].includes(tagOf(source) ?? '') || cache || integrity !== undefined) return host;
+  const diagnostics = host.diagnostics.bind(host);
   host.diagnostics = async () => {
     const own = await diagnostics(),
       verify = own.verify.bind(own);

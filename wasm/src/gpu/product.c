@@ -114,8 +114,8 @@ static void write_product(rush_text *t, const void *what) {
   if (f->causal) rush_text_add(t, "if (col > row) { y = -inf(); }\n");
   if (f->clamps)
     rush_text_add(t,
-                  "y = select(select(y, number(24u), y > number(24u)), number(23u), y < "
-                  "number(23u));\n");
+                  "y = select(y, number(23u), y < number(23u));\n"
+                  "y = select(y, number(24u), y > number(24u));\n");
   rush_text_add(t,
                 "out[word(25u) + z0 * word(28u) + z1 * word(29u) + row * word(26u) + col * "
                 "word(27u)] = y;\n}\n");

@@ -407,15 +407,15 @@ static rush_gpu_product product_of(const rush_call *c, const rush_gpu_quantized 
 }
 
 bool rush_gpu_linear_weights(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
-  const int64_t k = arg_int(c, 6), input_bits = arg_int(c, 10);
-  rush_gpu_quantized q = {.bits = (int)arg_int(c, 5),
+  const int64_t bits = arg_int(c, 5), k = arg_int(c, 6), input_bits = arg_int(c, 10);
+  rush_gpu_quantized q = {.bits = bits == 4 ? 4 : 8,
                           .scales = arg_tensor(c, 2),
                           .offsets = arg_tensor(c, 3),
                           .k = k,
                           .group = arg_int(c, 7)};
   (void)row;
-  if ((q.bits != 4 && q.bits != 8) || !(input_bits == 16 || (input_bits == 8 && q.bits == 4)) ||
-      k < 1 || q.group < 1 || !fits(&q, arg_tensor(c, 0), arg_tensor(c, 1), arg_tensor(c, 4)))
+  if ((bits != 4 && bits != 8) || !(input_bits == 16 || (input_bits == 8 && bits == 4)) || k < 1 ||
+      q.group < 1 || !fits(&q, arg_tensor(c, 0), arg_tensor(c, 1), arg_tensor(c, 4)))
     return false;
   if (q.group > k) q.group = k;
   const int64_t n = arg_tensor(c, 1)->sizes[0], groups = (k - 1) / q.group + 1;

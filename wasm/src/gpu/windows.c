@@ -39,7 +39,8 @@ static const char convolution[] = WGSL(
   }
 );
 static const char limits[] = WGSL(
-  out[i] = select(select(sum, number(28u), sum > number(28u)), number(27u), sum < number(27u));
+  sum = select(sum, number(27u), sum < number(27u));
+  out[i] = select(sum, number(28u), sum > number(28u));
 }
 );
 static const char max_pool[] = WGSL(
