@@ -123,7 +123,7 @@ export function benchText(r) {
   return [styled('bold', first) + others, ...rows].join('\n');
 }
 
-const PLACES = /** @type {const} */ ({
+const PLACE_TEXTS = /** @type {const} */ ({
   webgpu: 'on the GPU, for tensors in float32',
   cpu: 'on the CPU, which needs its tensors in memory',
   none: 'reads no elements, on either',
@@ -131,13 +131,13 @@ const PLACES = /** @type {const} */ ({
 
 /**
  * The operators by the place where they may run.
- * @param {{ name: string, count: number, device: keyof typeof PLACES }[]} operators
+ * @param {{ name: string, count: number, device: keyof typeof PLACE_TEXTS }[]} operators
  */
 export function devicesText(operators) {
-  const groups = /** @type {(keyof typeof PLACES)[]} */ (Object.keys(PLACES)).map((device) =>
+  const groups = /** @type {(keyof typeof PLACE_TEXTS)[]} */ (Object.keys(PLACE_TEXTS)).map((device) =>
       operators.filter((o) => o.device === device),
     ),
-    rows = groups.flat().map(({ name, count, device }) => [name, number(count), PLACES[device]]),
+    rows = groups.flat().map(({ name, count, device }) => [name, number(count), PLACE_TEXTS[device]]),
     sum = operators.reduce((n, { count }) => n + count, 0);
   return table(['operator', 'uses', 'where it runs'], [...rows, ['', number(sum), '']], [1], {
     0: 'cyan',

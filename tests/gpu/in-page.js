@@ -17,6 +17,20 @@ import {
 
 const { GPUDevice } = /** @type {any} */ (globalThis);
 
+/**
+ * Changes a part of the text of each kernel, until the returned function is called.
+ * @param {string} part @param {string} other
+ */
+const changeKernels = (part, other) =>
+  replace(
+    GPUDevice.prototype,
+    'createShaderModule',
+    (own) =>
+      function (/** @type {any} */ how) {
+        return own.call(/** @type {any} */ (this), { ...how, code: how.code.replace(part, other) });
+      },
+  );
+
 const X = Float32Array.from({ length: 6 }, (_, i) => i - 2.5);
 const W = Float32Array.of(1, -2, 3, 0.5, 0.25, -1, 4, 1, 2, -0.5, 1, 1);
 const port = { name: 'x', dtype: 'float32', shape: [2, 3] };
@@ -200,14 +214,7 @@ export const tests = {
   },
 
   'a pipeline that does not compile leaves the model to the CPU': async () => {
-    const undo = replace(
-      GPUDevice.prototype,
-      'createShaderModule',
-      (own) =>
-        function (/** @type {any} */ how) {
-          return own.call(/** @type {any} */ (this), { ...how, code: how.code.replace('fn main', 'fn ma in') });
-        },
-    );
+    const undo = changeKernels('fn main', 'fn ma in');
     try {
       const { gpu, made } = separateGpu();
       const model = await load(layers().bytes(), { device: 'webgpu', gpu });
@@ -275,15 +282,7 @@ export const tests = {
     equal([report.agrees, report.compared, report.first], [true, 3, null]);
     await refused(right.diff({ device: /** @type {any} */ ('tpu') }), 'bad-argument', /must be 'webgpu', got .*"tpu"/);
     await refused((await load(file)).diff({ device: 'webgpu' }), 'unsupported', /load it with device: 'webgpu'/);
-    const undo = replace(
-      GPUDevice.prototype,
-      'createShaderModule',
-      (own) =>
-        function (/** @type {any} */ how) {
-          const code = how.code.replace('var y = sum', 'var y = 1.5 * sum');
-          return own.call(/** @type {any} */ (this), { ...how, code });
-        },
-    );
+    const undo = changeKernels('var y = sum', 'var y = 1.5 * sum');
     try {
       const wrong = await load(file, { device: 'webgpu', gpu: separateGpu().gpu });
       const { agrees, compared, first } = await wrong.diff({ device: 'webgpu' });
@@ -310,15 +309,7 @@ export const tests = {
       'bad-argument',
       /must be 'cpu' or 'webgpu', got/,
     );
-    const undo = replace(
-      GPUDevice.prototype,
-      'createShaderModule',
-      (own) =>
-        function (/** @type {any} */ how) {
-          const code = how.code.replace('var y = sum', 'var y = 1.5 * sum');
-          return own.call(/** @type {any} */ (this), { ...how, code });
-        },
-    );
+    const undo = changeKernels('var y = sum', 'var y = 1.5 * sum');
     try {
       const options = { gpu: separateGpu().gpu };
       for (const device of /** @type {const} */ (['webgpu', 'cpu'])) {
@@ -429,15 +420,7 @@ export const tests = {
 
   "'auto' keeps no GPU whose answers are wrong": async () => {
     localStorage.clear();
-    const undo = replace(
-      GPUDevice.prototype,
-      'createShaderModule',
-      (own) =>
-        function (/** @type {any} */ how) {
-          const code = how.code.replace('sigmoid_(x);', '0.5;');
-          return own.call(/** @type {any} */ (this), { ...how, code });
-        },
-    );
+    const undo = changeKernels('sigmoid_(x);', '0.5;');
     try {
       const model = await load(tested(), { device: 'auto', gpu: separateGpu({ vendor: 'wrong' }).gpu });
       equal(model.backend.device, undefined);

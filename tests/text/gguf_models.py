@@ -1,9 +1,15 @@
 """Writes GGUF files of small models with random weights, and a tokenizer of bytes."""
 
+import pathlib
+import sys
+
 import gguf
 import numpy
 import text_models
 import transformers
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+from text_gguf import WHOLE, name_in_gguf, values_in_gguf, write_facts  # noqa: E402 - of tests/bench
 
 SIZES = {"hidden_size": 64, "intermediate_size": 128, "num_attention_heads": 4, "num_key_value_heads": 2, "tie_word_embeddings": False}
 # {architecture in GGUF: (name in transformers, further settings)}.
@@ -14,28 +20,12 @@ MODELS = {
     "gemma3": ("Gemma3Text", {"head_dim": 16, "tie_word_embeddings": True, "sliding_window": 8}),
     "phi3": ("Phi3", {}),
 }
-NAMES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
-         "self_attn.qkv_proj": "attn_qkv", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
-         "mlp.gate_up_proj": "ffn_up", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "input_layernorm": "attn_norm",
-         "post_attention_layernorm": "ffn_norm"}
-GEMMA = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
-         "post_feedforward_layernorm": "post_ffw_norm"}
-WHOLE = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight", "lm_head.weight": "output.weight"}
 
 
 def decoder(architecture, **more):
     name, settings = MODELS[architecture]
     config = getattr(transformers, f"{name}Config")(**{**text_models.SIZES, **SIZES, **settings, **more})
     return transformers.AutoModelForCausalLM.from_config(config).eval()
-
-
-def _name(architecture, name):
-    if name in WHOLE:
-        return WHOLE[name]
-    _, _, layer, rest = name.split(".", 3)
-    part, _, suffix = rest.rpartition(".")
-    known = {**NAMES, **(GEMMA if architecture == "gemma3" else {})}
-    return f"blk.{layer}.{known[part]}.{suffix}"
 
 
 def _k_blocks(kind, rows, columns):
@@ -50,8 +40,7 @@ def _k_blocks(kind, rows, columns):
     return blocks.reshape(rows, -1)
 
 
-def _packed(tensor, kind):
-    values = tensor.detach().float().numpy()
+def _packed(values, kind):
     if values.ndim < 2:
         return values, None
     if kind.name.endswith("_K"):
@@ -63,7 +52,8 @@ def write(path, model, architecture, kind="Q4_0", embedding="Q8_0", mixed=()):
     """Writes a model. `kind` is the type of all matrices but the embedding, the head and those of `mixed`."""
     config, tokenizer = model.config, text_models.tokenizer()
     writer = gguf.GGUFWriter(str(path), architecture)
-    _write_facts(writer, config)
+    writer.add_name("test")
+    write_facts(writer, config, config.max_position_embeddings)
     if architecture == "gemma3":
         _write_pieces(writer)
     else:
@@ -75,14 +65,10 @@ def write(path, model, architecture, kind="Q4_0", embedding="Q8_0", mixed=()):
     for name, tensor in model.state_dict().items():
         if name == "lm_head.weight" and config.tie_word_embeddings:
             continue
-        if architecture == "llama" and (".q_proj." in name or ".k_proj." in name):  # rotated features are neighbours
-            heads = config.num_attention_heads if ".q_proj." in name else config.num_key_value_heads
-            tensor = tensor.reshape(heads, 2, -1, tensor.size(1)).transpose(1, 2).reshape(tensor.shape)
-        if architecture == "gemma3" and name.endswith("norm.weight"):
-            tensor = tensor + 1
-        of = dict(mixed).get(_name(architecture, name), embedding if name in WHOLE else kind)
-        data, raw = _packed(tensor, getattr(gguf.GGMLQuantizationType, of))
-        writer.add_tensor(_name(architecture, name), data, raw_dtype=raw)
+        own = name_in_gguf(architecture, name)
+        of = dict(mixed).get(own, embedding if name in WHOLE else kind)
+        data, raw = _packed(values_in_gguf(architecture, config, name, tensor), getattr(gguf.GGMLQuantizationType, of))
+        writer.add_tensor(own, data, raw_dtype=raw)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -108,22 +94,3 @@ def _write_pieces(writer):
     writer.add_token_scores([-float(i) for i in range(len(tokens))])
     writer.add_token_types([gguf.TokenType.CONTROL if token.startswith("<|") else gguf.TokenType.NORMAL for token in tokens])
     writer.add_unk_token_id(3)
-
-
-def _write_facts(writer, config):
-    writer.add_name("test")
-    writer.add_context_length(config.max_position_embeddings)
-    writer.add_embedding_length(config.hidden_size)
-    writer.add_block_count(config.num_hidden_layers)
-    writer.add_feed_forward_length(config.intermediate_size)
-    writer.add_head_count(config.num_attention_heads)
-    writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_rope_freq_base(getattr(config, "rope_theta", 10000.0))
-    writer.add_vocab_size(config.vocab_size)
-    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    writer.add_key_length(head)
-    writer.add_value_length(head)
-    writer.add_rope_dimension_count(head)
-    if getattr(config, "sliding_window", None):
-        writer.add_sliding_window(config.sliding_window)

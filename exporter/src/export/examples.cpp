@@ -378,8 +378,7 @@ void add_synthetic(Program &program, const Example &e, const Reference &referenc
   if (is_empty(*synthetic.expected))
     warnings->push_back(
         "verify() compares no numbers with the stored test vector: PyTorch's answer to its "
-        "synthetic "
-        "inputs is empty. Store another one with tests=[(args, expected)]");
+        "synthetic inputs is empty. Store another one with tests=[(args, expected)]");
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <set>
-#include <thread>
 #include <utility>
 
-#include "ir/graph.h"
+#include "ir/inserted_calls.h"
+#include "quantize/on_threads.h"
 #include "run/observe.h"
 
 namespace rush {
@@ -16,35 +16,14 @@ constexpr size_t kLeastLimit = size_t{16} << 20;
 constexpr size_t kShare = 4;  // the matrices take at most 1 / kShare of the bytes of the weights
 constexpr size_t kLargestMatrix = size_t{1} << 30;  // bytes: 11,585 columns
 
-// Nodes that compute the rows of inputs. They are removed at the end.
-class Inserted {
- public:
-  explicit Inserted(Graph &graph) : graph_(graph) {}
-  ~Inserted() {
-    for (auto at = nodes_.rbegin(); at != nodes_.rend(); ++at) (*at)->destroy();
-  }
-  Inserted(const Inserted &) = delete;
-
-  // Returns a copy of an input as floats [rows, columns], computed before `layer`, as later nodes may
-  // write the input.
-  Value *rows(Node *layer, Value *input) {
-    const auto number = [&](int64_t n) { return graph_.constant(const_int(n)); };
-    Value *x = add(layer, "aten::clone", {input, graph_.constant(const_none())});
-    x = add(layer, "aten::to.dtype", {x, number(int64_t{RUSH_FLOAT32})});
-    x = add(layer, "aten::unsqueeze", {x, number(0)});
-    return add(layer, "aten::flatten.using_ints", {x, number(0), number(-2)});
-  }
-
- private:
-  Value *add(Node *before, const char *op, const std::vector<Value *> &inputs) {
-    Value *made = insert_call(before, op, inputs);
-    nodes_.push_back(made->def);
-    return made;
-  }
-
-  Graph &graph_;
-  std::vector<Node *> nodes_;
-};
+// Returns an input as floats [rows, columns], computed before `layer`.
+Value *rows_before(Node *layer, Value *input, InsertedCalls *inserted) {
+  const auto number = [&](int64_t n) { return layer->block->graph->constant(const_int(n)); };
+  Value *x = inserted->copy_before(layer, input);
+  x = inserted->before(layer, "aten::to.dtype", {x, number(int64_t{RUSH_FLOAT32})});
+  x = inserted->before(layer, "aten::unsqueeze", {x, number(0)});
+  return inserted->before(layer, "aten::flatten.using_ints", {x, number(0), number(-2)});
+}
 
 // While it lives, a block ends with this node.
 class Shortened {
@@ -64,10 +43,6 @@ void add_to(ProductSum *sum, const Tensor &input) {
   const Tensor rows = input.contiguous();
   if (rows.all_finite())
     sum->add(reinterpret_cast<const float *>(rows.bytes()), static_cast<size_t>(rows.size(0)));
-}
-
-unsigned threads() {
-  return std::clamp(std::thread::hardware_concurrency(), 1u, unsigned{RUSH_MAX_THREADS});
 }
 
 size_t weight_bytes(const Program &program) {
@@ -141,17 +116,18 @@ Hessians::Sums Hessians::sums_from(size_t first, std::vector<Node *> *nodes) con
 
 // Runs the method up to the last of these nodes, which are in its order.
 void Hessians::run(const std::vector<Node *> &nodes, Sums *sums) {
-  Inserted inserted(*program_.methods[0].graph);
+  InsertedCalls inserted;
   std::vector<Value *> inputs, rows;
   for (Node *node : nodes) {
     if (std::count(inputs.begin(), inputs.end(), node->input(input_))) continue;
     inputs.push_back(node->input(input_));
-    rows.push_back(inserted.rows(node, inputs.back()));
+    rows.push_back(rows_before(node, inputs.back(), &inserted));
   }
   const Shortened shortened(nodes.back());
   const Observing observing(&program_, 0, rows);
   const std::unique_ptr<NativeSession> session = open_(program_);
-  session->check(rush_ctx_set_threads(session->ctx(), threads()));
+  session->check(
+      rush_ctx_set_threads(session->ctx(), std::min(processors(), unsigned{RUSH_MAX_THREADS})));
   for (const Batch &batch : batches_) {
     session->reset();
     session->manual_seed(RUSH_TEST_SEED);

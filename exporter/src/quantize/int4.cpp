@@ -15,7 +15,7 @@ void put(uint8_t *row, size_t column, float integer) {
                                          (static_cast<unsigned>(integer) << (column % 2 ? 4 : 0)));
 }
 
-// A row in work: its weights, and how much the integers so far are off.
+// A row that is being quantized: its weights, and the errors of the integers so far.
 struct Row {
   size_t index;
   std::vector<float> weights;
@@ -87,8 +87,8 @@ class Rows {
     offsets_[row->index * groups_ + group] = bits_.offsets == Bits::MINIMA ? g.minimum : g.zero;
   }
 
-  // The group for the weights that cancel the errors of earlier groups: those with errors that the
-  // feedback moves to nowhere.
+  // Chooses the group for the weights that would result if each column were rounded exactly to the
+  // value to which the feedback moves it.
   Int4Group best_group_of(const Row &row, size_t from, const std::vector<double> &moved,
                           size_t n) const {
     std::vector<double> errors(n);

@@ -6,7 +6,7 @@ namespace rush {
 
 namespace {
 
-constexpr float kMost = 15;
+constexpr float kMost = Int4Group::kMost;
 
 float as_half(float x) {
   return from_half_bits(half_bits(x));

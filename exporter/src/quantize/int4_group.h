@@ -11,11 +11,11 @@ namespace rush {
 
 // What an integer of a group means: (integer - zero) * scale + minimum.
 struct Int4Group {
+  static constexpr float kMost = 15;  // the largest integer
   float scale = 0, zero = 0, minimum = 0;
 
   // The integer of a weight.
   float integer_of(float x) const {
-    constexpr float kMost = 15;
     constexpr float kRound = 12582912;  // 1.5 * 2^23: its sum with a small number is whole
     const float divisor = scale != 0 ? scale : HUGE_VALF;
     const float steps = std::min(std::max((x - minimum) / divisor, -2 * kMost), 2 * kMost);

@@ -9,12 +9,15 @@
 
 namespace rush {
 
+inline unsigned processors() {
+  return std::max(std::thread::hardware_concurrency(), 1u);
+}
+
 // Calls f(i) for i in [0, n), on as many threads as the machine has processors. A call must write
 // only what belongs to its item. Throws what a call throws.
 template <class F>
 void on_threads(size_t n, const F &f) {
-  const size_t most = std::max(std::thread::hardware_concurrency(), 1u);
-  const size_t threads = std::min(n, most);
+  const size_t threads = std::min(n, size_t{processors()});
   std::vector<std::future<void>> ranges;
   ranges.reserve(threads);
   for (size_t t = 0; t < threads; t++)

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "ir/inserted_calls.h"
+
 namespace rush {
 
 Observing::Observing(Program *program, size_t method, const std::vector<Value *> &values)
@@ -78,23 +80,6 @@ std::vector<Value *> operands(const Node &node, size_t *indices) {
   return out;
 }
 
-// Copies values before a node, as it or a later one may write them.
-class Copies {
- public:
-  ~Copies() {
-    for (Node *node : nodes_) node->destroy();
-  }
-  Value *before(Node *node, Value *v) {
-    Graph &graph = *node->block->graph;
-    Value *copy = insert_call(node, "aten::clone", {v, graph.constant(const_none())});
-    nodes_.push_back(copy->def);
-    return copy;
-  }
-
- private:
-  std::vector<Node *> nodes_;
-};
-
 // An operator whose operands are the observed values from `first` on.
 struct Place {
   const Node *node;
@@ -151,7 +136,7 @@ std::vector<Filter> Filters::during(Program *program, const std::vector<Const> &
                                     const Opener &open, std::set<const Node *> *of_size) const {
   std::vector<Place> places;
   std::vector<Value *> values;
-  Copies copies;
+  InsertedCalls copies;
   for (const auto &node : program->methods[0].graph->top.nodes) {
     const std::string op = without_overload(node->op);
     if (!std::binary_search(known_.begin(), known_.end(), std::pair(node->source.handle, op)))
@@ -159,7 +144,7 @@ std::vector<Filter> Filters::during(Program *program, const std::vector<Const> &
     size_t indices = 0;
     const std::vector<Value *> of = operands(*node, &indices);
     places.push_back({node.get(), values.size(), of.size(), indices});
-    for (Value *v : of) values.push_back(copies.before(node.get(), v));
+    for (Value *v : of) values.push_back(copies.copy_before(node.get(), v));
   }
   std::vector<Filter> out;
   if (values.empty()) return out;

@@ -248,16 +248,21 @@ static bool is_bias(const rush_tensor *t, int64_t n) {
   return rush_gpu_can_multiply(t) && t->rank == 1 && t->sizes[0] == n;
 }
 
-static rush_status run_linear(rush_gpu *g, rush_call *c, rush_gpu_product *p, rush_tensor *x) {
+rush_status rush_gpu_multiply_rows(rush_gpu *g, rush_call *c, rush_gpu_product *p) {
+  const rush_tensor *x = rush_as_tensor(c->args);
   int64_t sizes[RUSH_MAX_RANK];
   memcpy(sizes, x->sizes, sizeof sizes);
   sizes[x->rank - 1] = p->n;
-  if (x->rank != 2) RUSH_TRY(rush_gpu_row_major(g, c, x, &x));
-  p->a = rush_gpu_matrix_of(x);
-  if (x->rank != 2) p->a.row = p->k; /* all dimensions but the last are rows */
   RUSH_TRY(rush_gpu_result(g, c, x->rank, sizes, NULL));
   rush_gpu_set_out(p, rush_as_tensor(c->results));
   return rush_gpu_multiply(g, c, p);
+}
+
+static rush_status run_linear(rush_gpu *g, rush_call *c, rush_gpu_product *p, rush_tensor *x) {
+  if (x->rank != 2) RUSH_TRY(rush_gpu_row_major(g, c, x, &x));
+  p->a = rush_gpu_matrix_of(x);
+  if (x->rank != 2) p->a.row = p->k; /* all dimensions but the last are rows */
+  return rush_gpu_multiply_rows(g, c, p);
 }
 
 /* aten::linear and rush::linear, whose limits are arguments 3 and 4. */

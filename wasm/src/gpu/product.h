@@ -38,6 +38,8 @@ rush_gpu_matrix rush_gpu_matrix_of(const rush_tensor *t);
 /* Makes the row-major tensor `t` the result of the product. */
 void rush_gpu_set_out(rush_gpu_product *p, const rush_tensor *t);
 rush_status rush_gpu_multiply(rush_gpu *g, rush_call *c, const rush_gpu_product *p);
+/* Multiplies the rows of argument 0, which are p->a, and makes the result of the call. */
+rush_status rush_gpu_multiply_rows(rush_gpu *g, rush_call *c, rush_gpu_product *p);
 /* For rush_gpu_multiply: the kernel of a quantized weight, whose scales are buffer `scales`; its
  * words from 30 on; and its part of a key. */
 void rush_gpu_write_quantized(rush_text *t, const rush_gpu_quantized *q, bool few, unsigned scales);

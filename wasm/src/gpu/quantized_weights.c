@@ -381,18 +381,13 @@ static void cut(rush_gpu_quantized *q, int64_t most) {
 
 static rush_status run(rush_gpu *g, rush_call *c, const rush_gpu_quantized *q, int64_t top,
                        rush_gpu_product *p) {
-  rush_tensor *x = rush_as_tensor(c->args), *rows;
+  rush_tensor *rows;
   const rush_tensor *bias = p->added.t;
-  int64_t sizes[RUSH_MAX_RANK];
-  memcpy(sizes, x->sizes, sizeof sizes);
-  sizes[x->rank - 1] = p->n;
-  RUSH_TRY(round_rows(g, c, q, top, x, &rows));
-  RUSH_TRY(rush_gpu_result(g, c, x->rank, sizes, NULL));
+  RUSH_TRY(round_rows(g, c, q, top, rush_as_tensor(c->args), &rows));
   if (bias) p->added = (rush_gpu_matrix){.t = bias, .offset = bias->offset, .col = 1};
   p->a = (rush_gpu_matrix){.t = rows, .row = q->k, .col = 1};
   p->quantized = q;
-  rush_gpu_set_out(p, rush_as_tensor(c->results));
-  return rush_gpu_multiply(g, c, p);
+  return rush_gpu_multiply_rows(g, c, p);
 }
 
 static rush_gpu_product product_of(const rush_call *c, const rush_gpu_quantized *q, uint32_t bias,

@@ -58,7 +58,7 @@ static const char max_pool[] = WGSL(
   out[i] = m;
 }
 );
-/* The words of a convolution, but 19 and 20 are the inputs and the results of a group. */
+/* Its words are those of a convolution. */
 static const char transposed[] = WGSL(
   let x0 = word(4u) + b * word(5u) + oc / word(20u) * word(19u) * word(6u);
   let y0 = word(21u) + oc / word(20u) * word(19u) * word(22u) + oc % word(20u) * word(23u);
@@ -254,7 +254,7 @@ bool rush_gpu_conv(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_stat
 
 /* Where the arguments are that follow the bias and the stride. */
 typedef struct places {
-  uint32_t padding, dilation, more, groups;
+  uint32_t padding, dilation, output_padding, groups;
 } places;
 
 /* The output padding of a transposed convolution is at the end. */
@@ -268,17 +268,17 @@ static bool conv_at(rush_gpu *g, rush_call *c, const places *p, bool transposes,
               .groups = arg_int(c, p->groups),
               .min = -INFINITY,
               .max = INFINITY};
-  int64_t more[2];
+  int64_t output_padding[2];
   if (a.dims < 1 || a.dims > 2 || !read_list(c, 3, a.dims, NULL, a.stride) ||
       !read_list(c, p->padding, a.dims, NULL, a.before) ||
-      !read_list(c, p->more, a.dims, NULL, more) ||
+      !read_list(c, p->output_padding, a.dims, NULL, output_padding) ||
       !read_list(c, p->dilation, a.dims, NULL, a.dilation))
     return false;
-  if (a.dims == 1) a.before[0] = more[0] = 0;
+  if (a.dims == 1) a.before[0] = output_padding[0] = 0;
   for (int d = 0; d < 2; d++) {
     const int64_t most = a.stride[d] > a.dilation[d] ? a.stride[d] : a.dilation[d];
-    if (transposes && more[d] >= most) return false;
-    a.after[d] = a.before[d] - (transposes ? more[d] : 0);
+    if (transposes && output_padding[d] >= most) return false;
+    a.after[d] = a.before[d] - (transposes ? output_padding[d] : 0);
   }
   return run_conv(g, c, &a, -1, st);
 }
@@ -286,13 +286,14 @@ static bool conv_at(rush_gpu *g, rush_call *c, const places *p, bool transposes,
 /* number: the dimensions of aten::conv_transpose1d and 2d. */
 bool rush_gpu_conv_transpose(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
   return arg_tensor(c, 1)->rank == row->number + 2 &&
-         conv_at(g, c, &(places){.padding = 4, .more = 5, .groups = 6, .dilation = 7}, true, st);
+         conv_at(g, c, &(places){.padding = 4, .output_padding = 5, .groups = 6, .dilation = 7},
+                 true, st);
 }
 
 /* aten::convolution, whose argument 6 says whether it is transposed. */
 bool rush_gpu_convolution(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
   (void)row;
-  return conv_at(g, c, &(places){.padding = 4, .dilation = 5, .more = 7, .groups = 8},
+  return conv_at(g, c, &(places){.padding = 4, .dilation = 5, .output_padding = 7, .groups = 8},
                  arg_bool(c, 6), st);
 }
 
