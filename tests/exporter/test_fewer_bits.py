@@ -492,7 +492,8 @@ def test_a_layer_with_too_large_a_matrix_is_rounded_without_it(tmp_path):
     torch.manual_seed(0)
     net = nn.Sequential(nn.Linear(12000, 4)).eval()  # its matrix would have 1.15 GB
     x = torch.randn(2, 12000)
-    calibrated = calibrated_layer(tmp_path, net, [x])
+    with pytest.warns(UserWarning, match="layers of so many inputs that their matrix exceeds 1 GiB are rounded without calibration: 0"):
+        calibrated = calibrated_layer(tmp_path, net, [x])
     rushlight.export(net, (x,), tmp_path / "plain.rush", quantize="int4-weights")
     assert torch.equal(calibrated(x), rushlight.load(tmp_path / "plain.rush")(x))
 
@@ -526,7 +527,8 @@ def test_calibration_of_few_and_of_empty_columns(tmp_path):
         x = torch.zeros(3, 96)
         x[:, 10:50] = torch.randn(3, 40)
         assert apart(file(x), net(x)) < 0.12  # as near as with plain rounding
-    nothing = calibrated_layer(tmp_path, net, [torch.zeros(4, 96)])
+    with pytest.warns(UserWarning, match="always 0, during calibration"):
+        nothing = calibrated_layer(tmp_path, net, [torch.zeros(4, 96)])
     rushlight.export(net, (few,), tmp_path / "plain.rush", quantize="int4-weights")
     assert torch.equal(nothing(few), rushlight.load(tmp_path / "plain.rush")(few))
 
@@ -552,7 +554,8 @@ def test_calibration_where_inputs_of_a_layer_are_not_finite(tmp_path):
     with torch.no_grad():
         assert both(good).isfinite().all() and apart(both(good), net(good)) < 0.1
         assert not torch.equal(both(good), only_good(good))  # the first layer has both batches
-    none = calibrated_layer(tmp_path, net, [bad])
+    with pytest.warns(UserWarning, match="never finite, .*: two"):
+        none = calibrated_layer(tmp_path, net, [bad])
     with torch.no_grad():
         assert none(good).isfinite().all() and apart(none(good), net(good)) < 0.1
 
@@ -582,6 +585,61 @@ def test_layers_that_share_a_weight_are_calibrated_together(tmp_path):
     assert report.quantized["layers"] == 3 and report.weights_bytes < 2 * 96 * 96 * 0.6 + 5000
     with torch.no_grad():
         assert apart(file(x), net(x)) < 0.05
+
+
+class OutOfReach(nn.Module):
+    """Calibration reaches layers that each run of forward computes once: neither those in branches and loops, nor those of other methods."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.always, self.elsewhere, self.maybe, self.often, self.shared = (layer() for _ in range(5))
+
+    def forward(self, x):
+        x = self.shared(self.always(x))
+        if bool(x.sum() > 0):
+            x = self.shared(self.maybe(x))
+        i = 0
+        while i < int(x.shape[0]):  # not unrolled
+            x = torch.tanh(self.often(x))
+            i += 1
+        return x
+
+    @torch.jit.export
+    def other(self, x):
+        return self.elsewhere(self.shared(x))
+
+
+def test_layers_that_calibration_does_not_reach_are_named(tmp_path):
+    torch.manual_seed(0)
+    net, x = torch.jit.script(OutOfReach(lambda: nn.Linear(96, 96)).eval()), correlated(40)
+    with pytest.warns(UserWarning) as caught:
+        report = rushlight.export(net, (x,), tmp_path / "m.rush", methods=["forward", "other"], quantize="int4-weights", calibration=[x],
+                                  verify=False)
+    wanted = "layers outside of 'forward', or in its loops and branches, are rounded without calibration: maybe, often, elsewhere"
+    assert report.warnings.count(wanted) == 1 and sum(wanted in str(w.message) for w in caught) == 1
+    assert wanted in str(report)
+    for options in {"quantize": "int4-weights"}, {"quantize": {"always": "int4", "*": "int8"}, "calibration": [x]}:
+        report = rushlight.export(net, (x,), tmp_path / "m.rush", verify=False, **options)
+        assert not any("without calibration" in w for w in report.warnings)
+
+
+def test_convolutions_that_calibration_does_not_reach_are_named(tmp_path):
+    torch.manual_seed(0)
+    net, x = torch.jit.script(OutOfReach(lambda: nn.Conv2d(32, 32, 1)).eval()), torch.randn(2, 32, 8, 8)
+    with pytest.warns(UserWarning, match="convolutions outside of 'forward', or in its loops and branches, stay in float32: "
+                                         "maybe, shared, often, elsewhere"):
+        rushlight.export(net, (x,), tmp_path / "m.rush", methods=["forward", "other"], quantize="int8-static", calibration=[x], verify=False)
+
+
+def test_layers_without_finite_inputs_are_named(tmp_path):
+    """The warning counts the layers beyond the first ten."""
+    torch.manual_seed(0)
+    net, x = nn.Sequential(*(nn.Linear(64, 64) for _ in range(13))).eval(), torch.randn(4, 64)
+    with torch.no_grad():
+        net[0].weight[:] = 3e38
+    with pytest.warns(UserWarning, match="layers whose inputs are never finite, or always 0, during calibration are rounded without calibration: "
+                                         "1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more"):
+        rushlight.export(net, (x,), tmp_path / "m.rush", quantize="int4", calibration=[x], verify=False)
 
 
 def test_calibration_of_wrong_inputs(tmp_path):

@@ -81,6 +81,8 @@ Calls calls_of(const Program &program, const ExportOptions &options) {
 }
 
 void warn_of_quantizing(const Bits &bits, Report *report) {
+  for (const std::string &warning : uncalibrated_warnings(report->quantized))
+    report->warnings.push_back(warning);
   if (report->quantized.name.empty() || report->quantized.layers > 0) return;
   report->warnings.push_back(
       "nothing was quantized: the model has no layer of at least " +
@@ -97,6 +99,8 @@ void list_operators(const Program &program, const ExportOptions &options, Report
       report->warnings.push_back(m.name + ": " + note);
   warn_of_quantizing(options.bits, report);
   report->missing = missing_operators(program);
+  if (!report->missing.empty() && !options.calibration.empty())
+    report->warnings.push_back("calibration is not used, because the runtime lacks operators");
   if (!report->missing.empty() && !options.allow_missing) refuse_missing(report->missing);
   report->ops = operators_of(program);
 }

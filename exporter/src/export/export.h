@@ -8,6 +8,6 @@ namespace rush {
 
 // Throws std::invalid_argument, Unsupported (with all operators that the runtime lacks) or
 // std::runtime_error (a difference, the disk). There is no file then.
-Report export_program(Program &program, const ExportOptions &options, const Reference &reference);
+Report export_program(Program &program, const ExportOptions &given, const Reference &reference);
 
 }  // namespace rush

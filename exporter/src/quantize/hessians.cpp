@@ -96,6 +96,16 @@ std::shared_ptr<const ErrorFeedback> Hessians::of(const Node *layer) {
   return known_.at(place->second);
 }
 
+std::string Hessians::why_none(const Node &layer) const {
+  const Method &first = program_.methods[0];
+  const std::string without = " are rounded without calibration";
+  if (layer.block != &first.graph->top)
+    return "layers outside of '" + first.name + "', or in its loops and branches," + without;
+  if (!place_.count(&layer))
+    return "layers of so many inputs that their matrix exceeds 1 GiB" + without;
+  return "layers whose inputs are never finite, or always 0, during calibration" + without;
+}
+
 Hessians::Sums Hessians::sums_from(size_t first, std::vector<Node *> *nodes) const {
   Sums sums;
   std::set<const Node *> chosen;

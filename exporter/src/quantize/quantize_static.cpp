@@ -453,7 +453,14 @@ void quantize_convolutions(Program &program, const std::vector<Batch> &batches, 
   out_of_place(graph);
   Rewriter(graph, calibrate(program, observed_values(graph), batches, open), out).run();
   for (const Method &m : program.methods)
-    for (const Node *node : all_nodes(*m.graph)) out->kept += node->op == "rush::conv";
+    for (const Node *node : all_nodes(*m.graph)) {
+      if (node->op != "rush::conv") continue;
+      out->kept++;
+      if (node->block != &graph.top)
+        add_uncalibrated("convolutions outside of '" + program.methods[0].name +
+                             "', or in its loops and branches, stay in float32",
+                         node->source.module, out);
+    }
 }
 
 }  // namespace rush

@@ -150,16 +150,22 @@ bool is_four(const Bits &bits) {
 // Weights of four bits. A weight that several layers share is quantized once.
 class Int4Weights {
  public:
-  explicit Int4Weights(Hessians *hessians) : hessians_(hessians) {}
+  Int4Weights(Hessians *hessians, Quantized *out) : hessians_(hessians), out_(out) {}
 
-  const Int4 &of(const Node &node, const Tensor &weight, const Bits &bits) {
-    const auto [at, is_new] = known_.try_emplace({key_of(weight), bits.name});
-    if (is_new) at->second = int4_of(weight, bits, *hessians_->of(&node));
+  const Int4 &of(const Node &node, const Const &weight, const Bits &bits) {
+    const auto [at, is_new] = known_.try_emplace({key_of(weight.tensor), bits.name});
+    if (is_new) {
+      const auto feedback = hessians_->of(&node);
+      if (hessians_->has_batches() && feedback->importance().empty())
+        add_uncalibrated(hessians_->why_none(node), path_of(node, weight), out_);
+      at->second = int4_of(weight.tensor, bits, *feedback);
+    }
     return at->second;
   }
 
  private:
   Hessians *hessians_;
+  Quantized *out_;
   std::map<std::pair<WeightKey, std::string>, Int4> known_;
 };
 
@@ -173,7 +179,7 @@ bool linear(Node *node, const Bits &bits, Int4Weights *int4, Quantized *out) {
   Int4 parts;
   const bool four = is_four(bits);
   if (four) {
-    parts = int4->of(*node, w, bits);
+    parts = int4->of(*node, *weight, bits);
   } else {
     parts.error = int8_of(w, &parts.integers, &parts.scales);
     parts.scales = as_column(parts.scales);
@@ -368,7 +374,7 @@ void quantize_weights(Program &program, const Bits &bits, const std::vector<Batc
   for (Method &m : program.methods) fuse_linear_of_halves(*m.graph, becomes_integers);
   check_patterns(program, &rules);
   Hessians hessians(program, calibrated_layers(program, &rules), INPUT, WEIGHT, batches, open);
-  Int4Weights int4(&hessians);
+  Int4Weights int4(&hessians, out);
   for (Method &m : program.methods)
     for (Node *node : all_nodes(*m.graph)) {
       const Const *weight = weight_of(*node);

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "base/counted.h"
+#include "base/joined.h"
 #include "run/compare.h"
 
 namespace rush {
@@ -87,6 +88,26 @@ bool expect_answer(const Const &own, Test *test) {
   test->output = own;
   test->measures = std::move(measures);
   return true;
+}
+
+void add_uncalibrated(const std::string &why, const std::string &path, Quantized *out) {
+  std::vector<std::string> &paths = out->uncalibrated[why];
+  const std::string name = path.empty() ? "(a layer without a module)" : path;
+  if (std::find(paths.begin(), paths.end(), name) == paths.end()) paths.push_back(name);
+}
+
+std::vector<std::string> uncalibrated_warnings(const Quantized &q) {
+  constexpr size_t kShown = 10;
+  std::vector<std::string> out;
+  for (const auto &[why, paths] : q.uncalibrated) {
+    const auto end = paths.begin() + static_cast<std::ptrdiff_t>(std::min(paths.size(), kShown));
+    out.push_back(why + ": " +
+                  joined(std::vector<std::string>(paths.begin(), end),
+                         [](const std::string &path) { return path; }));
+    if (paths.size() > kShown)
+      out.back() += " and " + std::to_string(paths.size() - kShown) + " more";
+  }
+  return out;
 }
 
 namespace {

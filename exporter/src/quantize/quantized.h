@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct Quantized {
     double error = 0;  // of the weight: the norm of the difference in units of the weight's norm
   };
   std::vector<Layer> by_layer;
+  // The paths of layers that calibration does not reach, by the sentence that says why, which their
+  // list completes.
+  std::map<std::string, std::vector<std::string>> uncalibrated;
   bool measured = false;  // these are known:
   double max = 0, l2 = 0, cosine = 1;
   bool has_rows = false;                // whether values decide how many rows an answer has
@@ -37,6 +41,12 @@ void add_distance(const Const &got, const Const &want, Quantized *out);
 // differently, so an answer is right if it is as near to this one as this one is to PyTorch's.
 // Returns false, and changes nothing, if sizes or values other than floating-point numbers differ.
 bool expect_answer(const Const &own, Test *test);
+
+// Names a layer that calibration does not reach.
+void add_uncalibrated(const std::string &why, const std::string &path, Quantized *out);
+
+// Returns a warning for each reason why calibration does not reach layers.
+std::vector<std::string> uncalibrated_warnings(const Quantized &quantized);
 
 std::string to_string(const Quantized &quantized);
 
