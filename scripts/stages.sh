@@ -160,7 +160,7 @@ test_analysis() {
   RUSH_CLANG_TIDY=$PYPI/clang_tidy/data/bin/clang-tidy python3 tests/analysis/run.py "$@"
 }
 
-# Exports models of transformers with random weights, and runs them in Node. The arguments are those of pytest.
+# Exports models of transformers with random weights, and runs them in Node and Chromium. The arguments are those of pytest.
 test_text() {
   ensure_transformers
   python3 -m pytest -q -p no:cacheprovider tests/text "$@" && python3 tests/text/export_models.py build/text &&
