@@ -14,18 +14,19 @@ import smollm  # noqa: E402
 import torch  # noqa: E402
 
 FOLDER = export_demo.BUILD / '07-text-generation'
-TOKENIZER_JS = HERE.parents[1] / 'tests/node_modules/@huggingface/tokenizers/dist/tokenizers.mjs'
+PACKAGES = HERE.parents[1] / 'tests/node_modules/@huggingface'
+LIBRARIES = {'tokenizers.mjs': PACKAGES / 'tokenizers/dist/tokenizers.mjs', 'jinja.mjs': PACKAGES / 'jinja/dist/index.js'}
 QUESTIONS = {'capital': 'What is the capital of France?', 'seasons': 'Name the 4 seasons.'}
 LONGEST = 20  # tokens of an answer
 # The greatest error of a logit, relative to the greatest one: for float sums, and for products with int8 weights (16-bit inputs).
 EXACT, SIXTEEN_BITS = 1e-5, 1e-3
 
 
-def export(model, folder, example, quantize=''):
+def export(model, folder, example, **options):
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f'{folder.name}.rush'
     report = rushlight.export(torch.jit.script(model), (torch.tensor([example]), 0), file, input_names=['tokens', 'position'],
-                              output_names=['logits'], dynamic_shapes={'tokens': {1: 'n'}}, quantize=quantize)
+                              output_names=['logits'], dynamic_shapes={'tokens': {1: 'n'}}, **options)
     print(report, file=sys.stderr)
     return {'file': file.name, 'bytes': file.stat().st_size}
 
@@ -85,18 +86,18 @@ def main():
     if note:
         print(note, file=sys.stderr)
     tokenizer, folder = smollm.Tokenizer(tokens, merges), FOLDER / 'smollm2'
-    facts = export(model, folder, tokenizer.encode('Once upon a time'), 'int8-weights')
+    facts = export(model, folder, tokenizer.encode('Once upon a time'), quantize='int8-weights', assets=smollm.assets(tokens, merges))
     end, = tokenizer.encode(smollm.CHAT['end'])
     cases = []
     for name, question in QUESTIONS.items():
         prompt = tokenizer.encode(smollm.CHAT['system'] + smollm.CHAT['user'].format(question))
         case = write_greedy(name, folder, model, prompt, end)
         cases.append({**case, 'question': question, 'text': tokenizer.decode(case['answer'])})
-    export_demo.write_json(folder / 'tokenizer.json', smollm.tokenizer_json(tokens, merges))
-    if TOKENIZER_JS.exists():
-        shutil.copyfile(TOKENIZER_JS, folder / 'tokenizers.mjs')
+    for name, library in LIBRARIES.items():
+        if library.exists():
+            shutil.copyfile(library, folder / name)
     manifest = {'title': 'SmolLM2-135M-Instruct', 'note': note, **facts}
-    export_demo.write_json(folder / 'manifest.json', {**manifest, 'length': smollm.LENGTH, 'chat': smollm.CHAT, 'cases': cases})
+    export_demo.write_json(folder / 'manifest.json', {**manifest, 'cases': cases})
     small('llama', models.Llama)
     small('gpt2', models.Gpt2)
     export_demo.write_json(FOLDER / 'manifest.json', {**manifest, 'variants': ['smollm2', 'llama', 'gpt2']})

@@ -1,5 +1,5 @@
-import { element, fetchJson, loadModel, showError } from '../shared/page.js';
-import { Conversation, makeTokenizer } from './chat.js';
+import { loadText } from '../../js/src/text/load-text.js'; // in a project of yours: from 'rushlight/text'
+import { element, loadBy, showError } from '../shared/page.js';
 
 const FOLDER = '../../build/demo/07-text-generation/smollm2';
 const EXAMPLES = [
@@ -14,19 +14,20 @@ const [talk, question, ask, stop, anew] = ['talk', 'question', 'ask', 'stop', 'a
 
 /** @type {AbortController | undefined} */ let writing; // the element of the current answer
 
+/** The packages @huggingface/tokenizers and @huggingface/jinja, for a page without a bundler. */
+const libraries = () =>
+  Promise.all(['tokenizers', 'jinja'].map((name) => import(`${FOLDER}/${name}.mjs`))).catch(() => {
+    throw new Error('There is no tokenizer yet. Run ./dev demo first.');
+  });
+
 async function prepare() {
-  const [{ model, manifest }, { Tokenizer }, json] = await Promise.all([
-    loadModel(FOLDER, byId('status'), { worker: true, threads: 'auto' }),
-    import(`${FOLDER}/tokenizers.mjs`).catch(() => {
-      throw new Error('There is no tokenizer yet. Run ./dev demo first.');
-    }),
-    fetchJson(`${FOLDER}/tokenizer.json`),
-  ]);
-  return () => new Conversation(model, makeTokenizer(Tokenizer, json), manifest);
+  const [tokenizers, jinja] = await libraries();
+  const options = { worker: true, threads: /** @type {const} */ ('auto'), tokenizers, jinja };
+  return (await loadBy(loadText, ({ model }) => model, FOLDER, byId('status'), options)).loaded;
 }
 
 const ready = prepare();
-/** @type {Conversation | undefined} */ let conversation;
+/** @type {import('../../js/src/text/load-text.js').Message[]} */ let messages = [];
 
 /** Formats a count with its noun. @param {number} n @param {string} what */
 const count = (n, what) => `${n} ${what}${n === 1 ? '' : 's'}`;
@@ -53,13 +54,16 @@ async function answer(asked) {
     first = 0,
     last = 0;
   const speed = () => `${(((tokens - 1) / (last - first)) * 1000).toFixed(1)} tokens/s`;
+  const talked = [...messages, { role: 'user', content: asked }],
+    options = Object.fromEntries(SETTINGS.map((name) => [name, byId(name).valueAsNumber]));
   const start = performance.now();
   try {
-    conversation ??= (await ready)();
-    const options = Object.fromEntries(SETTINGS.map((name) => [name, byId(name).valueAsNumber]));
-    for await (const { text } of conversation.ask(asked, { ...options, signal: stopped })) {
+    const chat = await ready,
+      written = chat.generate(talked, { ...options, overflow: 'truncate', signal: stopped });
+    for await (const text of written) {
       last = performance.now();
-      if (tokens++ === 0) first = last;
+      if (tokens === 0) first = last;
+      tokens = written.usage.answer;
       words.append(text);
       byId('speed').textContent = tokens > 1 ? speed() : '';
       words.scrollIntoView({ block: 'nearest', inline: 'nearest' });
@@ -67,13 +71,13 @@ async function answer(asked) {
   } catch (error) {
     if (!stopped.aborted) showError(facts, error);
   }
-  if (tokens > 0)
+  if (tokens > 0) {
+    messages = [...talked, { role: 'assistant', content: words.textContent }];
     facts.prepend(
       `${count(tokens, 'token')}${stopped.aborted ? ', stopped' : ''}: the first after ` +
-        `${(first - start).toFixed(0)} ms${tokens > 1 ? `, then ${speed()}` : ''}. The cache ` +
-        `holds ${count(conversation?.position ?? 0, 'token')}.`,
+        `${(first - start).toFixed(0)} ms${tokens > 1 ? `, then ${speed()}` : ''}.`,
     );
-  else if (stopped.aborted) facts.textContent = 'Stopped.';
+  } else if (stopped.aborted) facts.textContent = 'Stopped.';
   words.className = '';
   writing = undefined;
   update();
@@ -90,7 +94,7 @@ question.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
 });
 stop.addEventListener('click', () => writing?.abort());
 anew.addEventListener('click', () => {
-  conversation = undefined;
+  messages = [];
   talk.replaceChildren();
   byId('speed').textContent = '';
   update();

