@@ -59,7 +59,7 @@ static void write_program(rush_text *t, const void *what) {
 
 /* ---- Which text ------------------------------------------------------------------------------ */
 
-static const char between[] = "select(select(x, t, x > t), s, x < s)";
+static const char between[] = "limit(x, s, t)";
 static const char low[] = "select(x, y, x < y && !isnan(x))";
 static const char high[] = "select(x, y, x > y && !isnan(x))";
 

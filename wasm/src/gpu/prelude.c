@@ -23,6 +23,10 @@ fn larger(a: f32, b: f32) -> f32 {
 fn smaller(a: f32, b: f32) -> f32 {
   return select(select(select(b, a, a <= b), b, isnan(b)), a, isnan(a));
 }
+fn limit(x: f32, low: f32, high: f32) -> f32 {
+  let y = select(x, low, x < low);
+  return select(select(y, high, y > high), x, isnan(x));
+}
 fn group_of(g: vec3<u32>, n: vec3<u32>) -> u32 { return g.y * n.x + g.x; }
 );
 
@@ -37,7 +41,8 @@ fn half_of(w: u32, i: u32) -> f32 {
 }
 );
 
-/* Division and roots of whatever a GPU may flush, or may assume not to exist. */
+/* Division and roots of whatever a GPU may flush, or may assume not to exist. A GPU's quotient may be
+ * off by a few units in the last place: the remainder, modulo 2^32, corrects it. */
 static const char quotients[] = WGSL(
 fn unit_of(x: u32) -> f32 {
   let n = select(x, bitcast<u32>(f32(x)), x < 0x00800000u);
@@ -47,10 +52,27 @@ fn exponent_of(x: u32) -> i32 {
   let n = select(x, bitcast<u32>(f32(x)), x < 0x00800000u);
   return i32(n >> 23u) - select(127, 276, x < 0x00800000u);
 }
+fn mantissa_of(x: u32, y: u32) -> u32 {
+  let n = (x & 0x007fffffu) | 0x00800000u; let d = (y & 0x007fffffu) | 0x00800000u;
+  let less = n < d;
+  var q = u32(unit_of(x) / unit_of(y) * select(8388608.0, 16777216.0, less));
+  var r = bitcast<i32>((n << select(23u, 24u, less)) - q * d);
+  for (var i = 0; i < 4 && r < 0; i++) { q -= 1u; r += i32(d); }
+  for (var i = 0; i < 4 && r >= i32(d); i++) { q += 1u; r -= i32(d); }
+  let twice = u32(r) * 2u;
+  return q + select(0u, 1u, twice > d || (twice == d && (q & 1u) == 1u));
+}
 fn div_(a: f32, b: f32) -> f32 {
   let x = bitcast<u32>(a) & 0x7fffffffu;
   let y = bitcast<u32>(b) & 0x7fffffffu;
-  if (x - 0x04000000u < 0x78000000u && y - 0x04000000u < 0x78000000u) { return a / b; }
+  if (x - 0x00800000u < 0x7f000000u && y - 0x00800000u < 0x7f000000u) {
+    let less = (x & 0x007fffffu) < (y & 0x007fffffu);
+    let up = i32(x >> 23u) - i32(y >> 23u) + select(127, 126, less);
+    if (up > 0 && up < 254) {
+      let bits = (u32(up) << 23u) + mantissa_of(x, y) - 0x00800000u;
+      return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
+    }
+  }
   let sign = (bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u;
   let odd = x == y && (x == 0u || x == 0x7f800000u);
   if (x > 0x7f800000u || y > 0x7f800000u || odd) { return nan(); }
@@ -262,20 +284,24 @@ fn sin_(x: f32, quarter: u32) -> f32 {
 );
 /* clang-format on */
 
+/* Writes a buffer, and how to read its elements as float32. */
+static void write_input(rush_text *t, unsigned n, char type) {
+  const char *of = type == 'f' ? "f32" : type == 'v' ? "vec4<f32>" : "u32";
+  rush_text_add(t, "@group(0) @binding(%u) var<storage, read> in%u: array<%s>;\n", n + 1, n, of);
+  if (type == 'u') return;
+  rush_text_add(t, "fn at%u(i: u32) -> f32 { return ", n);
+  if (type == 'f') rush_text_add(t, "in%u[i]; }\n", n);
+  if (type == 'v') rush_text_add(t, "in%u[i >> 2u][i & 3u]; }\n", n);
+  if (type == 'h') rush_text_add(t, "half_of(in%u[i >> 1u], i); }\n", n);
+}
+
 void rush_gpu_prelude(rush_text *t, const char *types) {
   const unsigned last = (unsigned)strlen(types) - 1;
   bool has_halves = false;
   rush_text_add(t, "@group(0) @binding(0) var<uniform> params: array<vec4<u32>, 16>;\n");
   for (unsigned n = 0; n < last; n++) {
-    rush_text_add(t, "@group(0) @binding(%u) var<storage, read> in%u: array<%s>;\n", n + 1, n,
-                  types[n] == 'f' ? "f32" : "u32");
+    write_input(t, n, types[n]);
     has_halves = has_halves || types[n] == 'h';
-    if (types[n] != 'u')
-      rush_text_add(t,
-                    types[n] == 'f'
-                        ? "fn at%u(i: u32) -> f32 { return in%u[i]; }\n"
-                        : "fn at%u(i: u32) -> f32 { return half_of(in%u[i >> 1u], i); }\n",
-                    n, n);
   }
   rush_text_add(t, "@group(0) @binding(%u) var<storage, read_write> out: array<%s>;\n", last + 1,
                 types[last] == 'u' ? "u32" : "f32");

@@ -1,129 +1,10 @@
-/* Matrix products: linear, mm, bmm, matmul and addmm. */
+/* Matrix products: linear, mm, bmm, matmul and addmm, and whatever else uses their kernels. */
 #include <math.h>
 
-#include "gpu/product.h"
+#include "gpu/product_kernels.h"
 #include "tensor/layout.h"
 
-enum { TILE = 32 };
-
-/* A workgroup computes a tile of 32x32 elements, and each of its 64 threads 4x4 of them. */
-/* clang-format off */
-#define WGSL(...) #__VA_ARGS__ "\n"
-static const char tile[] = WGSL(
-var<workgroup> sa: array<f32, 544>;
-var<workgroup> sb: array<f32, 528>;
-fn load_a(l: u32, at: u32, m0: u32, k0: u32) {
-  for (var e = l; e < 512u; e += 64u) {
-    let r = m0 + e / 16u; let j = k0 + e % 16u;
-    var v = 0.0;
-    if (r < word(0u) && j < word(2u)) { v = in0[at + r * word(5u) + j * word(6u)]; }
-    sa[e / 16u * 17u + e % 16u] = v;
-  }
-}
-fn load_b(l: u32, at: u32, n0: u32, k0: u32) {
-  for (var e = l; e < 512u; e += 64u) {
-    var j = e / 32u; var c = e % 32u;
-    if (word(10u) == 1u) { j = e % 16u; c = e / 16u; }
-    var v = 0.0;
-    if (n0 + c < word(1u) && k0 + j < word(2u)) {
-      v = at1(at + (k0 + j) * word(10u) + (n0 + c) * word(11u));
-    }
-    sb[j * 33u + c] = v;
-  }
-}
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) ng: vec3<u32>,
-        @builtin(local_invocation_index) l: u32) {
-  let id = group_of(g, ng);
-  let m = word(0u); let n = word(1u); let k = word(2u);
-  if (id >= word(14u) * word(15u)) { return; }
-  let m0 = id / word(14u) * 32u; let n0 = id % word(14u) * 32u;
-  let z0 = g.z / word(3u); let z1 = g.z % word(3u);
-  let a0 = word(4u) + z0 * word(7u) + z1 * word(8u);
-  let b0 = word(9u) + z0 * word(12u) + z1 * word(13u);
-  let r0 = l / 8u * 4u; let c0 = l % 8u * 4u;
-  var sum: array<vec4<f32>, 4>;
-  for (var k0 = 0u; k0 < k; k0 += 16u) {
-    load_a(l, a0, m0, k0);
-    load_b(l, b0, n0, k0);
-    workgroupBarrier();
-    let depth = min(16u, k - k0);
-    for (var j = 0u; j < depth; j++) {
-      let at = j * 33u + c0;
-      let b = vec4<f32>(sb[at], sb[at + 1u], sb[at + 2u], sb[at + 3u]);
-      for (var r = 0u; r < 4u; r++) { sum[r] = fma(vec4<f32>(sa[(r0 + r) * 17u + j]), b, sum[r]); }
-    }
-    workgroupBarrier();
-  }
-  for (var r = 0u; r < 4u; r++) {
-    for (var c = 0u; c < 4u; c++) {
-      let row = m0 + r0 + r; let col = n0 + c0 + c;
-      if (row < m && col < n) { store(z0, z1, row, col, sum[r][c]); }
-    }
-  }
-}
-);
-
-/* For few rows: a workgroup computes eight elements of a row, and eight threads one of them. */
-static const char few_rows[] = WGSL(
-var<workgroup> part: array<f32, 64>;
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) ng: vec3<u32>,
-        @builtin(local_invocation_index) l: u32) {
-  let id = group_of(g, ng);
-  let n = word(1u);
-  if (id >= word(14u) * word(15u)) { return; }
-  let row = id / word(14u); let col = id % word(14u) * 8u + l / 8u;
-  let z0 = g.z / word(3u); let z1 = g.z % word(3u);
-  let a0 = word(4u) + z0 * word(7u) + z1 * word(8u) + row * word(5u);
-  let b0 = word(9u) + z0 * word(12u) + z1 * word(13u) + col * word(11u);
-  var sum = 0.0;
-  if (col < n) {
-    for (var j = l % 8u; j < word(2u); j += 8u) {
-      sum = fma(in0[a0 + j * word(6u)], at1(b0 + j * word(10u)), sum);
-    }
-  }
-  part[l] = sum;
-  workgroupBarrier();
-  if (l % 8u == 0u && col < n) {
-    store(z0, z1, row, col, ((part[l] + part[l + 4u]) + (part[l + 2u] + part[l + 6u])) +
-                                 ((part[l + 1u] + part[l + 5u]) + (part[l + 3u] + part[l + 7u])));
-  }
-}
-);
-/* clang-format on */
-
-/* The form of a product, which its text depends on. */
-typedef struct form {
-  bool few, adds, masks, clamps, causal;
-  const rush_gpu_quantized *quantized;
-} form;
-
-static void write_product(rush_text *t, const void *what) {
-  const form *f = what;
-  rush_text_add(t,
-                "fn store(z0: u32, z1: u32, row: u32, col: u32, sum: f32) {\n"
-                "var y = sum * number(21u);\n");
-  if (f->adds || f->masks)
-    rush_text_add(t,
-                  "let c = word(16u) + z0 * word(19u) + z1 * word(20u) + row * word(17u) + "
-                  "col * word(18u);\n");
-  if (f->adds) rush_text_add(t, "y = fma(in2[c], number(22u), y);\n");
-  if (f->masks)
-    rush_text_add(t, "if (((in2[c >> 2u] >> ((c & 3u) * 8u)) & 0xffu) == 0u) { y = -inf(); }\n");
-  if (f->causal) rush_text_add(t, "if (col > row) { y = -inf(); }\n");
-  if (f->clamps)
-    rush_text_add(t,
-                  "y = select(y, number(23u), y < number(23u));\n"
-                  "y = select(y, number(24u), y > number(24u));\n");
-  rush_text_add(t,
-                "out[word(25u) + z0 * word(28u) + z1 * word(29u) + row * word(26u) + col * "
-                "word(27u)] = y;\n}\n");
-  if (f->quantized)
-    rush_gpu_write_quantized(t, f->quantized, f->few, f->adds ? 3 : 2);
-  else
-    rush_text_add(t, "%s", f->few ? few_rows : tile);
-}
+enum { MANY_TILES = 256 /* large tiles, from which they keep a device busy */ };
 
 static void put(uint32_t *at, const rush_gpu_matrix *x) {
   at[0] = (uint32_t)x->offset;
@@ -150,15 +31,22 @@ static void place(const rush_gpu_product *p, uint32_t columns, uint32_t lines, u
   put(w + 25, &p->out);
 }
 
+/* Returns the type of elements of an operand whose fours are vectors. */
+static char letter_of(const rush_tensor *t, bool wide) {
+  const char letter = rush_gpu_letter(t);
+  return wide && letter == 'f' ? 'v' : letter;
+}
+
 /* Binds the buffers of a product, and writes the types of their elements. */
-static rush_status bind_all(rush_gpu_job *job, const rush_gpu_product *p, char *types) {
+static rush_status bind_all(rush_gpu_job *job, const rush_gpu_product *p, const rush_gpu_form *f,
+                            char *types) {
   const rush_gpu_quantized *q = p->quantized;
   const struct {
     const rush_tensor *t;
     char type;
   } buffers[] = {
-      {p->a.t, 'f'},
-      {p->b.t, q ? 'u' : rush_gpu_letter(p->b.t)},
+      {p->a.t, letter_of(p->a.t, f->wide_a)},
+      {p->b.t, q ? 'u' : letter_of(p->b.t, f->wide_b)},
       {p->added.t, p->masks ? 'u' : 'f'},
       {q ? q->scales : NULL, q ? rush_gpu_letter(q->scales) : 0},
       {q ? q->offsets : NULL, !q || q->kind != RUSH_GPU_MINIMA ? 'u' : rush_gpu_letter(q->offsets)},
@@ -172,28 +60,70 @@ static rush_status bind_all(rush_gpu_job *job, const rush_gpu_product *p, char *
   return RUSH_OK;
 }
 
+/* Returns whether four elements along a dimension of `size`, with the stride `step`, are always a
+ * vector of memory. */
+static bool is_wide(const rush_gpu_matrix *x, int64_t size, int64_t step, int64_t other) {
+  return step == 1 &&
+         (size | other | x->offset | x->batch[0] | x->batch[1]) % 4 == 0;
+}
+
+static rush_gpu_form form_of(const rush_gpu_product *p) {
+  const rush_gpu_quantized *q = p->quantized;
+  const bool along_n = p->b.row != 1 && p->b.col == 1;
+  rush_gpu_form f = {.adds = p->added.t != NULL && !p->masks,
+                     .masks = p->masks,
+                     .clamps = p->min != -INFINITY || p->max != INFINITY,
+                     .causal = p->causal,
+                     .letter_a = rush_gpu_letter(p->a.t),
+                     .letter_b = rush_gpu_letter(p->b.t),
+                     .rows = p->m <= 4 && !p->pixels ? (uint32_t)p->m : 0,
+                     .lanes = p->k >= 1024 ? 64 : p->k >= 128 ? 32 : 16,
+                     .quantized = q};
+  const uint64_t tiles =
+      (uint64_t)((p->m + 63) / 64) * (uint64_t)((p->n + 63) / 64 * p->batch[0] * p->batch[1]);
+  f.large = tiles >= MANY_TILES;
+  f.second = q           ? RUSH_GPU_BITS
+             : p->pixels ? RUSH_GPU_PIXELS
+             : along_n   ? RUSH_GPU_ALONG_N
+                         : RUSH_GPU_ALONG_K;
+  if (q && q->rounded) return f;
+  f.wide_a = is_wide(&p->a, p->k, p->a.col, p->a.row) && !(f.rows && along_n && !q);
+  if (f.second == RUSH_GPU_ALONG_K) f.wide_b = is_wide(&p->b, p->k, p->b.row, p->b.col);
+  if (f.second == RUSH_GPU_ALONG_N) f.wide_b = is_wide(&p->b, p->n, p->b.col, p->b.row);
+  return f;
+}
+
+/* Returns how many elements of the result a workgroup computes, as columns and lines. */
+static void cut(const rush_gpu_form *f, uint32_t *columns, uint32_t *lines) {
+  const rush_gpu_tile tile = rush_gpu_tile_of(f->large);
+  const bool rounded = f->quantized && f->quantized->rounded;
+  *columns = rounded                           ? (f->rows ? 8 : 32)
+             : !f->rows                        ? tile.n
+             : f->second == RUSH_GPU_ALONG_N   ? 16
+                                               : 64 / f->lanes;
+  *lines = rounded ? (f->rows ? 1 : 32) : f->rows ? 4 : tile.m;
+}
+
 rush_status rush_gpu_multiply(rush_gpu *g, rush_call *c, const rush_gpu_product *p) {
   rush_gpu_job job = {.g = g, .c = c};
   char types[RUSH_GPU_BUFFERS + 1];
-  const rush_gpu_quantized *q = p->quantized;
-  const form f = {.few = p->m <= 4,
-                  .adds = p->added.t != NULL && !p->masks,
-                  .masks = p->masks,
-                  .clamps = p->min != -INFINITY || p->max != INFINITY,
-                  .causal = p->causal,
-                  .quantized = q};
+  const rush_gpu_form f = form_of(p);
   const uint32_t key[] = {'m',
-                          f.few,
-                          f.adds,
-                          f.masks,
-                          f.clamps,
-                          f.causal,
-                          q ? rush_gpu_key_quantized(q) : p->b.t->dtype == RUSH_FLOAT16};
+                          f.adds + 2u * f.masks + 4u * f.clamps + 8u * f.causal + 16u * f.wide_a +
+                              32u * f.wide_b + 64u * f.large,
+                          (uint32_t)f.letter_a | (uint32_t)f.letter_b << 8,
+                          (uint32_t)f.second,
+                          f.rows,
+                          f.lanes,
+                          p->quantized ? rush_gpu_key_quantized(p) : 0};
+  uint32_t columns, lines;
   if (p->out.t->numel == 0) return RUSH_OK;
-  RUSH_TRY(bind_all(&job, p, types));
-  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 7, types, write_product, &f));
-  place(p, f.few ? 8 : TILE, f.few ? 1 : TILE, job.params);
-  if (q) rush_gpu_place_quantized(p, job.params);
+  RUSH_TRY(bind_all(&job, p, &f, types));
+  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 7, types, rush_gpu_write_product, &f));
+  cut(&f, &columns, &lines);
+  place(p, columns, lines, job.params);
+  if (p->quantized) rush_gpu_place_quantized(p, job.params);
+  if (p->pixels) memcpy(job.params + 30, p->pixels->words, sizeof p->pixels->words);
   rush_gpu_dispatch(&job, (uint64_t)job.params[14] * job.params[15],
                     (uint32_t)(p->batch[0] * p->batch[1]));
   return RUSH_OK;
@@ -258,7 +188,8 @@ rush_status rush_gpu_multiply_rows(rush_gpu *g, rush_call *c, rush_gpu_product *
   return rush_gpu_multiply(g, c, p);
 }
 
-static rush_status run_linear(rush_gpu *g, rush_call *c, rush_gpu_product *p, rush_tensor *x) {
+rush_status rush_gpu_multiply_by_weight(rush_gpu *g, rush_call *c, rush_gpu_product *p) {
+  rush_tensor *x = rush_as_tensor(c->args);
   if (x->rank != 2) RUSH_TRY(rush_gpu_row_major(g, c, x, &x));
   p->a = rush_gpu_matrix_of(x);
   if (x->rank != 2) p->a.row = p->k; /* all dimensions but the last are rows */
@@ -280,7 +211,7 @@ bool rush_gpu_linear(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_st
     p.min = (float)arg_float(c, 3);
     p.max = (float)arg_float(c, 4);
   }
-  *st = run_linear(g, c, &p, x);
+  *st = rush_gpu_multiply_by_weight(g, c, &p);
   return true;
 }
 

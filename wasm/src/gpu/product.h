@@ -10,18 +10,26 @@ typedef struct rush_gpu_matrix {
   int64_t offset, row, col, batch[2];
 } rush_gpu_matrix;
 
-/* A weight [n, k] of integers with 8 or 4 bits. The rows of `a` are integers, too: a scale for each
- * piece follows all of them, and then the sum of each piece. */
+/* A weight [n, k] of integers with 8 or 4 bits. If it is `rounded`, the rows of `a` are integers, too:
+ * a scale for each piece follows all of them, and then the sum of each piece. */
 typedef struct rush_gpu_quantized {
   int bits;
   enum { RUSH_GPU_NO_OFFSETS, RUSH_GPU_ZERO_POINTS, RUSH_GPU_MINIMA } kind;
   const rush_tensor *scales, *offsets; /* [n, groups]; offsets may be NULL */
   int64_t k, group;
+  bool rounded;
+  bool in_words; /* weights of a word are in one group, and words in one column */
   int64_t pieces, of_group, piece; /* pieces of a row and of a group, and columns of a piece */
 } rush_gpu_quantized;
 
+/* What the columns of b are if a convolution makes them of its input: windows, in words of a kernel
+ * from 30 on, which product_kernels.c names. */
+typedef struct rush_gpu_pixels {
+  uint32_t words[14];
+} rush_gpu_pixels;
+
 /* out = min(max(alpha * a b + beta * added, ...)): a is [m, k], b is [k, n], the others [m, n].
- * b may be float16. */
+ * a and b may be float16. */
 typedef struct rush_gpu_product {
   int64_t m, n, k, batch[2];
   rush_gpu_matrix a, b, added, out; /* added.t may be NULL */
@@ -29,6 +37,7 @@ typedef struct rush_gpu_product {
   bool causal; /* elements above the diagonal are -inf */
   bool masks;  /* `added` is a mask of bool instead: elements where it is false are -inf */
   const rush_gpu_quantized *quantized; /* if it is not NULL: what a and b have */
+  const rush_gpu_pixels *pixels;       /* if it is not NULL: b is the input of a convolution */
 } rush_gpu_product;
 
 /* Returns a product of float32 matrices without a batch, a term and limits. */
@@ -38,13 +47,19 @@ rush_gpu_matrix rush_gpu_matrix_of(const rush_tensor *t);
 /* Makes the row-major tensor `t` the result of the product. */
 void rush_gpu_set_out(rush_gpu_product *p, const rush_tensor *t);
 rush_status rush_gpu_multiply(rush_gpu *g, rush_call *c, const rush_gpu_product *p);
+/* Multiplies argument 0, all of whose dimensions but the last are rows. */
+rush_status rush_gpu_multiply_by_weight(rush_gpu *g, rush_call *c, rush_gpu_product *p);
 /* Multiplies the rows of argument 0, which are p->a, and makes the result of the call. */
 rush_status rush_gpu_multiply_rows(rush_gpu *g, rush_call *c, rush_gpu_product *p);
-/* For rush_gpu_multiply: the kernel of a quantized weight, whose scales are buffer `scales`; its
- * words from 30 on; and its part of a key. */
+/* For rush_gpu_multiply: the kernel of a weight for rounded rows, whose scales are buffer `scales`;
+ * the words of a quantized weight from 30 on; and its part of a key. */
 void rush_gpu_write_quantized(rush_text *t, const rush_gpu_quantized *q, bool few, unsigned scales);
 void rush_gpu_place_quantized(const rush_gpu_product *p, uint32_t *words);
-uint32_t rush_gpu_key_quantized(const rush_gpu_quantized *q);
+uint32_t rush_gpu_key_quantized(const rush_gpu_product *p);
+/* For rows that are not rounded: how a kernel reads four weights, and how it adds the product of as
+ * many as are in a word to the sums of few rows. */
+void rush_gpu_write_bits(rush_text *t, const rush_gpu_quantized *q, unsigned scales);
+void rush_gpu_write_bits_step(rush_text *t, const rush_gpu_quantized *q, uint32_t rows);
 /* Computes softmax or its logarithm along a dimension of a row-major tensor. A line of -inf gives
  * zeros if it is `masked`, as in attention, and otherwise NaN. */
 rush_status rush_gpu_softmax_rows(rush_gpu *g, rush_call *c, const rush_tensor *x, int dim,

@@ -1,7 +1,8 @@
-/* Convolutions, transposed ones and pooling: a thread computes an element of the result. */
+/* Convolutions, transposed ones and pooling: a thread computes an element of the result. Convolutions
+ * of many channels are matrix products. */
 #include <math.h>
 
-#include "gpu/device.h"
+#include "gpu/product.h"
 #include "tensor/layout.h"
 
 /* clang-format off */
@@ -39,8 +40,7 @@ static const char convolution[] = WGSL(
   }
 );
 static const char limits[] = WGSL(
-  sum = select(sum, number(27u), sum < number(27u));
-  out[i] = select(sum, number(28u), sum > number(28u));
+  out[i] = limit(sum, number(27u), number(28u));
 }
 );
 static const char max_pool[] = WGSL(
@@ -186,6 +186,62 @@ static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const 
   return RUSH_OK;
 }
 
+/* ---- As a product --------------------------------------------------------------------------- */
+
+/* Returns whether a convolution has enough channels for tiles, in each group. */
+static bool is_product(const window *a, const int64_t *sizes) {
+  enum { CHANNELS = 8, ELEMENTS = 16 }; /* at least */
+  const rush_tensor *w = a->w;
+  return !a->transposed && w->sizes[0] / a->groups >= CHANNELS &&
+         w->sizes[1] * a->kernel[0] * a->kernel[1] >= ELEMENTS &&
+         sizes[0] * a->groups <= RUSH_GPU_GROUPS && rush_is_contiguous(w);
+}
+
+static rush_gpu_pixels pixels_of(const window *a, const rush_tensor *out) {
+  const rush_tensor *x = a->x;
+  rush_gpu_pixels p = {
+      {at(x->sizes + 2, a->dims, 0), at(x->sizes + 2, a->dims, 1),
+       (uint32_t)(a->kernel[0] * a->kernel[1]), (uint32_t)a->kernel[1]}};
+  for (int d = 0; d < 2; d++) {
+    p.words[4 + d] = (uint32_t)a->stride[d], p.words[6 + d] = (uint32_t)a->before[d];
+    p.words[8 + d] = (uint32_t)a->dilation[d];
+  }
+  p.words[10] = at(out->sizes + 2, a->dims, 1);
+  p.words[11] = (uint32_t)x->strides[1];
+  p.words[12] = at(x->strides + 2, a->dims, 0), p.words[13] = at(x->strides + 2, a->dims, 1);
+  return p;
+}
+
+/* Returns whether a window is a pixel, and pixels follow each other as those of the result do. */
+static bool is_pointwise(const window *a) {
+  const rush_tensor *x = a->x;
+  for (int d = 0; d < 2; d++)
+    if (a->kernel[d] != 1 || a->stride[d] != 1 || a->before[d] || a->after[d]) return false;
+  return x->strides[x->rank - 1] == 1 &&
+         (a->dims == 1 || x->strides[2] == x->sizes[3]);
+}
+
+/* Multiplies the weight [channels, k] of each group with the windows [k, pixels] of each sample. */
+static rush_status multiply(rush_gpu *g, rush_call *c, const window *a, const int64_t *sizes) {
+  const rush_tensor *x = a->x, *w = a->w;
+  RUSH_TRY(rush_gpu_result(g, c, x->rank, sizes, NULL));
+  const rush_tensor *out = rush_as_tensor(c->results);
+  const int64_t m = w->sizes[0] / a->groups, k = w->numel / w->sizes[0];
+  if (out->numel == 0) return RUSH_OK;
+  const rush_gpu_pixels pixels = pixels_of(a, out);
+  rush_gpu_product p = rush_gpu_plain_product(m, out->numel / (sizes[0] * w->sizes[0]), k);
+  p.batch[0] = sizes[0], p.batch[1] = a->groups;
+  p.a = (rush_gpu_matrix){.t = w, .offset = w->offset, .row = k, .col = 1, .batch = {0, m * k}};
+  p.b = (rush_gpu_matrix){.t = x, .offset = x->offset, .row = x->strides[1], .col = 1};
+  p.b.batch[0] = x->strides[0], p.b.batch[1] = w->sizes[1] * x->strides[1];
+  if (!is_pointwise(a)) p.pixels = &pixels;
+  if (a->bias)
+    p.added = (rush_gpu_matrix){.t = a->bias, .offset = a->bias->offset, .row = 1, .batch = {0, m}};
+  p.min = a->min, p.max = a->max;
+  rush_gpu_set_out(&p, out);
+  return rush_gpu_multiply(g, c, &p);
+}
+
 /* PyTorch's result is contiguous if neither the input nor the weight is channels-last. */
 static bool is_plain(const rush_tensor *t) {
   return rush_gpu_can_read(t) && !rush_is_turned(t) && t->numel > 0 &&
@@ -223,7 +279,7 @@ static bool run_conv(rush_gpu *g, rush_call *c, window *a, int64_t format, rush_
   if (!result_sizes(a, channels, sizes) || !rush_numel(x->rank, sizes, &numel) ||
       numel >= INT32_MAX)
     return false;
-  *st = run_window(g, c, a, sizes);
+  *st = is_product(a, sizes) ? multiply(g, c, a, sizes) : run_window(g, c, a, sizes);
   return true;
 }
 
