@@ -1,4 +1,5 @@
-/* Attention: two products and a softmax. The weights are a temporary tensor. */
+/* Attention. For few queries, as when a language model generates, one kernel does it all; otherwise it
+ * is two products and a softmax, and the weights are a temporary tensor. */
 #include <math.h>
 
 #include "blocks/shape.h"
@@ -89,11 +90,24 @@ static void result_strides(const attention *a, const int64_t *sizes, int64_t *st
     rush_strides_contiguous(4, sizes, strides);
 }
 
+/* Makes the result, which the product of weights and values writes. */
+static rush_status make_result(rush_gpu *g, rush_call *c, const attention *a,
+                               rush_gpu_product *values) {
+  const int64_t sizes[] = {a->q.sizes[0], a->q.sizes[1], a->q.sizes[2], a->v.sizes[3]};
+  int64_t strides[RUSH_MAX_RANK];
+  result_strides(a, sizes, strides);
+  RUSH_TRY(rush_gpu_result(g, c, 4, sizes, strides));
+  const rush_tensor *out = rush_as_tensor(c->results);
+  values->out = rush_gpu_matrix_of(out);
+  const bool has_heads = set_heads(a, &values->out, out);
+  assert(has_heads); /* as q, whose order the result has */
+  (void)has_heads;
+  return RUSH_OK;
+}
+
 static rush_status attend(rush_gpu *g, rush_call *c, const attention *a, rush_gpu_product *scores,
                           rush_gpu_product *values) {
   const int64_t in_groups[] = {scores->batch[0], scores->batch[1], scores->m, scores->n};
-  const int64_t sizes[] = {a->q.sizes[0], a->q.sizes[1], a->q.sizes[2], a->v.sizes[3]};
-  int64_t strides[RUSH_MAX_RANK];
   rush_tensor *s, *weights;
   RUSH_TRY(rush_gpu_temporary(g, c, 4, in_groups, &s));
   rush_gpu_set_out(scores, s);
@@ -103,15 +117,152 @@ static rush_status attend(rush_gpu *g, rush_call *c, const attention *a, rush_gp
   values->a = rush_gpu_matrix_of(weights);
   values->a.batch[1] = values->m * values->k;
   values->a.batch[0] = values->batch[1] * values->a.batch[1];
-  result_strides(a, sizes, strides);
-  RUSH_TRY(rush_gpu_result(g, c, 4, sizes, strides));
-  const rush_tensor *out = rush_as_tensor(c->results);
-  values->out = rush_gpu_matrix_of(out);
-  const bool has_heads = set_heads(a, &values->out, out);
-  assert(has_heads); /* as q, whose order the result has */
-  (void)has_heads;
+  RUSH_TRY(make_result(g, c, a, values));
   return rush_gpu_multiply(g, c, values);
 }
+
+/* ---- Few queries ----------------------------------------------------------------------------- */
+
+enum { KEYS = 2048 /* at most, whose scores a workgroup has in its memory */ };
+
+/* clang-format off */
+#define WGSL(...) #__VA_ARGS__ "\n"
+/* A workgroup has a query of a head. Words: 0 queries, 1 keys, 2 features of a key, 3 the inner batch,
+ * then offsets and strides as in product.c: 4-8 queries, 9-13 keys, 16-20 mask, 25-29 result,
+ * 30-34 values; 21 the factor, 35 features of a value. */
+static const char few_queries[] = WGSL(
+var<workgroup> p: array<f32, 2048>;
+var<workgroup> part: array<f32, 256>;
+fn largest_of(l: u32, v: f32) -> f32 {
+  part[l] = v;
+  workgroupBarrier();
+  if (l % 16u == 0u) { for (var i = 1u; i < 16u; i++) { part[l] = larger(part[l], part[l + i]); } }
+  workgroupBarrier();
+  var all = part[0];
+  for (var i = 16u; i < 256u; i += 16u) { all = larger(all, part[i]); }
+  workgroupBarrier();
+  return all;
+}
+fn sum_of(l: u32, v: f32) -> f32 {
+  part[l] = v;
+  workgroupBarrier();
+  if (l % 16u == 0u) { for (var i = 1u; i < 16u; i++) { part[l] += part[l + i]; } }
+  workgroupBarrier();
+  var all = 0.0;
+  for (var i = 0u; i < 256u; i += 16u) { all += part[i]; }
+  workgroupBarrier();
+  return all;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index) l: u32) {
+  let row = g.x; let z0 = g.z / word(3u); let z1 = g.z % word(3u);
+  let q = word(4u) + z0 * word(7u) + z1 * word(8u) + row * word(5u);
+  let k = word(9u) + z0 * word(12u) + z1 * word(13u);
+  let v = word(30u) + z0 * word(33u) + z1 * word(34u);
+  let o = word(25u) + z0 * word(28u) + z1 * word(29u) + row * word(26u);
+  var most = -inf();
+  for (var j = l; j < word(1u); j += 256u) {
+    let y = score_of(z0, z1, row, j, dot_of(q, k + j * word(11u)) * number(21u));
+    p[j] = y;
+    most = larger(most, y);
+  }
+  most = largest_of(l, most);
+  let odd = (bitcast<u32>(most) & 0x7f800000u) == 0x7f800000u;
+  var sum = 0.0;
+  for (var j = l; j < word(1u); j += 256u) {
+    let y = exp_(p[j] - most);
+    p[j] = y;
+    sum += y;
+  }
+  sum = sum_of(l, sum);
+  let lost = select(nan(), 0.0, most < 0.0 && !isnan(most));
+  for (var f0 = 0u; f0 < word(35u); f0 += 64u) {
+    let f = f0 + l % 64u;
+    var y = 0.0;
+    if (f < word(35u)) {
+      for (var j = l / 64u; j < word(1u); j += 4u) {
+        y = fma(p[j], at2(v + j * word(31u) + f * word(32u)), y);
+      }
+    }
+    part[l] = y;
+    workgroupBarrier();
+    if (l < 64u && f < word(35u)) {
+      y = ((part[l] + part[l + 64u]) + (part[l + 128u] + part[l + 192u])) / sum;
+      out[o + f * word(27u)] = select(y, lost, odd);
+    }
+    workgroupBarrier();
+  }
+}
+);
+static const char wide_dot[] = WGSL(
+fn dot_of(q: u32, k: u32) -> f32 {
+  var sum = 0.0;
+  for (var i = 0u; i < word(2u); i += 4u) { sum += dot(in0[(q + i) >> 2u], in1[(k + i) >> 2u]); }
+  return sum;
+}
+);
+static const char any_dot[] = WGSL(
+fn dot_of(q: u32, k: u32) -> f32 {
+  var sum = 0.0;
+  for (var i = 0u; i < word(2u); i++) {
+    sum = fma(at0(q + i * word(6u)), at1(k + i * word(10u)), sum);
+  }
+  return sum;
+}
+);
+/* clang-format on */
+
+typedef struct few_form {
+  bool wide, adds, masks, causal;
+} few_form;
+
+static void write_few(rush_text *t, const void *what) {
+  const few_form *f = what;
+  const char *exponential = "exp_";
+  rush_gpu_functions(t, &exponential, 1);
+  rush_text_add(t, "%sfn score_of(z0: u32, z1: u32, row: u32, j: u32, x: f32) -> f32 {\n",
+                f->wide ? wide_dot : any_dot);
+  if (f->causal) rush_text_add(t, "if (j > row) { return -inf(); }\n");
+  if (f->adds || f->masks)
+    rush_text_add(t,
+                  "let c = word(16u) + z0 * word(19u) + z1 * word(20u) + row * word(17u) + "
+                  "j * word(18u);\n");
+  if (f->masks)
+    rush_text_add(
+        t, "if (((in3[c >> 2u] >> ((c & 3u) * 8u)) & 0xffu) == 0u) { return -inf(); }\n");
+  rush_text_add(t, "return x%s;\n}\n%s", f->adds ? " + in3[c]" : "", few_queries);
+}
+
+static bool is_few(const attention *a) {
+  return a->q.sizes[2] <= 4 && a->k.sizes[2] <= KEYS;
+}
+
+static rush_status attend_few(rush_gpu *g, rush_call *c, const attention *a,
+                              rush_gpu_product *scores, rush_gpu_product *values) {
+  rush_gpu_job job = {.g = g, .c = c};
+  const rush_tensor *mask = scores->added.t;
+  const few_form f = {rush_gpu_is_wide(&scores->a, scores->k, scores->a.col, scores->a.row) &&
+                          rush_gpu_is_wide(&scores->b, scores->k, scores->b.row, scores->b.col),
+                      mask && !scores->masks, scores->masks, scores->causal};
+  const uint32_t key[] = {'a', f.wide + 2u * f.adds + 4u * f.masks + 8u * f.causal};
+  char types[] = {f.wide ? 'v' : 'f', f.wide ? 'v' : 'f', 'f', f.masks ? 'u' : 'f', 'f', 0};
+  if (!mask) types[4] = 0;
+  RUSH_TRY(make_result(g, c, a, values));
+  RUSH_TRY(rush_gpu_bind(&job, scores->a.t));
+  RUSH_TRY(rush_gpu_bind(&job, scores->b.t));
+  RUSH_TRY(rush_gpu_bind(&job, values->b.t));
+  if (mask) RUSH_TRY(rush_gpu_bind(&job, mask));
+  RUSH_TRY(rush_gpu_bind(&job, values->out.t));
+  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 2, types, write_few, &f));
+  scores->out = values->out;
+  rush_gpu_place_product(scores, job.params);
+  rush_gpu_place_matrix(&values->b, job.params + 30);
+  job.params[35] = (uint32_t)values->n;
+  rush_gpu_dispatch(&job, (uint64_t)scores->m, (uint32_t)(scores->batch[0] * scores->batch[1]));
+  return RUSH_OK;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 /* Reads the arguments after query, key and value, from the mask on. Returns false if the kernels
  * cannot, or if PyTorch refuses them. */
@@ -134,7 +285,7 @@ static bool read(rush_call *c, uint32_t mask, attention *a) {
 static bool run(rush_gpu *g, rush_call *c, uint32_t mask, attention *a, rush_status *st) {
   rush_gpu_product scores, values;
   if (!read(c, mask, a) || !plan(a, &scores, &values)) return false;
-  *st = attend(g, c, a, &scores, &values);
+  *st = is_few(a) ? attend_few(g, c, a, &scores, &values) : attend(g, c, a, &scores, &values);
   return true;
 }
 

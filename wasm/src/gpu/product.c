@@ -6,7 +6,7 @@
 
 enum { MANY_TILES = 256 /* large tiles, from which they keep a device busy */ };
 
-static void put(uint32_t *at, const rush_gpu_matrix *x) {
+void rush_gpu_place_matrix(const rush_gpu_matrix *x, uint32_t *at) {
   at[0] = (uint32_t)x->offset;
   at[1] = (uint32_t)x->row;
   at[2] = (uint32_t)x->col;
@@ -18,17 +18,15 @@ static void put_number(uint32_t *at, float v) {
   memcpy(at, &v, sizeof v);
 }
 
-static void place(const rush_gpu_product *p, uint32_t columns, uint32_t lines, uint32_t *w) {
+void rush_gpu_place_product(const rush_gpu_product *p, uint32_t *w) {
   w[0] = (uint32_t)p->m, w[1] = (uint32_t)p->n, w[2] = (uint32_t)p->k;
   w[3] = (uint32_t)p->batch[1];
-  put(w + 4, &p->a);
-  put(w + 9, &p->b);
-  w[14] = (uint32_t)((p->n + columns - 1) / columns);
-  w[15] = (uint32_t)((p->m + lines - 1) / lines);
-  put(w + 16, &p->added);
+  rush_gpu_place_matrix(&p->a, w + 4);
+  rush_gpu_place_matrix(&p->b, w + 9);
+  rush_gpu_place_matrix(&p->added, w + 16);
   put_number(w + 21, p->alpha), put_number(w + 22, p->beta);
   put_number(w + 23, p->min), put_number(w + 24, p->max);
-  put(w + 25, &p->out);
+  rush_gpu_place_matrix(&p->out, w + 25);
 }
 
 /* Returns the type of elements of an operand whose fours are vectors. */
@@ -60,11 +58,8 @@ static rush_status bind_all(rush_gpu_job *job, const rush_gpu_product *p, const 
   return RUSH_OK;
 }
 
-/* Returns whether four elements along a dimension of `size`, with the stride `step`, are always a
- * vector of memory. */
-static bool is_wide(const rush_gpu_matrix *x, int64_t size, int64_t step, int64_t other) {
-  return step == 1 &&
-         (size | other | x->offset | x->batch[0] | x->batch[1]) % 4 == 0;
+bool rush_gpu_is_wide(const rush_gpu_matrix *x, int64_t size, int64_t step, int64_t other) {
+  return step == 1 && (size | other | x->offset | x->batch[0] | x->batch[1]) % 4 == 0;
 }
 
 static rush_gpu_form form_of(const rush_gpu_product *p) {
@@ -87,9 +82,9 @@ static rush_gpu_form form_of(const rush_gpu_product *p) {
              : along_n   ? RUSH_GPU_ALONG_N
                          : RUSH_GPU_ALONG_K;
   if (q && q->rounded) return f;
-  f.wide_a = is_wide(&p->a, p->k, p->a.col, p->a.row) && !(f.rows && along_n && !q);
-  if (f.second == RUSH_GPU_ALONG_K) f.wide_b = is_wide(&p->b, p->k, p->b.row, p->b.col);
-  if (f.second == RUSH_GPU_ALONG_N) f.wide_b = is_wide(&p->b, p->n, p->b.col, p->b.row);
+  f.wide_a = rush_gpu_is_wide(&p->a, p->k, p->a.col, p->a.row) && !(f.rows && along_n && !q);
+  if (f.second == RUSH_GPU_ALONG_K) f.wide_b = rush_gpu_is_wide(&p->b, p->k, p->b.row, p->b.col);
+  if (f.second == RUSH_GPU_ALONG_N) f.wide_b = rush_gpu_is_wide(&p->b, p->n, p->b.col, p->b.row);
   return f;
 }
 
@@ -121,7 +116,9 @@ rush_status rush_gpu_multiply(rush_gpu *g, rush_call *c, const rush_gpu_product 
   RUSH_TRY(bind_all(&job, p, &f, types));
   RUSH_TRY(rush_gpu_find_pipeline(&job, key, 7, types, rush_gpu_write_product, &f));
   cut(&f, &columns, &lines);
-  place(p, columns, lines, job.params);
+  rush_gpu_place_product(p, job.params);
+  job.params[14] = (uint32_t)((p->n + columns - 1) / columns);
+  job.params[15] = (uint32_t)((p->m + lines - 1) / lines);
   if (p->quantized) rush_gpu_place_quantized(p, job.params);
   if (p->pixels) memcpy(job.params + 30, p->pixels->words, sizeof p->pixels->words);
   rush_gpu_dispatch(&job, (uint64_t)job.params[14] * job.params[15],

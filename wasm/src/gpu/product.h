@@ -47,6 +47,13 @@ rush_gpu_matrix rush_gpu_matrix_of(const rush_tensor *t);
 /* Makes the row-major tensor `t` the result of the product. */
 void rush_gpu_set_out(rush_gpu_product *p, const rush_tensor *t);
 rush_status rush_gpu_multiply(rush_gpu *g, rush_call *c, const rush_gpu_product *p);
+/* Returns whether four elements along a dimension of `size`, with the stride `step`, are always a
+ * vector of memory. `other` is the stride of the other dimension. */
+bool rush_gpu_is_wide(const rush_gpu_matrix *x, int64_t size, int64_t step, int64_t other);
+/* Writes the words of a product, but for 14 and 15: how many tiles are in a line, and lines. */
+void rush_gpu_place_product(const rush_gpu_product *p, uint32_t *words);
+/* Writes the five words of an operand: its offset and its strides. */
+void rush_gpu_place_matrix(const rush_gpu_matrix *x, uint32_t *words);
 /* Multiplies argument 0, all of whose dimensions but the last are rows. */
 rush_status rush_gpu_multiply_by_weight(rush_gpu *g, rush_call *c, rush_gpu_product *p);
 /* Multiplies the rows of argument 0, which are p->a, and makes the result of the call. */
