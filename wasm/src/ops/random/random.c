@@ -174,7 +174,7 @@ static rush_status fill_normal_as(rush_call *c, rush_tensor *t, rush_dtype drawn
     fill_many(c, t, drawn, mean, std);
   else
     rush_random_fill(c, t, normal, mean, std);
-  return RUSH_OK;
+  return rush_take_stop(c->ctx); /* callers read the numbers again */
 }
 
 static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double std) {
