@@ -160,7 +160,8 @@ static int64_t pick_one(rush_call *c, pick how, bool floats, rush_sort_item *ite
   return items[0].index;
 }
 
-static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim_arg, int64_t nth,
+/* k counts from 1. */
+static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim_arg, int64_t k,
                           bool keep) {
   const rush_tensor *t = arg_tensor(c, 0);
   int dim;
@@ -169,7 +170,7 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
   RUSH_TRY(arg_dim(c, dim_arg, t->rank, &dim));
   int64_t n = line_length(t, dim);
   RUSH_CHECK_ARG(n > 0, "%s(): Expected reduction dim %d to have non-zero size.", name, dim);
-  RUSH_CHECK_ARG(nth >= 0 && nth < n, "kthvalue(): selected number k out of range for dimension %d",
+  RUSH_CHECK_ARG(k >= 1 && k <= n, "kthvalue(): selected number k out of range for dimension %d",
                  dim);
   if (how != MODE) RUSH_TRY(check_no_bool(c, name, t));
   RUSH_TRY(two_results(c, t, dim, 1, keep, &values, &indices));
@@ -190,7 +191,7 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
   if (rush_lines_init(&l, c->ctx, dim, 3, tensors)) {
     do {
       rush_sort_keys(t->dtype, l.at[0], l.step[0], n, false, items);
-      rush_sort_item found = {0, pick_one(c, how, floats, items, n, nth)};
+      rush_sort_item found = {0, pick_one(c, how, floats, items, n, k - 1)};
       put_line(rush_itemsize(t), &l, &found, 1);
     } while (rush_lines_next(&l));
   }
@@ -199,16 +200,16 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
 
 /* self, k, dim, keepdim */
 RUSH_OP(kthvalue) {
-  return picked(c, KTH, "kthvalue", 2, arg_int(c, 1) - 1, arg_bool(c, 3));
+  return picked(c, KTH, "kthvalue", 2, arg_int(c, 1), arg_bool(c, 3));
 }
 RUSH_OP(median_dim) {
-  return picked(c, MEDIAN, "median", 1, 0, arg_bool(c, 2));
+  return picked(c, MEDIAN, "median", 1, 1, arg_bool(c, 2));
 }
 RUSH_OP(mode) {
-  return picked(c, MODE, "mode", 1, 0, arg_bool(c, 2));
+  return picked(c, MODE, "mode", 1, 1, arg_bool(c, 2));
 }
 RUSH_OP(nanmedian_dim) {
-  return picked(c, NANMEDIAN, "median", 1, 0, arg_bool(c, 2));
+  return picked(c, NANMEDIAN, "median", 1, 1, arg_bool(c, 2));
 }
 
 /* Computes the median of all elements, which is NaN for an empty tensor. */
