@@ -133,6 +133,7 @@ enum { KEYS = 2048 /* at most, whose scores a workgroup has in its memory */ };
 static const char few_queries[] = WGSL(
 var<workgroup> p: array<f32, 2048>;
 var<workgroup> part: array<f32, 256>;
+var<workgroup> sums: array<vec4<f32>, 256>;
 fn largest_of(l: u32, v: f32) -> f32 {
   part[l] = v;
   workgroupBarrier();
@@ -177,18 +178,23 @@ fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index) l:
   sum = sum_of(l, sum);
   let lost = select(nan(), 0.0, most < 0.0 && !isnan(most));
   for (var f0 = 0u; f0 < word(35u); f0 += 64u) {
-    let f = f0 + l % 64u;
-    var y = 0.0;
-    if (f < word(35u)) {
-      for (var j = l / 64u; j < word(1u); j += 4u) {
-        y = fma(p[j], at2(v + j * word(31u) + f * word(32u)), y);
-      }
+    let f = f0 + l % 16u * 4u;
+    var y = vec4<f32>();
+    for (var j = l / 16u; j < word(1u); j += 16u) {
+      y = fma(vec4<f32>(p[j]), four_of(v + j * word(31u), f), y);
     }
-    part[l] = y;
+    sums[l] = y;
     workgroupBarrier();
-    if (l < 64u && f < word(35u)) {
-      y = ((part[l] + part[l + 64u]) + (part[l + 128u] + part[l + 192u])) / sum;
-      out[o + f * word(27u)] = select(y, lost, odd);
+    if (l < 64u) {
+      for (var i = 64u; i < 256u; i += 64u) { y += sums[l + i]; }
+      sums[l] = y;
+    }
+    workgroupBarrier();
+    if (l < 16u) {
+      y = ((sums[l] + sums[l + 16u]) + (sums[l + 32u] + sums[l + 48u])) / sum;
+      for (var i = 0u; i < 4u; i++) {
+        if (f + i < word(35u)) { out[o + (f + i) * word(27u)] = select(y[i], lost, odd); }
+      }
     }
     workgroupBarrier();
   }
@@ -196,12 +202,29 @@ fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index) l:
 );
 static const char wide_dot[] = WGSL(
 fn dot_of(q: u32, k: u32) -> f32 {
-  var sum = 0.0;
-  for (var i = 0u; i < word(2u); i += 4u) { sum += dot(in0[(q + i) >> 2u], in1[(k + i) >> 2u]); }
-  return sum;
+  var sum = vec4<f32>();
+  var i = 0u;
+  for (; i + 16u <= word(2u); i += 16u) {
+    let at = (q + i) >> 2u; let key = (k + i) >> 2u;
+    let b0 = in1[key]; let b1 = in1[key + 1u]; let b2 = in1[key + 2u]; let b3 = in1[key + 3u];
+    sum = fma(in0[at], b0, fma(in0[at + 1u], b1, fma(in0[at + 2u], b2, fma(in0[at + 3u], b3, sum))));
+  }
+  for (; i < word(2u); i += 4u) { sum = fma(in0[(q + i) >> 2u], in1[(k + i) >> 2u], sum); }
+  return (sum.x + sum.y) + (sum.z + sum.w);
+}
+fn four_of(at: u32, f: u32) -> vec4<f32> {
+  if (f >= word(35u)) { return vec4<f32>(); }
+  return in2[(at + f) >> 2u];
 }
 );
 static const char any_dot[] = WGSL(
+fn four_of(at: u32, f: u32) -> vec4<f32> {
+  var y = vec4<f32>();
+  for (var i = 0u; i < 4u; i++) {
+    if (f + i < word(35u)) { y[i] = at2(at + (f + i) * word(32u)); }
+  }
+  return y;
+}
 fn dot_of(q: u32, k: u32) -> f32 {
   var sum = 0.0;
   for (var i = 0u; i < word(2u); i++) {
@@ -242,10 +265,11 @@ static rush_status attend_few(rush_gpu *g, rush_call *c, const attention *a,
   rush_gpu_job job = {.g = g, .c = c};
   const rush_tensor *mask = scores->added.t;
   const few_form f = {rush_gpu_is_wide(&scores->a, scores->k, scores->a.col, scores->a.row) &&
-                          rush_gpu_is_wide(&scores->b, scores->k, scores->b.row, scores->b.col),
+                          rush_gpu_is_wide(&scores->b, scores->k, scores->b.row, scores->b.col) &&
+                          rush_gpu_is_wide(&values->b, values->n, values->b.col, values->b.row),
                       mask && !scores->masks, scores->masks, scores->causal};
   const uint32_t key[] = {'a', f.wide + 2u * f.adds + 4u * f.masks + 8u * f.causal};
-  char types[] = {f.wide ? 'v' : 'f', f.wide ? 'v' : 'f', 'f', f.masks ? 'u' : 'f', 'f', 0};
+  char types[] = {f.wide ? 'v' : 'f', f.wide ? 'v' : 'f', f.wide ? 'v' : 'f', f.masks ? 'u' : 'f', 'f', 0};
   if (!mask) types[4] = 0;
   RUSH_TRY(make_result(g, c, a, values));
   RUSH_TRY(rush_gpu_bind(&job, scores->a.t));

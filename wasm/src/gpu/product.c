@@ -69,6 +69,7 @@ static rush_gpu_form form_of(const rush_gpu_product *p) {
                      .masks = p->masks,
                      .clamps = p->min != -INFINITY || p->max != INFINITY,
                      .causal = p->causal,
+                     .channels_last = p->pixels && p->pixels->channels_last,
                      .letter_a = rush_gpu_letter(p->a.t),
                      .letter_b = rush_gpu_letter(p->b.t),
                      .rows = p->m <= 4 && !p->pixels ? (uint32_t)p->m : 0,
@@ -105,7 +106,7 @@ rush_status rush_gpu_multiply(rush_gpu *g, rush_call *c, const rush_gpu_product 
   const rush_gpu_form f = form_of(p);
   const uint32_t key[] = {'m',
                           f.adds + 2u * f.masks + 4u * f.clamps + 8u * f.causal + 16u * f.wide_a +
-                              32u * f.wide_b + 64u * f.large,
+                              32u * f.wide_b + 64u * f.large + 128u * f.channels_last,
                           (uint32_t)f.letter_a | (uint32_t)f.letter_b << 8,
                           (uint32_t)f.second,
                           f.rows,

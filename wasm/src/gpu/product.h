@@ -23,8 +23,10 @@ typedef struct rush_gpu_quantized {
 } rush_gpu_quantized;
 
 /* What the columns of b are if a convolution makes them of its input: windows, in words of a kernel
- * from 30 on, which product_kernels.c names. */
+ * from 30 on, which product_kernels.c names. Elements of a window follow each other channel by
+ * channel, or pixel by pixel if channels are last. */
 typedef struct rush_gpu_pixels {
+  bool channels_last;
   uint32_t words[14];
 } rush_gpu_pixels;
 

@@ -62,8 +62,14 @@ fn four_b(c: u32, j: u32) -> vec4<f32> {
 }
 );
 /* Columns are pixels of the result, and rows are elements of a window. Words: 30, 31 height and width
- * of the input, 32 elements and 33 width of a window, 34-39 stride, padding, dilation, 40 width of
- * the result, 41-43 strides of channels, rows and columns of the input. */
+ * of the input, 32 channels or elements and 33 width of a window, 34-39 stride, padding, dilation,
+ * 40 width of the result, 41-43 strides of channels, rows and columns of the input. */
+static const char channels_first[] = WGSL(
+fn element_of(j: u32) -> vec2<u32> { return vec2<u32>(j % word(32u), j / word(32u)); }
+);
+static const char channels_last[] = WGSL(
+fn element_of(j: u32) -> vec2<u32> { return vec2<u32>(j / word(32u), j % word(32u)); }
+);
 static const char pixels[] = WGSL(
 var<private> tops: vec4<i32>;
 var<private> lefts: vec4<i32>;
@@ -76,12 +82,13 @@ fn find_pixels(c: u32) {
 fn four_b(c: u32, j: u32) -> vec4<f32> {
   var x = vec4<f32>();
   if (j >= word(2u)) { return x; }
-  let e = j % word(32u);
+  let place = element_of(j);
+  let e = place.x;
   let h = tops + i32(e / word(33u) * word(38u));
   let w = lefts + i32(e % word(33u) * word(39u));
   let inside = (h >= vec4<i32>()) & (h < vec4<i32>(i32(word(30u)))) &
                (w >= vec4<i32>()) & (w < vec4<i32>(i32(word(31u))));
-  let at = b0 + j / word(32u) * word(41u) + vec4<u32>(h) * word(42u) + vec4<u32>(w) * word(43u);
+  let at = b0 + place.y * word(41u) + vec4<u32>(h) * word(42u) + vec4<u32>(w) * word(43u);
   if (inside.x) { x.x = at1(at.x); }
   if (inside.y) { x.y = at1(at.y); }
   if (inside.z) { x.z = at1(at.z); }
@@ -307,7 +314,7 @@ void rush_gpu_write_product(rush_text *t, const void *what) {
       rush_text_add(t, "%s", f->wide_b ? row_wide : row_any);
       break;
     case RUSH_GPU_PIXELS:
-      rush_text_add(t, "%s", pixels);
+      rush_text_add(t, "%s%s", f->channels_last ? channels_last : channels_first, pixels);
       break;
     case RUSH_GPU_BITS:
       rush_gpu_write_bits(t, f->quantized, f->adds ? 3 : 2);

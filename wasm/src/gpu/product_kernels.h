@@ -20,6 +20,7 @@ typedef struct rush_gpu_form {
   rush_gpu_second second;
   uint32_t rows, lanes; /* of a kernel for few rows: rows, and threads of a column; else 0 */
   bool large;           /* whether tiles are large */
+  bool channels_last;   /* of windows, if b has PIXELS */
   const rush_gpu_quantized *quantized;
 } rush_gpu_form;
 

@@ -188,20 +188,30 @@ static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const 
 
 /* ---- As a product --------------------------------------------------------------------------- */
 
+/* Returns whether the elements of each channel's weight follow each other pixel by pixel. */
+static bool is_channels_last(const rush_tensor *w) {
+  int64_t step = w->sizes[1];
+  if (w->sizes[1] > 1 && w->strides[1] != 1) return false;
+  for (int d = w->rank - 1; d >= 2; step *= w->sizes[d--])
+    if (w->sizes[d] > 1 && w->strides[d] != step) return false;
+  return w->sizes[0] == 1 || w->strides[0] == step;
+}
+
 /* Returns whether a convolution has enough channels for tiles, in each group. */
 static bool is_product(const window *a, const int64_t *sizes) {
   enum { CHANNELS = 8, ELEMENTS = 16 }; /* at least */
   const rush_tensor *w = a->w;
   return !a->transposed && w->sizes[0] / a->groups >= CHANNELS &&
          w->sizes[1] * a->kernel[0] * a->kernel[1] >= ELEMENTS &&
-         sizes[0] * a->groups <= RUSH_GPU_GROUPS && rush_is_contiguous(w);
+         sizes[0] * a->groups <= RUSH_GPU_GROUPS && (rush_is_contiguous(w) || is_channels_last(w));
 }
 
 static rush_gpu_pixels pixels_of(const window *a, const rush_tensor *out) {
   const rush_tensor *x = a->x;
-  rush_gpu_pixels p = {
-      {at(x->sizes + 2, a->dims, 0), at(x->sizes + 2, a->dims, 1),
-       (uint32_t)(a->kernel[0] * a->kernel[1]), (uint32_t)a->kernel[1]}};
+  rush_gpu_pixels p = {.channels_last = !rush_is_contiguous(a->w)};
+  p.words[0] = at(x->sizes + 2, a->dims, 0), p.words[1] = at(x->sizes + 2, a->dims, 1);
+  p.words[2] = (uint32_t)(p.channels_last ? a->w->sizes[1] : a->kernel[0] * a->kernel[1]);
+  p.words[3] = (uint32_t)a->kernel[1];
   for (int d = 0; d < 2; d++) {
     p.words[4 + d] = (uint32_t)a->stride[d], p.words[6 + d] = (uint32_t)a->before[d];
     p.words[8 + d] = (uint32_t)a->dilation[d];
