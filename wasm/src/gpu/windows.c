@@ -26,9 +26,9 @@ static const char convolution[] = WGSL(
   let y0 = word(21u) + oc * word(22u);
   var sum = 0.0;
   for (var c = 0u; c < word(19u); c++) {
-    for (var r = 0u; r < word(11u); r++) {
+    for (var r = 0u; r < HEIGHT; r++) {
       let h = h0 + i32(r * word(17u));
-      for (var q = 0u; q < word(12u); q++) {
+      for (var q = 0u; q < WIDTH; q++) {
         let w = w0 + i32(q * word(18u));
         var x = 0.0;
         if (h >= 0 && h < i32(word(9u)) && w >= 0 && w < i32(word(10u))) {
@@ -46,10 +46,10 @@ static const char limits[] = WGSL(
 static const char max_pool[] = WGSL(
   let x0 = word(4u) + b * word(5u) + oc * word(6u);
   var m = -inf();
-  for (var r = 0u; r < word(11u); r++) {
+  for (var r = 0u; r < HEIGHT; r++) {
     let h = h0 + i32(r * word(17u));
     if (h < 0 || h >= i32(word(9u))) { continue; }
-    for (var q = 0u; q < word(12u); q++) {
+    for (var q = 0u; q < WIDTH; q++) {
       let w = w0 + i32(q * word(18u));
       if (w < 0 || w >= i32(word(10u))) { continue; }
       m = larger(m, in0[x0 + u32(h) * word(7u) + u32(w) * word(8u)]);
@@ -63,11 +63,11 @@ static const char transposed[] = WGSL(
   let x0 = word(4u) + b * word(5u) + oc / word(20u) * word(19u) * word(6u);
   let y0 = word(21u) + oc / word(20u) * word(19u) * word(22u) + oc % word(20u) * word(23u);
   var sum = 0.0;
-  for (var r = 0u; r < word(11u); r++) {
+  for (var r = 0u; r < HEIGHT; r++) {
     let h = (oh + word(15u) - r * word(17u)) / word(13u);
     if (oh + word(15u) < r * word(17u) || h >= word(9u)) { continue; }
     if (h * word(13u) + r * word(17u) != oh + word(15u)) { continue; }
-    for (var q = 0u; q < word(12u); q++) {
+    for (var q = 0u; q < WIDTH; q++) {
       let w = (ow + word(16u) - q * word(18u)) / word(14u);
       if (ow + word(16u) < q * word(18u) || w >= word(10u)) { continue; }
       if (w * word(14u) + q * word(18u) != ow + word(16u)) { continue; }
@@ -88,9 +88,19 @@ typedef struct window {
   bool ceils, transposed;
 } window;
 
+/* Returns whether the text has the sizes of a window, so that loops over it can be unrolled. */
+static bool is_small(const window *a) {
+  return a->kernel[0] <= 8 && a->kernel[1] <= 8;
+}
+
 static void write_window(rush_text *t, const void *what) {
   const window *a = what;
   rush_text_bytes(t, head, sizeof head - 1);
+  if (is_small(a))
+    rush_text_add(t, "const HEIGHT = %uu; const WIDTH = %uu;\n", (unsigned)a->kernel[0],
+                  (unsigned)a->kernel[1]);
+  else
+    rush_text_add(t, "let HEIGHT = word(11u); let WIDTH = word(12u);\n");
   if (!a->w) {
     rush_text_bytes(t, max_pool, sizeof max_pool - 1);
     return;
@@ -172,7 +182,10 @@ static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const 
   rush_gpu_job job = {.g = g, .c = c};
   const char weight = a->w ? rush_gpu_letter(a->w) : 0,
              types[] = {'f', weight ? weight : 'f', a->w ? 'f' : 0, a->bias ? 'f' : 0, 0};
-  const uint32_t key[] = {'w', (uint32_t)weight, a->bias != NULL, a->transposed};
+  const bool small = is_small(a);
+  const uint32_t key[] = {'w',           (uint32_t)weight,
+                          a->bias != NULL, a->transposed,
+                          small ? (uint32_t)a->kernel[0] : 0, small ? (uint32_t)a->kernel[1] : 0};
   RUSH_TRY(rush_gpu_result(g, c, a->x->rank, sizes, NULL));
   const rush_tensor *out = rush_as_tensor(c->results);
   if (out->numel == 0) return RUSH_OK;
@@ -180,7 +193,7 @@ static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const 
   if (a->w) RUSH_TRY(rush_gpu_bind(&job, a->w));
   if (a->bias) RUSH_TRY(rush_gpu_bind(&job, a->bias));
   RUSH_TRY(rush_gpu_bind(&job, out));
-  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 4, types, write_window, a));
+  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 6, types, write_window, a));
   place(a, out, job.params);
   rush_gpu_dispatch_elements(&job, (uint64_t)out->numel);
   return RUSH_OK;
