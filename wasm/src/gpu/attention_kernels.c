@@ -1,5 +1,5 @@
-/* Attention. For few queries, as when a language model generates, one kernel does it all; otherwise it
- * is two products and a softmax, and the weights are a temporary tensor. */
+/* Attention. For few queries, as when a language model generates, one kernel does it all; otherwise
+ * it is two products and a softmax, and the weights are a temporary tensor. */
 #include <math.h>
 
 #include "blocks/shape.h"
@@ -127,9 +127,9 @@ enum { KEYS = 2048 /* at most, whose scores a workgroup has in its memory */ };
 
 /* clang-format off */
 #define WGSL(...) #__VA_ARGS__ "\n"
-/* A workgroup has a query of a head. Words: 0 queries, 1 keys, 2 features of a key, 3 the inner batch,
- * then offsets and strides as in product.c: 4-8 queries, 9-13 keys, 16-20 mask, 25-29 result,
- * 30-34 values; 21 the factor, 35 features of a value. */
+/* A workgroup has a query of a head. Words: 0 queries, 1 keys, 2 features of a key, 3 the inner
+ * batch, then offsets and strides as in product.c: 4-8 queries, 9-13 keys, 16-20 mask, 25-29
+ * result, 30-34 values; 21 the factor, 35 features of a value. */
 static const char few_queries[] = WGSL(
 var<workgroup> p: array<f32, 2048>;
 var<workgroup> part: array<f32, 256>;
@@ -154,28 +154,8 @@ fn sum_of(l: u32, v: f32) -> f32 {
   workgroupBarrier();
   return all;
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index) l: u32) {
-  let row = g.x; let z0 = g.z / word(3u); let z1 = g.z % word(3u);
-  let q = word(4u) + z0 * word(7u) + z1 * word(8u) + row * word(5u);
-  let k = word(9u) + z0 * word(12u) + z1 * word(13u);
-  let v = word(30u) + z0 * word(33u) + z1 * word(34u);
-  let o = word(25u) + z0 * word(28u) + z1 * word(29u) + row * word(26u);
-  var most = -inf();
-  for (var j = l; j < word(1u); j += 256u) {
-    let y = score_of(z0, z1, row, j, dot_of(q, k + j * word(11u)) * number(21u));
-    p[j] = y;
-    most = larger(most, y);
-  }
-  most = largest_of(l, most);
+fn write_values(l: u32, v: u32, o: u32, sum: f32, most: f32) {
   let odd = (bitcast<u32>(most) & 0x7f800000u) == 0x7f800000u;
-  var sum = 0.0;
-  for (var j = l; j < word(1u); j += 256u) {
-    let y = exp_(p[j] - most);
-    p[j] = y;
-    sum += y;
-  }
-  sum = sum_of(l, sum);
   let lost = select(nan(), 0.0, most < 0.0 && !isnan(most));
   for (var f0 = 0u; f0 < word(35u); f0 += 64u) {
     let f = f0 + l % 16u * 4u;
@@ -199,6 +179,29 @@ fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index) l:
     workgroupBarrier();
   }
 }
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index) l: u32) {
+  let row = g.x; let z0 = g.z / word(3u); let z1 = g.z % word(3u);
+  let q = word(4u) + z0 * word(7u) + z1 * word(8u) + row * word(5u);
+  let k = word(9u) + z0 * word(12u) + z1 * word(13u);
+  let v = word(30u) + z0 * word(33u) + z1 * word(34u);
+  let o = word(25u) + z0 * word(28u) + z1 * word(29u) + row * word(26u);
+  var most = -inf();
+  for (var j = l; j < word(1u); j += 256u) {
+    let y = score_of(z0, z1, row, j, dot_of(q, k + j * word(11u)) * number(21u));
+    p[j] = y;
+    most = larger(most, y);
+  }
+  most = largest_of(l, most);
+  var sum = 0.0;
+  for (var j = l; j < word(1u); j += 256u) {
+    let y = exp_(p[j] - most);
+    p[j] = y;
+    sum += y;
+  }
+  sum = sum_of(l, sum);
+  write_values(l, v, o, sum, most);
+}
 );
 static const char wide_dot[] = WGSL(
 fn dot_of(q: u32, k: u32) -> f32 {
@@ -207,7 +210,8 @@ fn dot_of(q: u32, k: u32) -> f32 {
   for (; i + 16u <= word(2u); i += 16u) {
     let at = (q + i) >> 2u; let key = (k + i) >> 2u;
     let b0 = in1[key]; let b1 = in1[key + 1u]; let b2 = in1[key + 2u]; let b3 = in1[key + 3u];
-    sum = fma(in0[at], b0, fma(in0[at + 1u], b1, fma(in0[at + 2u], b2, fma(in0[at + 3u], b3, sum))));
+    sum = fma(in0[at], b0, fma(in0[at + 1u], b1, sum));
+    sum = fma(in0[at + 2u], b2, fma(in0[at + 3u], b3, sum));
   }
   for (; i < word(2u); i += 4u) { sum = fma(in0[(q + i) >> 2u], in1[(k + i) >> 2u], sum); }
   return (sum.x + sum.y) + (sum.z + sum.w);
@@ -251,8 +255,7 @@ static void write_few(rush_text *t, const void *what) {
                   "let c = word(16u) + z0 * word(19u) + z1 * word(20u) + row * word(17u) + "
                   "j * word(18u);\n");
   if (f->masks)
-    rush_text_add(
-        t, "if (((in3[c >> 2u] >> ((c & 3u) * 8u)) & 0xffu) == 0u) { return -inf(); }\n");
+    rush_text_add(t, "if (((in3[c >> 2u] >> ((c & 3u) * 8u)) & 0xffu) == 0u) { return -inf(); }\n");
   rush_text_add(t, "return x%s;\n}\n%s", f->adds ? " + in3[c]" : "", few_queries);
 }
 
@@ -269,7 +272,8 @@ static rush_status attend_few(rush_gpu *g, rush_call *c, const attention *a,
                           rush_gpu_is_wide(&values->b, values->n, values->b.col, values->b.row),
                       mask && !scores->masks, scores->masks, scores->causal};
   const uint32_t key[] = {'a', f.wide + 2u * f.adds + 4u * f.masks + 8u * f.causal};
-  char types[] = {f.wide ? 'v' : 'f', f.wide ? 'v' : 'f', f.wide ? 'v' : 'f', f.masks ? 'u' : 'f', 'f', 0};
+  char types[] = {
+      f.wide ? 'v' : 'f', f.wide ? 'v' : 'f', f.wide ? 'v' : 'f', f.masks ? 'u' : 'f', 'f', 0};
   if (!mask) types[4] = 0;
   RUSH_TRY(make_result(g, c, a, values));
   RUSH_TRY(rush_gpu_bind(&job, scores->a.t));

@@ -1,5 +1,5 @@
 /* How the kernels of product_kernels.c read weights with 8 and 4 bits: as numbers. */
-#include "gpu/product.h"
+#include "gpu/product_kernels.h"
 
 /* clang-format off */
 #define WGSL(...) #__VA_ARGS__ "\n"
@@ -9,7 +9,9 @@ fn bits_at(byte: u32) -> u32 { return in1[byte >> 2u] >> ((byte & 3u) * 8u); }
 fn place_of(c: u32, j: u32) -> u32 { return c * word(33u) + j / word(32u); }
 );
 static const char four_bits[] = WGSL(
-fn raw(c: u32, j: u32) -> u32 { return bits_at(word(30u) + c * word(31u) + (j >> 1u)) >> ((j & 1u) * 4u); }
+fn raw(c: u32, j: u32) -> u32 {
+  return bits_at(word(30u) + c * word(31u) + (j >> 1u)) >> ((j & 1u) * 4u);
+}
 fn four_of(w: u32) -> vec4<f32> {
   return vec4<f32>(vec4<u32>(w, w >> 4u, w >> 8u, w >> 12u) & vec4<u32>(15u));
 }
@@ -35,7 +37,8 @@ fn weight_of(c: u32, j: u32) -> f32 {
 }
 fn four_b(c: u32, j: u32) -> vec4<f32> {
   if (c >= word(1u)) { return vec4<f32>(); }
-  return vec4<f32>(weight_of(c, j), weight_of(c, j + 1u), weight_of(c, j + 2u), weight_of(c, j + 3u));
+  return vec4<f32>(weight_of(c, j), weight_of(c, j + 1u), weight_of(c, j + 2u),
+                   weight_of(c, j + 3u));
 }
 );
 /* clang-format on */
@@ -72,9 +75,10 @@ void rush_gpu_write_bits_step(rush_text *t, const rush_gpu_quantized *q, uint32_
                 "fn add_product(y: vec4<f32>, col: u32, j: u32) -> vec4<f32> {\nvar sum = y;\n",
                 eight ? 8 : 4);
   if (eight)
-    rush_text_add(t, "let at = place_of(col, j); let w = raw(col, j);\n"
-                     "let b = four_of(w) - zero_of(at); let more = four_of(w >> 16u) - zero_of(at);\n"
-                     "let s = scale_of(at);\n");
+    rush_text_add(t,
+                  "let at = place_of(col, j); let w = raw(col, j);\n"
+                  "let b = four_of(w) - zero_of(at); let more = four_of(w >> 16u) - zero_of(at);\n"
+                  "let s = scale_of(at);\n");
   else
     rush_text_add(t, "let b = four_b(col, j);\n");
   for (unsigned r = 0; r < rows; r++) {

@@ -101,8 +101,8 @@ typedef struct rush_gpu_job {
 typedef void rush_gpu_text(rush_text *t, const void *what);
 
 /* Finds the pipeline of a job by a key of n words, or makes it from the text. `types` has the type
- * of the elements of each buffer, the result last: f for f32, v for vectors of four f32, u for u32, h for
- * float16. at0(i), at1(i), ... are the elements of all but u. */
+ * of the elements of each buffer, the result last: f for f32, v for vectors of four f32, u for u32,
+ * h for float16. at0(i), at1(i), ... are the elements of all but u. */
 rush_status rush_gpu_find_pipeline(rush_gpu_job *job, const uint32_t *key, uint32_t n_key,
                                    const char *types, rush_gpu_text *text, const void *what);
 /* Adds the buffer of a tensor. */

@@ -41,8 +41,8 @@ fn half_of(w: u32, i: u32) -> f32 {
 }
 );
 
-/* Division and roots of whatever a GPU may flush, or may assume not to exist. A GPU's quotient may be
- * off by a few units in the last place: the remainder, modulo 2^32, corrects it. */
+/* Division and roots of whatever a GPU may flush, or may assume not to exist. A GPU's quotient may
+ * be off by a few units in the last place: the remainder, modulo 2^32, corrects it. */
 static const char quotients[] = WGSL(
 fn unit_of(x: u32) -> f32 {
   let n = select(x, bitcast<u32>(f32(x)), x < 0x00800000u);

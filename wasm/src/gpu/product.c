@@ -1,17 +1,17 @@
 /* Matrix products: linear, mm, bmm, matmul and addmm, and whatever else uses their kernels. */
 #include <math.h>
 
-#include "gpu/product_kernels.h"
+#include "gpu/product.h"
 #include "tensor/layout.h"
 
 enum { MANY_TILES = 256 /* large tiles, from which they keep a device busy */ };
 
-void rush_gpu_place_matrix(const rush_gpu_matrix *x, uint32_t *at) {
-  at[0] = (uint32_t)x->offset;
-  at[1] = (uint32_t)x->row;
-  at[2] = (uint32_t)x->col;
-  at[3] = (uint32_t)x->batch[0];
-  at[4] = (uint32_t)x->batch[1];
+void rush_gpu_place_matrix(const rush_gpu_matrix *x, uint32_t *words) {
+  words[0] = (uint32_t)x->offset;
+  words[1] = (uint32_t)x->row;
+  words[2] = (uint32_t)x->col;
+  words[3] = (uint32_t)x->batch[0];
+  words[4] = (uint32_t)x->batch[1];
 }
 
 static void put_number(uint32_t *at, float v) {
@@ -73,7 +73,9 @@ static rush_gpu_form form_of(const rush_gpu_product *p) {
                      .letter_a = rush_gpu_letter(p->a.t),
                      .letter_b = rush_gpu_letter(p->b.t),
                      .rows = p->m <= 4 && !p->pixels ? (uint32_t)p->m : 0,
-                     .lanes = p->k >= 1024 ? 64 : p->k >= 128 ? 32 : 16,
+                     .lanes = p->k >= 1024  ? 64
+                              : p->k >= 128 ? 32
+                                            : 16,
                      .quantized = q};
   const uint64_t tiles =
       (uint64_t)((p->m + 63) / 64) * (uint64_t)((p->n + 63) / 64 * p->batch[0] * p->batch[1]);
@@ -93,10 +95,10 @@ static rush_gpu_form form_of(const rush_gpu_product *p) {
 static void cut(const rush_gpu_form *f, uint32_t *columns, uint32_t *lines) {
   const rush_gpu_tile tile = rush_gpu_tile_of(f->large);
   const bool rounded = f->quantized && f->quantized->rounded;
-  *columns = rounded                           ? (f->rows ? 8 : 32)
-             : !f->rows                        ? tile.n
-             : f->second == RUSH_GPU_ALONG_N   ? 16
-                                               : 64 / f->lanes;
+  *columns = rounded                         ? (f->rows ? 8 : 32)
+             : !f->rows                      ? tile.n
+             : f->second == RUSH_GPU_ALONG_N ? 16
+                                             : 64 / f->lanes;
   *lines = rounded ? (f->rows ? 1 : 32) : f->rows ? 4 : tile.m;
 }
 

@@ -2,25 +2,13 @@
 #ifndef RUSH_GPU_PRODUCT_H
 #define RUSH_GPU_PRODUCT_H
 
-#include "gpu/device.h"
+#include "gpu/product_kernels.h"
 
 /* A matrix, or a batch with two dimensions, by its strides. */
 typedef struct rush_gpu_matrix {
   const rush_tensor *t;
   int64_t offset, row, col, batch[2];
 } rush_gpu_matrix;
-
-/* A weight [n, k] of integers with 8 or 4 bits. If it is `rounded`, the rows of `a` are integers, too:
- * a scale for each piece follows all of them, and then the sum of each piece. */
-typedef struct rush_gpu_quantized {
-  int bits;
-  enum { RUSH_GPU_NO_OFFSETS, RUSH_GPU_ZERO_POINTS, RUSH_GPU_MINIMA } kind;
-  const rush_tensor *scales, *offsets; /* [n, groups]; offsets may be NULL */
-  int64_t k, group;
-  bool rounded;
-  bool in_words; /* weights of a word are in one group, and words in one column */
-  int64_t pieces, of_group, piece; /* pieces of a row and of a group, and columns of a piece */
-} rush_gpu_quantized;
 
 /* What the columns of b are if a convolution makes them of its input: windows, in words of a kernel
  * from 30 on, which product_kernels.c names. Elements of a window follow each other channel by
@@ -53,22 +41,16 @@ rush_status rush_gpu_multiply(rush_gpu *g, rush_call *c, const rush_gpu_product 
  * vector of memory. `other` is the stride of the other dimension. */
 bool rush_gpu_is_wide(const rush_gpu_matrix *x, int64_t size, int64_t step, int64_t other);
 /* Writes the words of a product, but for 14 and 15: how many tiles are in a line, and lines. */
-void rush_gpu_place_product(const rush_gpu_product *p, uint32_t *words);
+void rush_gpu_place_product(const rush_gpu_product *p, uint32_t *w);
 /* Writes the five words of an operand: its offset and its strides. */
 void rush_gpu_place_matrix(const rush_gpu_matrix *x, uint32_t *words);
 /* Multiplies argument 0, all of whose dimensions but the last are rows. */
 rush_status rush_gpu_multiply_by_weight(rush_gpu *g, rush_call *c, rush_gpu_product *p);
 /* Multiplies the rows of argument 0, which are p->a, and makes the result of the call. */
 rush_status rush_gpu_multiply_rows(rush_gpu *g, rush_call *c, rush_gpu_product *p);
-/* For rush_gpu_multiply: the kernel of a weight for rounded rows, whose scales are buffer `scales`;
- * the words of a quantized weight from 30 on; and its part of a key. */
-void rush_gpu_write_quantized(rush_text *t, const rush_gpu_quantized *q, bool few, unsigned scales);
+/* For rush_gpu_multiply: the words of a quantized weight from 30 on, and its part of a key. */
 void rush_gpu_place_quantized(const rush_gpu_product *p, uint32_t *words);
 uint32_t rush_gpu_key_quantized(const rush_gpu_product *p);
-/* For rows that are not rounded: how a kernel reads four weights, and how it adds the product of as
- * many as are in a word to the sums of few rows. */
-void rush_gpu_write_bits(rush_text *t, const rush_gpu_quantized *q, unsigned scales);
-void rush_gpu_write_bits_step(rush_text *t, const rush_gpu_quantized *q, uint32_t rows);
 /* Computes softmax or its logarithm along a dimension of a row-major tensor. A line of -inf gives
  * zeros if it is `masked`, as in attention, and otherwise NaN. */
 rush_status rush_gpu_softmax_rows(rush_gpu *g, rush_call *c, const rush_tensor *x, int dim,

@@ -5,7 +5,7 @@
 /* clang-format off */
 #define WGSL(...) #__VA_ARGS__ "\n"
 
-/* ---- Operands: four elements, which are 0 outside ---------------------------------------------- */
+/* ---- Operands: four elements, which are 0 outside -------------------------------------------- */
 
 static const char first_wide[] = WGSL(
 fn four_a(r: u32, j: u32) -> vec4<f32> {
@@ -61,9 +61,9 @@ fn four_b(c: u32, j: u32) -> vec4<f32> {
   return x;
 }
 );
-/* Columns are pixels of the result, and rows are elements of a window. Words: 30, 31 height and width
- * of the input, 32 channels or elements and 33 width of a window, 34-39 stride, padding, dilation,
- * 40 width of the result, 41-43 strides of channels, rows and columns of the input. */
+/* Columns are pixels of the result, and rows are elements of a window. Words: 30, 31 height and
+ * width of the input, 32 channels or elements and 33 width of a window, 34-39 stride, padding,
+ * dilation, 40 width of the result, 41-43 strides of channels, rows and columns of the input. */
 static const char channels_first[] = WGSL(
 fn element_of(j: u32) -> vec2<u32> { return vec2<u32>(j % word(32u), j / word(32u)); }
 );
@@ -97,7 +97,7 @@ fn four_b(c: u32, j: u32) -> vec4<f32> {
 }
 );
 
-/* ---- Kernels ----------------------------------------------------------------------------------- */
+/* ---- Kernels --------------------------------------------------------------------------------- */
 
 static const char begin[] = WGSL(
 fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) ng: vec3<u32>,
@@ -172,18 +172,18 @@ static uint32_t threads_of(const rush_gpu_tile *s) {
 /* Writes how a tile of an operand gets into the memory of a workgroup: four elements of `along` are
  * a vector, and rows and columns change places. */
 static void write_turned(rush_text *t, const rush_gpu_tile *s, char name, uint32_t along) {
-  rush_text_add(t,
-                "for (var e = l; e < %uu; e += %uu) {\n"
-                "let j = e %% %uu * 4u; let at = e / %uu;\n"
-                "let x = mat4x4<f32>(four_%c(%c0 + at * 4u, k0 + j), four_%c(%c0 + at * 4u + 1u, k0 + j),"
-                " four_%c(%c0 + at * 4u + 2u, k0 + j), four_%c(%c0 + at * 4u + 3u, k0 + j));\n",
-                along / 4 * (s->k / 4), threads_of(s), s->k / 4, s->k / 4, name,
-                name == 'a' ? 'm' : 'n', name, name == 'a' ? 'm' : 'n', name,
-                name == 'a' ? 'm' : 'n', name, name == 'a' ? 'm' : 'n');
+  rush_text_add(
+      t,
+      "for (var e = l; e < %uu; e += %uu) {\n"
+      "let j = e %% %uu * 4u; let at = e / %uu;\n"
+      "let x = mat4x4<f32>(four_%c(%c0 + at * 4u, k0 + j), four_%c(%c0 + at * 4u + 1u, k0 + j),"
+      " four_%c(%c0 + at * 4u + 2u, k0 + j), four_%c(%c0 + at * 4u + 3u, k0 + j));\n",
+      along / 4 * (s->k / 4), threads_of(s), s->k / 4, s->k / 4, name, name == 'a' ? 'm' : 'n',
+      name, name == 'a' ? 'm' : 'n', name, name == 'a' ? 'm' : 'n', name, name == 'a' ? 'm' : 'n');
   for (unsigned i = 0; i < 4; i++)
-    rush_text_add(t,
-                  "s%c[(j + %uu) * %uu + at] = vec4<f32>(x[0][%u], x[1][%u], x[2][%u], x[3][%u]);\n",
-                  name, i, along / 4, i, i, i, i);
+    rush_text_add(
+        t, "s%c[(j + %uu) * %uu + at] = vec4<f32>(x[0][%u], x[1][%u], x[2][%u], x[3][%u]);\n", name,
+        i, along / 4, i, i, i, i);
   rush_text_add(t, "}\n");
 }
 
@@ -218,17 +218,17 @@ static void write_end(rush_text *t, const rush_gpu_tile *s) {
 static void write_tile(rush_text *t, const rush_gpu_form *f) {
   const rush_gpu_tile s = rush_gpu_tile_of(f->large);
   const bool straight = f->second == RUSH_GPU_ALONG_N || f->second == RUSH_GPU_PIXELS;
-  rush_text_add(t,
-                "%svar<workgroup> sa: array<vec4<f32>, %u>;\nvar<workgroup> sb: array<vec4<f32>, %u>;\n"
-                "@compute @workgroup_size(%u)\n%s",
-                four_of_a_row, s.m / 4 * s.k, s.n / 4 * s.k, threads_of(&s), begin);
+  rush_text_add(
+      t,
+      "%svar<workgroup> sa: array<vec4<f32>, %u>;\nvar<workgroup> sb: array<vec4<f32>, %u>;\n"
+      "@compute @workgroup_size(%u)\n%s",
+      four_of_a_row, s.m / 4 * s.k, s.n / 4 * s.k, threads_of(&s), begin);
   rush_text_add(t,
                 "let m0 = id / word(14u) * %uu; let n0 = id %% word(14u) * %uu;\n"
                 "let tr = l / %uu; let tc = l %% %uu;\n",
                 s.m, s.n, s.n / 4, s.n / 4);
   for (unsigned i = 0; i < s.each_m; i++) rush_text_add(t, "var s%u = vec4<f32>();\n", i);
-  if (f->second == RUSH_GPU_PIXELS)
-    rush_text_add(t, "find_pixels(n0 + l %% %uu * 4u);\n", s.n / 4);
+  if (f->second == RUSH_GPU_PIXELS) rush_text_add(t, "find_pixels(n0 + l %% %uu * 4u);\n", s.n / 4);
   rush_text_add(t, "for (var k0 = 0u; k0 < word(2u); k0 += %uu) {\n", s.k);
   write_turned(t, &s, 'a', s.m);
   if (straight)
@@ -286,11 +286,12 @@ static void write_store(rush_text *t, const rush_gpu_form *f) {
 static void write_wide(rush_text *t, unsigned n, bool wide, char letter) {
   if (!wide) return;
   if (letter == 'h')
-    rush_text_add(t,
-                  "fn wide%u(i: u32) -> vec4<f32> { let a = in%u[i >> 1u]; let b = in%u[(i >> 1u) + "
-                  "1u]; return vec4<f32>(half_of(a, 0u), half_of(a, 1u), half_of(b, 0u), "
-                  "half_of(b, 1u)); }\n",
-                  n, n, n);
+    rush_text_add(
+        t,
+        "fn wide%u(i: u32) -> vec4<f32> { let a = in%u[i >> 1u]; let b = in%u[(i >> 1u) + "
+        "1u]; return vec4<f32>(half_of(a, 0u), half_of(a, 1u), half_of(b, 0u), "
+        "half_of(b, 1u)); }\n",
+        n, n, n);
   else
     rush_text_add(t, "fn wide%u(i: u32) -> vec4<f32> { return in%u[i >> 2u]; }\n", n, n);
 }

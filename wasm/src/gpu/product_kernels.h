@@ -1,8 +1,20 @@
-/* The text of the kernels of product.c. */
+/* The text of matrix products. */
 #ifndef RUSH_GPU_PRODUCT_KERNELS_H
 #define RUSH_GPU_PRODUCT_KERNELS_H
 
-#include "gpu/product.h"
+#include "gpu/device.h"
+
+/* A weight [n, k] of integers with 8 or 4 bits. If it is `rounded`, the rows of `a` are integers,
+ * too: a scale for each piece follows all of them, and then the sum of each piece. */
+typedef struct rush_gpu_quantized {
+  int bits;
+  enum { RUSH_GPU_NO_OFFSETS, RUSH_GPU_ZERO_POINTS, RUSH_GPU_MINIMA } kind;
+  const rush_tensor *scales, *offsets; /* [n, groups]; offsets may be NULL */
+  int64_t k, group;
+  bool rounded;
+  bool in_words;                   /* weights of a word are in one group, and words in one column */
+  int64_t pieces, of_group, piece; /* pieces of a row and of a group, and columns of a piece */
+} rush_gpu_quantized;
 
 /* How a kernel reads four elements of the second operand. */
 typedef enum rush_gpu_second {
@@ -15,7 +27,7 @@ typedef enum rush_gpu_second {
 /* What the text depends on. */
 typedef struct rush_gpu_form {
   bool adds, masks, clamps, causal;
-  bool wide_a, wide_b;  /* four elements that follow each other are at a multiple of four */
+  bool wide_a, wide_b;     /* four elements that follow each other are at a multiple of four */
   char letter_a, letter_b; /* f or h */
   rush_gpu_second second;
   uint32_t rows, lanes; /* of a kernel for few rows: rows, and threads of a column; else 0 */
@@ -32,5 +44,11 @@ typedef struct rush_gpu_tile {
 rush_gpu_tile rush_gpu_tile_of(bool large);
 /* Writes a kernel. `what` is a rush_gpu_form. */
 void rush_gpu_write_product(rush_text *t, const void *what);
+/* The kernel of a weight for rounded rows, whose scales are buffer `scales`. */
+void rush_gpu_write_quantized(rush_text *t, const rush_gpu_quantized *q, bool few, unsigned scales);
+/* For rows that are not rounded: how a kernel reads four weights, and how it adds the product of as
+ * many as are in a word to the sums of few rows. */
+void rush_gpu_write_bits(rush_text *t, const rush_gpu_quantized *q, unsigned scales);
+void rush_gpu_write_bits_step(rush_text *t, const rush_gpu_quantized *q, uint32_t rows);
 
 #endif

@@ -1,6 +1,6 @@
 /* linear with a weight of 8 or 4 bits, which is multiplied as it is: kernels/int4_gemm.h and
- * ops/quantized/linear_int8.c have its meaning. Rows are rounded to 8 bits; where the CPU rounds them
- * to 16, they stay as they are. */
+ * ops/quantized/linear_int8.c have its meaning. Rows are rounded to 8 bits; where the CPU rounds
+ * them to 16, they stay as they are. */
 #include "gpu/product.h"
 #include "tensor/layout.h"
 
@@ -170,7 +170,8 @@ static int width_of(const rush_gpu_quantized *q) {
 uint32_t rush_gpu_key_quantized(const rush_gpu_product *p) {
   const rush_gpu_quantized *q = p->quantized;
   const bool minima = q->kind == RUSH_GPU_MINIMA;
-  return 2u + 4096u * q->rounded + 8192u * q->in_words + (uint32_t)q->bits + 16u * (uint32_t)width_of(q) + 256u * (uint32_t)q->kind +
+  return 2u + 4096u * q->rounded + 8192u * q->in_words + (uint32_t)q->bits +
+         16u * (uint32_t)width_of(q) + 256u * (uint32_t)q->kind +
          1024u * (rush_gpu_letter(q->scales) == 'h') +
          2048u * (minima && rush_gpu_letter(q->offsets) == 'h');
 }
@@ -304,7 +305,8 @@ static void write_pieces(rush_text *t, const void *what) {
 }
 
 /* Rounds rows to integers, as floats, which are followed by the scales of all pieces and by the
- * sums of their integers. If they are `even`, integers are symmetric; else 256 levels span each row. */
+ * sums of their integers. If they are `even`, integers are symmetric; else 256 levels span each
+ * row. */
 static rush_status round_rows(rush_gpu *g, rush_call *c, const rush_gpu_quantized *q, bool even,
                               rush_tensor *x, rush_tensor **out) {
   rush_gpu_job job = {.g = g, .c = c};
@@ -314,7 +316,8 @@ static rush_status round_rows(rush_gpu *g, rush_call *c, const rush_gpu_quantize
   RUSH_TRY(rush_gpu_temporary(g, c, 1, &size, out));
   RUSH_TRY(rush_gpu_bind(&job, x));
   RUSH_TRY(rush_gpu_bind(&job, *out));
-  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 2, "ff", write_pieces, even ? symmetric : whole_range));
+  RUSH_TRY(
+      rush_gpu_find_pipeline(&job, key, 2, "ff", write_pieces, even ? symmetric : whole_range));
   const int64_t words[] = {
       m * q->pieces, q->pieces, q->k, q->group, q->of_group,           q->piece,
       x->offset,     q->k,      0,    m * q->k, m * (q->k + q->pieces)};

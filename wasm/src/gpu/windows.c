@@ -1,5 +1,5 @@
-/* Convolutions, transposed ones and pooling: a thread computes an element of the result. Convolutions
- * of many channels are matrix products. */
+/* Convolutions, transposed ones and pooling: a thread computes an element of the result.
+ * Convolutions of many channels are matrix products. */
 #include <math.h>
 
 #include "gpu/product.h"
@@ -183,9 +183,12 @@ static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const 
   const char weight = a->w ? rush_gpu_letter(a->w) : 0,
              types[] = {'f', weight ? weight : 'f', a->w ? 'f' : 0, a->bias ? 'f' : 0, 0};
   const bool small = is_small(a);
-  const uint32_t key[] = {'w',           (uint32_t)weight,
-                          a->bias != NULL, a->transposed,
-                          small ? (uint32_t)a->kernel[0] : 0, small ? (uint32_t)a->kernel[1] : 0};
+  const uint32_t key[] = {'w',
+                          (uint32_t)weight,
+                          a->bias != NULL,
+                          a->transposed,
+                          small ? (uint32_t)a->kernel[0] : 0,
+                          small ? (uint32_t)a->kernel[1] : 0};
   RUSH_TRY(rush_gpu_result(g, c, a->x->rank, sizes, NULL));
   const rush_tensor *out = rush_as_tensor(c->results);
   if (out->numel == 0) return RUSH_OK;
@@ -240,8 +243,7 @@ static bool is_pointwise(const window *a) {
   const rush_tensor *x = a->x;
   for (int d = 0; d < 2; d++)
     if (a->kernel[d] != 1 || a->stride[d] != 1 || a->before[d] || a->after[d]) return false;
-  return x->strides[x->rank - 1] == 1 &&
-         (a->dims == 1 || x->strides[2] == x->sizes[3]);
+  return x->strides[x->rank - 1] == 1 && (a->dims == 1 || x->strides[2] == x->sizes[3]);
 }
 
 /* Multiplies the weight [channels, k] of each group with the windows [k, pixels] of each sample. */
