@@ -1,4 +1,5 @@
-/* How the kernels of product_kernels.c read weights with 8 and 4 bits: as numbers. */
+/* How a kernel for few rows multiplies weights with 8 and 4 bits: by integers, which are numbers of
+ * float32. Sums of 32 weights of 4 bits, or of 4 of 8 bits, are below 2^24, so that they are exact. */
 #include "gpu/product_kernels.h"
 
 /* clang-format off */
@@ -7,6 +8,10 @@
 static const char any_place[] = WGSL(
 fn bits_at(byte: u32) -> u32 { return in1[byte >> 2u] >> ((byte & 3u) * 8u); }
 fn place_of(c: u32, j: u32) -> u32 { return c * word(33u) + j / word(32u); }
+fn scale_of_row(r: u32, j: u32) -> f32 {
+  let piece = j / word(32u) * word(37u) + j % word(32u) / word(38u);
+  return at0(word(39u) + r * word(36u) + piece);
+}
 );
 static const char four_bits[] = WGSL(
 fn raw(c: u32, j: u32) -> u32 {
@@ -20,25 +25,6 @@ static const char eight_bits[] = WGSL(
 fn raw(c: u32, j: u32) -> u32 { return bits_at(word(30u) + c * word(31u) + j); }
 fn four_of(w: u32) -> vec4<f32> {
   return vec4<f32>(vec4<i32>(vec4<u32>(w << 24u, w << 16u, w << 8u, w)) >> vec4<u32>(24u));
-}
-);
-static const char in_words[] = WGSL(
-fn four_b(c: u32, j: u32) -> vec4<f32> {
-  if (c >= word(1u) || j >= word(2u)) { return vec4<f32>(); }
-  let at = place_of(c, j);
-  return (four_of(raw(c, j)) - zero_of(at)) * scale_of(at) + low_of(at);
-}
-);
-static const char anywhere[] = WGSL(
-fn weight_of(c: u32, j: u32) -> f32 {
-  if (j >= word(2u)) { return 0.0; }
-  let at = place_of(c, j);
-  return (four_of(raw(c, j)).x - zero_of(at)) * scale_of(at) + low_of(at);
-}
-fn four_b(c: u32, j: u32) -> vec4<f32> {
-  if (c >= word(1u)) { return vec4<f32>(); }
-  return vec4<f32>(weight_of(c, j), weight_of(c, j + 1u), weight_of(c, j + 2u),
-                   weight_of(c, j + 3u));
 }
 );
 /* clang-format on */
@@ -62,35 +48,34 @@ static void write_numbers(rush_text *t, const rush_gpu_quantized *q, unsigned sc
   rush_text_add(t, "; }\n");
 }
 
-void rush_gpu_write_bits(rush_text *t, const rush_gpu_quantized *q, unsigned scales) {
-  rush_text_add(t, "%s%s", any_place, q->bits == 4 ? four_bits : eight_bits);
+void rush_gpu_write_bits_step(rush_text *t, const rush_gpu_quantized *q, uint32_t rows,
+                              unsigned scales) {
+  const bool four = q->bits == 4, minima = q->kind == RUSH_GPU_MINIMA;
+  const unsigned fours = q->in_fours ? 8 : four ? 2 : 1; /* of weights, in a step */
+  rush_text_add(t, "%s%s", any_place, four ? four_bits : eight_bits);
   write_numbers(t, q, scales);
-  rush_text_add(t, "%s", q->in_words ? in_words : anywhere);
-}
-
-void rush_gpu_write_bits_step(rush_text *t, const rush_gpu_quantized *q, uint32_t rows) {
-  const bool eight = q->in_words && q->bits == 4, minima = q->kind == RUSH_GPU_MINIMA;
   rush_text_add(t,
                 "const STEP = %uu;\n"
-                "fn add_product(y: vec4<f32>, col: u32, j: u32) -> vec4<f32> {\nvar sum = y;\n",
-                eight ? 8 : 4);
-  if (eight)
-    rush_text_add(t,
-                  "let at = place_of(col, j); let w = raw(col, j);\n"
-                  "let b = four_of(w) - zero_of(at); let more = four_of(w >> 16u) - zero_of(at);\n"
-                  "let s = scale_of(at);\n");
-  else
-    rush_text_add(t, "let b = four_b(col, j);\n");
+                "fn add_product(y: vec4<f32>, col: u32, j: u32) -> vec4<f32> {\nvar sum = y;\n"
+                "let at = place_of(col, j); let zero = zero_of(at); let scale = scale_of(at);\n"
+                "var w: u32;\n",
+                4 * fours);
+  for (unsigned i = 0; i < fours; i++) {
+    if (!four || i % 2 == 0) rush_text_add(t, "w = raw(col, j + %uu);\n", 4 * i);
+    rush_text_add(t, "let b%u = four_of(w%s) - zero;\n", i, four && i % 2 ? " >> 16u" : "");
+  }
   for (unsigned r = 0; r < rows; r++) {
-    rush_text_add(t, "let x%u = four_a(%uu, j);\n", r, r);
-    if (!eight) {
-      rush_text_add(t, "sum.%c += dot(b, x%u);\n", "xyzw"[r], r);
-      continue;
-    }
-    rush_text_add(t, "let y%u = four_a(%uu, j + 4u);\nsum.%c += s * (dot(b, x%u) + dot(more, y%u))",
-                  r, r, "xyzw"[r], r, r);
-    if (minima) rush_text_add(t, " + low_of(at) * dot(x%u + y%u, vec4<f32>(1.0))", r, r);
-    rush_text_add(t, ";\n");
+    rush_text_add(t,
+                  "{\nvar all = 0.0; var ones = vec4<f32>(); var x: vec4<f32>;\n"
+                  "let s = scale_of_row(%uu, j);\n",
+                  r);
+    for (unsigned i = 0; i < fours; i++)
+      rush_text_add(t, "x = four_a(%uu, j + %uu); all += dot(b%u, x);%s\n", r, 4 * i, i,
+                    minima ? " ones += x;" : "");
+    rush_text_add(t, "sum.%c += all * (s * scale);\n", "xyzw"[r]);
+    if (minima)
+      rush_text_add(t, "sum.%c += dot(ones, vec4<f32>(1.0)) * (s * low_of(at));\n", "xyzw"[r]);
+    rush_text_add(t, "}\n");
   }
   rush_text_add(t, "return sum;\n}\n");
 }

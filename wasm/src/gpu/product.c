@@ -84,8 +84,8 @@ static rush_gpu_form form_of(const rush_gpu_product *p) {
              : p->pixels ? RUSH_GPU_PIXELS
              : along_n   ? RUSH_GPU_ALONG_N
                          : RUSH_GPU_ALONG_K;
-  if (q && q->rounded) return f;
   f.wide_a = rush_gpu_is_wide(&p->a, p->k, p->a.col, p->a.row) && !(f.rows && along_n && !q);
+  if (q && !rush_gpu_has_fast_step(&f)) f.wide_a = false;
   if (f.second == RUSH_GPU_ALONG_K) f.wide_b = rush_gpu_is_wide(&p->b, p->k, p->b.row, p->b.col);
   if (f.second == RUSH_GPU_ALONG_N) f.wide_b = rush_gpu_is_wide(&p->b, p->n, p->b.col, p->b.row);
   return f;
@@ -94,12 +94,12 @@ static rush_gpu_form form_of(const rush_gpu_product *p) {
 /* Returns how many elements of the result a workgroup computes, as columns and lines. */
 static void cut(const rush_gpu_form *f, uint32_t *columns, uint32_t *lines) {
   const rush_gpu_tile tile = rush_gpu_tile_of(f->large);
-  const bool rounded = f->quantized && f->quantized->rounded;
-  *columns = rounded                         ? (f->rows ? 8 : 32)
-             : !f->rows                      ? tile.n
-             : f->second == RUSH_GPU_ALONG_N ? 16
-                                             : 64 / f->lanes;
-  *lines = rounded ? (f->rows ? 1 : 32) : f->rows ? 4 : tile.m;
+  const bool rounded = f->quantized && !rush_gpu_has_fast_step(f);
+  *lines = f->rows ? 4 : tile.m;
+  *columns = !f->rows ? tile.n : f->second == RUSH_GPU_ALONG_N ? 16 : 64 / f->lanes;
+  if (!rounded) return;
+  *lines = f->rows ? 1 : 32;
+  *columns = f->rows ? 8 : 32;
 }
 
 rush_status rush_gpu_multiply(rush_gpu *g, rush_call *c, const rush_gpu_product *p) {
@@ -188,8 +188,7 @@ rush_status rush_gpu_multiply_rows(rush_gpu *g, rush_call *c, rush_gpu_product *
   return rush_gpu_multiply(g, c, p);
 }
 
-rush_status rush_gpu_multiply_by_weight(rush_gpu *g, rush_call *c, rush_gpu_product *p) {
-  rush_tensor *x = rush_as_tensor(c->args);
+static rush_status run_linear(rush_gpu *g, rush_call *c, rush_gpu_product *p, rush_tensor *x) {
   if (x->rank != 2) RUSH_TRY(rush_gpu_row_major(g, c, x, &x));
   p->a = rush_gpu_matrix_of(x);
   if (x->rank != 2) p->a.row = p->k; /* all dimensions but the last are rows */
@@ -211,7 +210,7 @@ bool rush_gpu_linear(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_st
     p.min = (float)arg_float(c, 3);
     p.max = (float)arg_float(c, 4);
   }
-  *st = rush_gpu_multiply_by_weight(g, c, &p);
+  *st = run_linear(g, c, &p, x);
   return true;
 }
 

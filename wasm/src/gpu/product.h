@@ -44,8 +44,6 @@ bool rush_gpu_is_wide(const rush_gpu_matrix *x, int64_t size, int64_t step, int6
 void rush_gpu_place_product(const rush_gpu_product *p, uint32_t *w);
 /* Writes the five words of an operand: its offset and its strides. */
 void rush_gpu_place_matrix(const rush_gpu_matrix *x, uint32_t *words);
-/* Multiplies argument 0, all of whose dimensions but the last are rows. */
-rush_status rush_gpu_multiply_by_weight(rush_gpu *g, rush_call *c, rush_gpu_product *p);
 /* Multiplies the rows of argument 0, which are p->a, and makes the result of the call. */
 rush_status rush_gpu_multiply_rows(rush_gpu *g, rush_call *c, rush_gpu_product *p);
 /* For rush_gpu_multiply: the words of a quantized weight from 30 on, and its part of a key. */

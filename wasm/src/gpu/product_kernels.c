@@ -161,6 +161,10 @@ fn store_four(z0: u32, z1: u32, row: u32, col: u32, y: vec4<f32>) {
 );
 /* clang-format on */
 
+bool rush_gpu_has_fast_step(const rush_gpu_form *f) {
+  return f->rows > 0 && f->quantized->in_words && f->wide_a;
+}
+
 rush_gpu_tile rush_gpu_tile_of(bool large) {
   return large ? (rush_gpu_tile){64, 64, 16, 8, 4} : (rush_gpu_tile){32, 64, 32, 4, 4};
 }
@@ -251,7 +255,7 @@ static void write_few_rows(rush_text *t, const rush_gpu_form *f) {
   }
   rush_text_add(t, "const LANES = %uu;\nvar<workgroup> part: array<vec4<f32>, 64>;\n", f->lanes);
   if (f->quantized) {
-    rush_gpu_write_bits_step(t, f->quantized, f->rows);
+    rush_gpu_write_bits_step(t, f->quantized, f->rows, f->adds ? 3 : 2);
   } else {
     rush_text_add(t,
                   "const STEP = 4u;\n"
@@ -299,7 +303,7 @@ static void write_wide(rush_text *t, unsigned n, bool wide, char letter) {
 void rush_gpu_write_product(rush_text *t, const void *what) {
   const rush_gpu_form *f = what;
   write_store(t, f);
-  if (f->quantized && f->quantized->rounded) {
+  if (f->quantized && !rush_gpu_has_fast_step(f)) {
     rush_gpu_write_quantized(t, f->quantized, f->rows > 0, f->adds ? 3 : 2);
     return;
   }
@@ -318,7 +322,6 @@ void rush_gpu_write_product(rush_text *t, const void *what) {
       rush_text_add(t, "%s%s", f->channels_last ? channels_last : channels_first, pixels);
       break;
     case RUSH_GPU_BITS:
-      rush_gpu_write_bits(t, f->quantized, f->adds ? 3 : 2);
       break;
   }
   if (f->rows > 0)

@@ -4,15 +4,15 @@
 
 #include "gpu/device.h"
 
-/* A weight [n, k] of integers with 8 or 4 bits. If it is `rounded`, the rows of `a` are integers,
- * too: a scale for each piece follows all of them, and then the sum of each piece. */
+/* A weight [n, k] of integers with 8 or 4 bits. The rows of `a` are integers, too: a scale for each
+ * piece follows all of them, and then the sum of each piece. */
 typedef struct rush_gpu_quantized {
   int bits;
   enum { RUSH_GPU_NO_OFFSETS, RUSH_GPU_ZERO_POINTS, RUSH_GPU_MINIMA } kind;
   const rush_tensor *scales, *offsets; /* [n, groups]; offsets may be NULL */
   int64_t k, group;
-  bool rounded;
-  bool in_words;                   /* weights of a word are in one group, and words in one column */
+  bool in_words;                   /* weights of a word are in one group and column */
+  bool in_fours;                   /* the same for four words of weights with 4 bits */
   int64_t pieces, of_group, piece; /* pieces of a row and of a group, and columns of a piece */
 } rush_gpu_quantized;
 
@@ -21,7 +21,7 @@ typedef enum rush_gpu_second {
   RUSH_GPU_ALONG_K, /* of a column */
   RUSH_GPU_ALONG_N, /* of a row */
   RUSH_GPU_PIXELS,  /* of a row, which a convolution makes of its input */
-  RUSH_GPU_BITS     /* of a column, of weights with 4 or 8 bits */
+  RUSH_GPU_BITS     /* not at all: weights have 4 or 8 bits */
 } rush_gpu_second;
 
 /* What the text depends on. */
@@ -42,13 +42,14 @@ typedef struct rush_gpu_tile {
 } rush_gpu_tile;
 
 rush_gpu_tile rush_gpu_tile_of(bool large);
+/* Returns whether rush_gpu_write_bits_step writes the products of a quantized weight. */
+bool rush_gpu_has_fast_step(const rush_gpu_form *f);
 /* Writes a kernel. `what` is a rush_gpu_form. */
 void rush_gpu_write_product(rush_text *t, const void *what);
-/* The kernel of a weight for rounded rows, whose scales are buffer `scales`. */
+/* The kernel of a weight whose scales are buffer `scales`: tiles, or few rows of any layout. */
 void rush_gpu_write_quantized(rush_text *t, const rush_gpu_quantized *q, bool few, unsigned scales);
-/* For rows that are not rounded: how a kernel reads four weights, and how it adds the product of as
- * many as are in a word to the sums of few rows. */
-void rush_gpu_write_bits(rush_text *t, const rush_gpu_quantized *q, unsigned scales);
-void rush_gpu_write_bits_step(rush_text *t, const rush_gpu_quantized *q, uint32_t rows);
+/* How a kernel for few rows adds the product of one or four words of weights to its sums. */
+void rush_gpu_write_bits_step(rush_text *t, const rush_gpu_quantized *q, uint32_t rows,
+                              unsigned scales);
 
 #endif

@@ -1,6 +1,6 @@
 /* linear with a weight of 8 or 4 bits, which is multiplied as it is: kernels/int4_gemm.h and
- * ops/quantized/linear_int8.c have its meaning. Rows are rounded to 8 bits; where the CPU rounds
- * them to 16, they stay as they are. */
+ * ops/quantized/linear_int8.c have its meaning. A first kernel rounds the rows to integers, as the
+ * CPU does. Sums of a piece are exact. */
 #include "gpu/product.h"
 #include "tensor/layout.h"
 
@@ -170,7 +170,7 @@ static int width_of(const rush_gpu_quantized *q) {
 uint32_t rush_gpu_key_quantized(const rush_gpu_product *p) {
   const rush_gpu_quantized *q = p->quantized;
   const bool minima = q->kind == RUSH_GPU_MINIMA;
-  return 2u + 4096u * q->rounded + 8192u * q->in_words + (uint32_t)q->bits +
+  return 2u + 4096u * q->in_words + 8192u * q->in_fours + (uint32_t)q->bits +
          16u * (uint32_t)width_of(q) + 256u * (uint32_t)q->kind +
          1024u * (rush_gpu_letter(q->scales) == 'h') +
          2048u * (minima && rush_gpu_letter(q->offsets) == 'h');
@@ -214,7 +214,6 @@ void rush_gpu_place_quantized(const rush_gpu_product *p, uint32_t *w) {
   w[33] = (uint32_t)(q->k / q->group + (q->k % q->group != 0));
   w[34] = (uint32_t)q->scales->offset;
   w[35] = q->offsets ? (uint32_t)q->offsets->offset : 0;
-  if (!q->rounded) return;
   w[36] = (uint32_t)q->pieces, w[37] = (uint32_t)q->of_group, w[38] = (uint32_t)q->piece;
   w[39] = (uint32_t)(p->m * q->k), w[40] = (uint32_t)(p->m * (q->k + q->pieces));
 }
@@ -224,7 +223,7 @@ void rush_gpu_place_quantized(const rush_gpu_product *p, uint32_t *w) {
 /* clang-format off */
 /* The range of a piece, in the kernel below. */
 static const char symmetric[] = WGSL(
-  let most = 127.0; let least = -most;
+  let most = number(8u); let least = -most;
   var scale = div_(max(-low[0], high[0]), most);
   let inverse = select(0.0, div_(1.0, scale), scale >= 1e-37);
 );
@@ -235,7 +234,8 @@ static const char whole_range[] = WGSL(
 );
 /* A workgroup rounds a piece of a row as the kernels of the CPU do. Words: 0 pieces in all, 1 of a
  * row, 2 columns, 3 columns of a group, 4 pieces of a group, 5 columns of a piece, 6 offset and 7
- * row stride of the input, 9 and 10 where the scales and the sums of pieces go. */
+ * row stride of the input, 8 the greatest integer of symmetric rows; 9 and 10 where the scales and
+ * the sums of pieces go. */
 static const char pieces[] = WGSL(
 var<workgroup> low: array<f32, 64>;
 var<workgroup> high: array<f32, 64>;
@@ -301,27 +301,28 @@ static const char pieces_end[] = WGSL(
 static void write_pieces(rush_text *t, const void *what) {
   const char *range = what;
   rush_gpu_functions(t, &range, 1);
-  rush_text_add(t, "%s%s%s", pieces, (const char *)what, pieces_end);
+  rush_text_add(t, "%s%s%s", pieces, range, pieces_end);
 }
 
 /* Rounds rows to integers, as floats, which are followed by the scales of all pieces and by the
- * sums of their integers. If they are `even`, integers are symmetric; else 256 levels span each
+ * sums of their integers. With `top`, integers are at most that; without, 256 levels span each
  * row. */
-static rush_status round_rows(rush_gpu *g, rush_call *c, const rush_gpu_quantized *q, bool even,
+static rush_status round_rows(rush_gpu *g, rush_call *c, const rush_gpu_quantized *q, int64_t top,
                               rush_tensor *x, rush_tensor **out) {
   rush_gpu_job job = {.g = g, .c = c};
   const int64_t m = x->numel / q->k, size = m * (q->k + 2 * q->pieces);
-  const uint32_t key[] = {'q', even};
+  const uint32_t key[] = {'q', top != 0};
+  const float most = (float)top;
   RUSH_TRY(rush_gpu_row_major(g, c, x, &x));
   RUSH_TRY(rush_gpu_temporary(g, c, 1, &size, out));
   RUSH_TRY(rush_gpu_bind(&job, x));
   RUSH_TRY(rush_gpu_bind(&job, *out));
-  RUSH_TRY(
-      rush_gpu_find_pipeline(&job, key, 2, "ff", write_pieces, even ? symmetric : whole_range));
+  RUSH_TRY(rush_gpu_find_pipeline(&job, key, 2, "ff", write_pieces, top ? symmetric : whole_range));
   const int64_t words[] = {
       m * q->pieces, q->pieces, q->k, q->group, q->of_group,           q->piece,
       x->offset,     q->k,      0,    m * q->k, m * (q->k + q->pieces)};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) job.params[i] = (uint32_t)words[i];
+  memcpy(job.params + 8, &most, sizeof most);
   rush_gpu_dispatch(&job, job.params[0], 1);
   return RUSH_OK;
 }
@@ -365,13 +366,12 @@ static void cut(rush_gpu_quantized *q, int64_t most) {
   q->piece = q->group < most ? q->group : most;
   q->of_group = (q->group - 1) / q->piece + 1;
   q->pieces = q->k / q->group * q->of_group + (q->k % q->group + q->piece - 1) / q->piece;
-  q->rounded = true;
 }
 
-static rush_status run_rounded(rush_gpu *g, rush_call *c, const rush_gpu_quantized *q, bool even,
-                               rush_gpu_product *p) {
+static rush_status run(rush_gpu *g, rush_call *c, const rush_gpu_quantized *q, int64_t top,
+                       rush_gpu_product *p) {
   rush_tensor *rows;
-  RUSH_TRY(round_rows(g, c, q, even, rush_as_tensor(c->args), &rows));
+  RUSH_TRY(round_rows(g, c, q, top, rush_as_tensor(c->args), &rows));
   p->a = (rush_gpu_matrix){.t = rows, .row = q->k, .col = 1};
   return rush_gpu_multiply_rows(g, c, p);
 }
@@ -403,10 +403,11 @@ bool rush_gpu_linear_weights(rush_gpu *g, rush_call *c, const rush_gpu_row *row,
   if (q.group > k) q.group = k;
   const int64_t n = arg_tensor(c, 1)->sizes[0], groups = (k - 1) / q.group + 1;
   if (!is_by_group(q.scales, n, groups, true) || !set_kind(&q, n, groups)) return false;
-  if (input_bits == 8) cut(&q, PIECE);
+  cut(&q, PIECE);
   q.in_words = (k | q.group) % (32 / q.bits) == 0 && arg_tensor(c, 1)->offset % 4 == 0;
+  q.in_fours = q.in_words && bits == 4 && (k | q.group) % 32 == 0;
   rush_gpu_product p = product_of(c, &q, 4, 8);
-  *st = q.rounded ? run_rounded(g, c, &q, true, &p) : rush_gpu_multiply_by_weight(g, c, &p);
+  *st = run(g, c, &q, input_bits == 8 ? 127 : 32767, &p);
   return true;
 }
 
@@ -421,6 +422,6 @@ bool rush_gpu_linear_int8(rush_gpu *g, rush_call *c, const rush_gpu_row *row, ru
     return false;
   cut(&q, k);
   rush_gpu_product p = product_of(c, &q, 3, 4);
-  *st = run_rounded(g, c, &q, false, &p);
+  *st = run(g, c, &q, 0, &p);
   return true;
 }
