@@ -1,5 +1,5 @@
 /* How a kernel for few rows multiplies weights with 8 and 4 bits: by integers, which are numbers of
- * float32. Sums of 32 weights of 4 bits, or of 4 of 8 bits, are below 2^24, so that they are exact. */
+ * float32. Sums of 32 weights of 4 bits, or of 4 of 8 bits, are below 2^24, and therefore exact. */
 #include "gpu/product_kernels.h"
 
 /* clang-format off */
