@@ -293,6 +293,51 @@ static void a_row_runs_in_memory_if_the_device_has_no_buffer_of_its_size(void **
   close(r);
 }
 
+/* Returns a constant whose elements are one element of the file. */
+static uint32_t expanded(builder *b, int rank, const int64_t *sizes) {
+  const int64_t strides[4] = {0};
+  const float one = 1;
+  const uint32_t w =
+      build_view(b, build_storage(b, &one, sizeof one), RUSH_FLOAT32, rank, sizes, strides, 0);
+  return K(build_const(b, RUSH_CONST_TENSOR, w, 0, 0));
+}
+
+static void check_in_memory(builder *b, const char *want) {
+  recorder recorder_, *r = &recorder_;
+  open(r, b);
+  assert_string_equal(run_in_memory(r), want);
+  assert_int_equal(r->dispatches, 0);
+  close(r);
+}
+
+static uint32_t ints(builder *b, uint32_t one, uint32_t other) {
+  const uint32_t type = build_type_n(b, RUSH_TYPE_LIST, 1, U32(build_type(b, RUSH_TYPE_INT)));
+  return K(build_items(b, RUSH_CONST_LIST, type, 2, U32(one, other)));
+}
+
+/* Nothing can stop a kernel, and elements that a file repeats need no memory. */
+static void a_convolution_of_too_many_steps_runs_in_memory(void **state) {
+  (void)state;
+  builder b_ = {0}, *b = &b_;
+  const int64_t sizes[] = {1, 1, 2049, 2049};
+  const uint32_t tensor = build_type(b, RUSH_TYPE_TENSOR);
+  build_method(b, "forward", tensor, 1, U32(tensor));
+  const uint32_t one = build_int(b, 1), zero = build_int(b, 0), ones = ints(b, one, one);
+  build_return(b, CALL("aten::conv2d", tensor, expanded(b, 4, sizes), expanded(b, 4, sizes),
+                       K(build_none(b)), ones, ints(b, zero, zero), ones, K(one)));
+  check_in_memory(b, "float32[1, 1, 1, 1](4.1984e+06)");
+}
+
+static void a_product_of_too_many_steps_runs_in_memory(void **state) {
+  (void)state;
+  builder b_ = {0}, *b = &b_;
+  const int64_t most = (1 << 22) + 8, line[] = {1, most}, column[] = {most, 1};
+  const uint32_t tensor = build_type(b, RUSH_TYPE_TENSOR);
+  build_method(b, "forward", tensor, 1, U32(tensor));
+  build_return(b, CALL("aten::mm", tensor, expanded(b, 2, line), expanded(b, 2, column)));
+  check_in_memory(b, "float32[1, 1](4.19431e+06)");
+}
+
 /* A kernel walks over six dimensions. Reversed, these seven cannot be joined. */
 static void seven_dimensions_are_rearranged_in_memory(void **state) {
   (void)state;
@@ -411,6 +456,8 @@ int main(void) {
       cmocka_unit_test(a_result_that_is_needed_later_ends_a_chain),
       cmocka_unit_test(a_lost_device_leaves_all_rows_to_memory),
       cmocka_unit_test(a_row_runs_in_memory_if_the_device_has_no_buffer_of_its_size),
+      cmocka_unit_test(a_convolution_of_too_many_steps_runs_in_memory),
+      cmocka_unit_test(a_product_of_too_many_steps_runs_in_memory),
       cmocka_unit_test(seven_dimensions_are_rearranged_in_memory),
       cmocka_unit_test(an_observer_sees_results_of_the_device_in_memory),
       cmocka_unit_test(what_the_host_writes_is_uploaded),

@@ -20,7 +20,19 @@ const MAKES = [
  * @property {'none' | 'zeros' | 'minima'} [offsets]
  * @property {boolean} [scalesInHalf] @property {boolean} [bias]
  * @property {[number, number]} [limits]
+ * @property {number[]} [shape] of the input, whose last dimensions are turned into [..., k] if it is `turned`
+ * @property {boolean} [turned]
  */
+
+/** @param {number} m @param {number} k @param {How} how */
+const inputOf = (m, k, { shape = [m, k] }) => ({ name: 'x', dtype: 'float32', shape });
+
+/**
+ * Exchanges the last two dimensions of -x, if it is `turned`.
+ * @param {any} f @param {any} p @param {number} x @param {How} how
+ */
+const turnedBack = (f, p, x, { turned }) =>
+  turned ? p.op('aten::transpose.int', [p.op('aten::neg', [x]), f.int(-2), f.int(-1)]) : x;
 
 /** rush::linear_weights. @param {How} how */
 function weights({ m = 1, n = 8, k = 32, group = 32, bits = 4, rows = 16, offsets = 'none', bias, ...how }) {
@@ -42,9 +54,9 @@ function weights({ m = 1, n = 8, k = 32, group = 32, bits = 4, rows = 16, offset
       minima: () => real(numbers(n * groups, 7)),
     }[offsets](),
     [min, max] = how.limits ?? [-Infinity, Infinity];
-  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [m, k] }], outputs: ['y'] }, (p, x) =>
+  f.method('forward', { inputs: [inputOf(m, k, how)], outputs: ['y'] }, (p, x) =>
     p.op('rush::linear_weights', [
-      x,
+      turnedBack(f, p, x, how),
       w,
       scales,
       offset,
@@ -61,7 +73,7 @@ function weights({ m = 1, n = 8, k = 32, group = 32, bits = 4, rows = 16, offset
 }
 
 /** rush::linear_int8. @param {How} how */
-function bytesOf({ m = 1, n = 8, k = 32, bias, limits: [min, max] = [-Infinity, Infinity] }) {
+function bytesOf({ m = 1, n = 8, k = 32, bias, limits: [min, max] = [-Infinity, Infinity], ...how }) {
   const f = new RushFile(),
     w = f.tensor(
       Int8Array.from(numbers(n * k, 3), (v) => v * 127),
@@ -71,9 +83,9 @@ function bytesOf({ m = 1, n = 8, k = 32, bias, limits: [min, max] = [-Infinity, 
       numbers(n, 5).map((v) => (v + 1.25) / 128),
       [n],
     );
-  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [m, k] }], outputs: ['y'] }, (p, x) =>
+  f.method('forward', { inputs: [inputOf(m, k, how)], outputs: ['y'] }, (p, x) =>
     p.op('rush::linear_int8', [
-      x,
+      turnedBack(f, p, x, how),
       w,
       scales,
       bias ? f.tensor(numbers(n, 9), [n]) : f.none(),
@@ -109,6 +121,8 @@ const SIZES = [
   [1, 16, 520, 512],
   [7, 9, 300, 300],
   [2, 6, 72, 24],
+  [1, 9, 1056, 32],
+  [6, 9, 1056, 32],
 ];
 
 /** Rows of numbers; the second one has a NaN, and the third one an infinity. @param {number} m @param {number} k */
@@ -172,6 +186,50 @@ export const tests = {
       await agrees(file, rowsOf(5, 64), { within: 1e-6, dispatches: 2, what: 'limits' });
   },
 
+  'limits in the wrong order give the second one': async () => {
+    const limits = /** @type {[number, number]} */ ([1, -1]);
+    for (const m of [1, 6]) {
+      const how = { m, n: 9, k: 64, limits };
+      for (const file of [weights(how), weights({ ...how, rows: 8 }), bytesOf(how)]) {
+        const model = await load(file);
+        equal(/** @type {any} */ ((await model.run({ x: numbers(m * 64, 3) })).y).data, new Array(9 * m).fill(-1));
+        await agrees(file, numbers(m * 64, 3), { within: 0, dispatches: 2, what: 'limits' });
+      }
+      const f = new RushFile();
+      f.method('forward', { inputs: [inputOf(m, 8, {})], outputs: ['y'] }, (p, x) =>
+        p.op('rush::linear', [
+          x,
+          p.op('aten::neg', [f.tensor(numbers(32, 5), [4, 8])]),
+          f.none(),
+          f.float(1),
+          f.float(-1),
+        ]),
+      );
+      await agrees(f.bytes(), numbers(8 * m, 7), { within: 0, dispatches: 2, what: 'a weight that is computed' });
+    }
+  },
+
+  'rows of tensors with more dimensions, and of views': async () => {
+    const [n, k, group] = [9, 320, 32];
+    for (const shape of /** @type {number[][]} */ ([
+      [k],
+      [2, 3, k],
+      [1, 2, 2, k],
+      [1, k, 5],
+      [2, k, 3],
+      [2, 2, k, 3],
+    ])) {
+      const turned = shape.at(-1) !== k,
+        m = shape.reduce((a, b) => a * b) / k,
+        own = { n, k, group, shape, turned, bias: true };
+      const check = (/** @type {Uint8Array} */ file, /** @type {number} */ dispatches, /** @type {string} */ what) =>
+        agrees(file, numbers(m * k, 13), { within: 1e-6, dispatches, what: `${what} ${shape}` });
+      await check(weights({ ...own, offsets: 'minima' }), 2 + 2 * Number(turned), 'rows as they are');
+      await check(weights({ ...own, rows: 8 }), 2 + 2 * Number(turned), 'rounded rows');
+      await check(bytesOf(own), 2 + 2 * Number(turned), 'int8');
+    }
+  },
+
   'float16 weights: each number, and sizes around borders': async () => {
     const all = Uint16Array.from({ length: 65536 }, (_, i) => i);
     await agrees(halfLinear({ n: 65536, k: 1 }, all), Float32Array.of(1), {
@@ -209,6 +267,40 @@ export const tests = {
         ]),
       );
       await agrees(f.bytes(), numbers(4 * 63, 11), { within: 1e-5, dispatches: 1, what: `${groups} groups` });
+    }
+  },
+
+  'transposed convolutions with groups, dilation and no bias': async () => {
+    for (const [groups, dims, bias, half] of /** @type {[number, number, boolean, boolean][]} */ ([
+      [1, 2, false, false],
+      [2, 2, false, false],
+      [2, 2, true, true],
+      [4, 2, false, true],
+      [2, 1, false, false],
+    ])) {
+      const f = new RushFile(),
+        each = (/** @type {number[]} */ v) => f.ints(v.slice(0, dims)),
+        shape = [4, 3, 3, 2].slice(0, dims + 2),
+        size = shape.reduce((a, b) => a * b),
+        input = [2, 4, 5, 6].slice(0, dims + 2),
+        w = half ? f.tensor(halves(numbers(size, 3)), shape, { dtype: 'float16' }) : f.tensor(numbers(size, 3), shape);
+      f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: input }], outputs: ['y'] }, (p, x) =>
+        p.op(`aten::conv_transpose${dims}d${dims === 2 ? '.input' : ''}`, [
+          x,
+          w,
+          bias ? f.tensor(numbers(3 * groups, 9), [3 * groups]) : f.none(),
+          each([2, 3]),
+          each([1, 2]),
+          each([1, 0]),
+          f.int(groups),
+          each([3, 2]),
+        ]),
+      );
+      const x = numbers(
+        input.reduce((a, b) => a * b),
+        11,
+      );
+      await agrees(f.bytes(), x, { within: 1e-5, dispatches: 1, what: `${groups} groups, ${dims}, ${half}` });
     }
   },
 

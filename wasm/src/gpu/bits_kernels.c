@@ -48,34 +48,37 @@ static void write_numbers(rush_text *t, const rush_gpu_quantized *q, unsigned sc
   rush_text_add(t, "; }\n");
 }
 
+/* Writes the products of the four weights `b`, at `k`, with all rows. */
+static void write_four(rush_text *t, bool minima, uint32_t rows) {
+  for (unsigned r = 0; r < rows; r++) {
+    rush_text_add(t, "x = four_a(%uu, k); all.%c += dot(b, x);", r, "xyzw"[r]);
+    rush_text_add(t, minima ? " ones.%c += dot(x, vec4<f32>(1.0));\n" : "\n", "xyzw"[r]);
+  }
+}
+
 void rush_gpu_write_bits_step(rush_text *t, const rush_gpu_quantized *q, uint32_t rows,
                               unsigned scales) {
   const bool four = q->bits == 4, minima = q->kind == RUSH_GPU_MINIMA;
-  const unsigned fours = q->in_fours ? 8 : four ? 2 : 1; /* of weights, in a step */
   rush_text_add(t, "%s%s", any_place, four ? four_bits : eight_bits);
   write_numbers(t, q, scales);
   rush_text_add(t,
                 "const STEP = %uu;\n"
-                "fn add_product(y: vec4<f32>, col: u32, j: u32) -> vec4<f32> {\nvar sum = y;\n"
-                "let at = place_of(col, j); let zero = zero_of(at); let scale = scale_of(at);\n"
-                "var w: u32;\n",
-                4 * fours);
-  for (unsigned i = 0; i < fours; i++) {
-    if (!four || i % 2 == 0) rush_text_add(t, "w = raw(col, j + %uu);\n", 4 * i);
-    rush_text_add(t, "let b%u = four_of(w%s) - zero;\n", i, four && i % 2 ? " >> 16u" : "");
+                "fn add_product(y: vec4<f32>, col: u32, j: u32) -> vec4<f32> {\n"
+                "let at = place_of(col, j); let zero = zero_of(at);\n"
+                "var all = vec4<f32>(); var ones = vec4<f32>(); var x: vec4<f32>;\n"
+                "for (var k = j; k < j + STEP; k += 4u) {\n"
+                "let w = raw(col, k); var b = four_of(w) - zero;\n",
+                q->in_fours ? 32
+                : four      ? 8
+                            : 4);
+  write_four(t, minima, rows);
+  if (four) {
+    rush_text_add(t, "k += 4u; b = four_of(w >> 16u) - zero;\n");
+    write_four(t, minima, rows);
   }
-  for (unsigned r = 0; r < rows; r++) {
-    rush_text_add(t,
-                  "{\nvar all = 0.0; var ones = vec4<f32>(); var x: vec4<f32>;\n"
-                  "let s = scale_of_row(%uu, j);\n",
-                  r);
-    for (unsigned i = 0; i < fours; i++)
-      rush_text_add(t, "x = four_a(%uu, j + %uu); all += dot(b%u, x);%s\n", r, 4 * i, i,
-                    minima ? " ones += x;" : "");
-    rush_text_add(t, "sum.%c += all * (s * scale);\n", "xyzw"[r]);
-    if (minima)
-      rush_text_add(t, "sum.%c += dot(ones, vec4<f32>(1.0)) * (s * low_of(at));\n", "xyzw"[r]);
-    rush_text_add(t, "}\n");
-  }
-  rush_text_add(t, "return sum;\n}\n");
+  rush_text_add(t, "}\nvar s = vec4<f32>();\n");
+  for (unsigned r = 0; r < rows; r++)
+    rush_text_add(t, "s.%c = scale_of_row(%uu, j);\n", "xyzw"[r], r);
+  rush_text_add(t, "return y + all * (s * scale_of(at))%s;\n}\n",
+                minima ? " + ones * (s * low_of(at))" : "");
 }

@@ -62,6 +62,14 @@ void rush_gpu_dispatch_elements(rush_gpu_job *job, uint64_t n) {
   rush_gpu_dispatch(job, (n + RUSH_GPU_GROUP - 1) / RUSH_GPU_GROUP, 1);
 }
 
+rush_status rush_gpu_charge(rush_gpu *g, uint64_t n, uint64_t each) {
+  enum { MOST_EACH = 1 << 22, PER_STEP = 1 << 10 /* of a device, in the time of rush_charge */ };
+  const uint64_t most = (uint64_t)1 << 40;
+  g->refused = each > MOST_EACH || (each > 0 && n > most / each);
+  RUSH_CHECK(g->ctx, !g->refused, RUSH_ERR_NO_MEMORY, "a kernel would take too long");
+  return rush_charge(g->ctx, n * each / PER_STEP);
+}
+
 void rush_gpu_submit(rush_gpu *g) {
   if (g->commands == 0) return;
   g->driver->submit(g->user);

@@ -117,6 +117,9 @@ void rush_gpu_prelude(rush_text *t, const char *types);
  * sqrt_ and hardswish_. */
 void rush_gpu_functions(rush_text *t, const char *const *texts, int n);
 void rush_gpu_submit(rush_gpu *g);
+/* Counts the work of a kernel: `each` steps for n elements. Refuses the call, which then runs in
+ * memory, if it is more than a device should do without a pause, where nothing can stop it. */
+rush_status rush_gpu_charge(rush_gpu *g, uint64_t n, uint64_t each);
 
 /* ---- Bodies ---------------------------------------------------------------------------------- */
 

@@ -116,6 +116,7 @@ rush_status rush_gpu_multiply(rush_gpu *g, rush_call *c, const rush_gpu_product 
                           p->quantized ? rush_gpu_key_quantized(p) : 0};
   uint32_t columns, lines;
   if (p->out.t->numel == 0) return RUSH_OK;
+  RUSH_TRY(rush_gpu_charge(g, (uint64_t)p->out.t->numel, (uint64_t)p->k));
   RUSH_TRY(bind_all(&job, p, &f, types));
   RUSH_TRY(rush_gpu_find_pipeline(&job, key, 7, types, rush_gpu_write_product, &f));
   cut(&f, &columns, &lines);

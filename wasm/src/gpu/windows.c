@@ -178,6 +178,13 @@ static void place(const window *a, const rush_tensor *out, uint32_t *p) {
   memcpy(p + 28, &a->max, sizeof a->max);
 }
 
+/* Returns how many elements of the input an element of the result reads, at most. */
+static uint64_t steps_of(const window *a) {
+  const uint64_t taps = (uint64_t)a->kernel[0] * (uint64_t)a->kernel[1];
+  if (!a->w || taps > UINT32_MAX) return taps;
+  return taps * (uint64_t)(a->transposed ? a->w->sizes[0] / a->groups : a->w->sizes[1]);
+}
+
 static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const int64_t *sizes) {
   rush_gpu_job job = {.g = g, .c = c};
   const char weight = a->w ? rush_gpu_letter(a->w) : 0,
@@ -192,6 +199,7 @@ static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const 
   RUSH_TRY(rush_gpu_result(g, c, a->x->rank, sizes, NULL));
   const rush_tensor *out = rush_as_tensor(c->results);
   if (out->numel == 0) return RUSH_OK;
+  RUSH_TRY(rush_gpu_charge(g, (uint64_t)out->numel, steps_of(a)));
   RUSH_TRY(rush_gpu_bind(&job, a->x));
   if (a->w) RUSH_TRY(rush_gpu_bind(&job, a->w));
   if (a->bias) RUSH_TRY(rush_gpu_bind(&job, a->bias));

@@ -57,12 +57,14 @@ static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *
   return RUSH_OK;
 }
 
-static rush_status clamp(rush_call *c, rush_tensor *out, float min, float max) {
-  if (out->dtype != RUSH_FLOAT32 || (min == -INFINITY && max == INFINITY)) return RUSH_OK;
-  (void)c;
+/* Limits that a file gives in the wrong order have the meaning of torch.clamp: all is `max`. */
+static void clamp(rush_tensor *out, float min, float max) {
+  if (out->dtype != RUSH_FLOAT32 || (min == -INFINITY && max == INFINITY)) return;
   float *v = rush_data(out);
-  for (int64_t i = 0; i < out->numel; i++) v[i] = v[i] < min ? min : v[i] > max ? max : v[i];
-  return RUSH_OK;
+  for (int64_t i = 0; i < out->numel; i++) {
+    const float y = v[i] < min ? min : v[i];
+    v[i] = y > max ? max : y;
+  }
 }
 
 /* Handles the general case: any dtype, and weights that are not constant. */
@@ -91,7 +93,8 @@ static rush_status run(rush_call *c, float min, float max) {
     RUSH_TRY(tmp_view(c, out, 2, (int64_t[]){out->numel / n, n}, (int64_t[]){n, 1}, 0, &matrix));
     rush_add_scaled(matrix, bias, &one, &one);
   }
-  return clamp(c, out, min, max);
+  clamp(out, min, max);
+  return RUSH_OK;
 }
 
 static rush_status linear(rush_call *c, float min, float max) {
