@@ -5,62 +5,6 @@
 /* clang-format off */
 #define WGSL(...) #__VA_ARGS__ "\n"
 
-/* ---- Operands: four elements, which are 0 outside -------------------------------------------- */
-
-static const char first_wide[] = WGSL(
-fn four_a(r: u32, j: u32) -> vec4<f32> {
-  if (r >= word(0u) || j >= word(2u)) { return vec4<f32>(); }
-  return wide0(a0 + r * word(5u) + j);
-}
-);
-static const char first_any[] = WGSL(
-fn four_a(r: u32, j: u32) -> vec4<f32> {
-  var x = vec4<f32>();
-  if (r >= word(0u)) { return x; }
-  let at = a0 + r * word(5u) + j * word(6u);
-  if (j < word(2u)) { x.x = at0(at); }
-  if (j + 1u < word(2u)) { x.y = at0(at + word(6u)); }
-  if (j + 2u < word(2u)) { x.z = at0(at + 2u * word(6u)); }
-  if (j + 3u < word(2u)) { x.w = at0(at + 3u * word(6u)); }
-  return x;
-}
-);
-static const char column_wide[] = WGSL(
-fn four_b(c: u32, j: u32) -> vec4<f32> {
-  if (c >= word(1u) || j >= word(2u)) { return vec4<f32>(); }
-  return wide1(b0 + c * word(11u) + j);
-}
-);
-static const char column_any[] = WGSL(
-fn four_b(c: u32, j: u32) -> vec4<f32> {
-  var x = vec4<f32>();
-  if (c >= word(1u)) { return x; }
-  let at = b0 + c * word(11u) + j * word(10u);
-  if (j < word(2u)) { x.x = at1(at); }
-  if (j + 1u < word(2u)) { x.y = at1(at + word(10u)); }
-  if (j + 2u < word(2u)) { x.z = at1(at + 2u * word(10u)); }
-  if (j + 3u < word(2u)) { x.w = at1(at + 3u * word(10u)); }
-  return x;
-}
-);
-static const char row_wide[] = WGSL(
-fn four_b(c: u32, j: u32) -> vec4<f32> {
-  if (c >= word(1u) || j >= word(2u)) { return vec4<f32>(); }
-  return wide1(b0 + j * word(10u) + c);
-}
-);
-static const char row_any[] = WGSL(
-fn four_b(c: u32, j: u32) -> vec4<f32> {
-  var x = vec4<f32>();
-  if (j >= word(2u)) { return x; }
-  let at = b0 + j * word(10u) + c * word(11u);
-  if (c < word(1u)) { x.x = at1(at); }
-  if (c + 1u < word(1u)) { x.y = at1(at + word(11u)); }
-  if (c + 2u < word(1u)) { x.z = at1(at + 2u * word(11u)); }
-  if (c + 3u < word(1u)) { x.w = at1(at + 3u * word(11u)); }
-  return x;
-}
-);
 /* Columns are pixels of the result, and rows are elements of a window. Words: 30, 31 height and
  * width of the input, 32 channels or elements and 33 width of a window, 34-39 stride, padding,
  * dilation, 40 width of the result, 41-43 strides of channels, rows and columns of the input. */
@@ -286,6 +230,35 @@ static void write_store(rush_text *t, const rush_gpu_form *f) {
                 "word(27u)] = y;\n}\n");
 }
 
+/* An operand in the text: which of them, the names of the index that four elements share and of the
+ * one along which they follow each other, and the words with the sizes and strides of both. */
+typedef struct operand {
+  char name, shared, along;
+  unsigned shared_size, along_size, shared_stride, along_stride;
+} operand;
+static const operand first = {'a', 'r', 'j', 0, 2, 5, 6};
+static const operand column = {'b', 'c', 'j', 1, 2, 11, 10};
+static const operand row = {'b', 'j', 'c', 2, 1, 10, 11};
+
+/* Writes four_a(row, k) or four_b(column, k): four elements, which are 0 outside. */
+static void write_four(rush_text *t, const operand *o, bool wide) {
+  const char s = o->shared, a = o->along;
+  rush_text_add(t,
+                "fn four_%c(%c: u32, j: u32) -> vec4<f32> {\nvar x = vec4<f32>();\n"
+                "if (%c >= word(%uu)) { return x; }\nlet at = %c0 + %c * word(%uu) + %c",
+                o->name, o->name == 'a' ? 'r' : 'c', s, o->shared_size, o->name, s,
+                o->shared_stride, a);
+  if (wide)
+    rush_text_add(t, ";\nif (%c < word(%uu)) { x = wide%u(at); }\n", a, o->along_size,
+                  o->name == 'a' ? 0 : 1);
+  else
+    rush_text_add(t, " * word(%uu);\n", o->along_stride);
+  for (unsigned i = 0; !wide && i < 4; i++)
+    rush_text_add(t, "if (%c + %uu < word(%uu)) { x[%u] = at%u(at + %uu * word(%uu)); }\n", a, i,
+                  o->along_size, i, o->name == 'a' ? 0 : 1, i, o->along_stride);
+  rush_text_add(t, "return x;\n}\n");
+}
+
 /* Writes a function that reads four elements from a multiple of four on. */
 static void write_wide(rush_text *t, unsigned n, bool wide, char letter) {
   if (!wide) return;
@@ -309,14 +282,14 @@ void rush_gpu_write_product(rush_text *t, const void *what) {
   }
   rush_text_add(t, "var<private> a0: u32;\nvar<private> b0: u32;\n");
   write_wide(t, 0, f->wide_a, f->letter_a);
-  write_wide(t, 1, f->wide_b && f->second != RUSH_GPU_BITS, f->letter_b);
-  rush_text_add(t, "%s", f->wide_a ? first_wide : first_any);
+  write_wide(t, 1, f->wide_b, f->letter_b);
+  write_four(t, &first, f->wide_a);
   switch (f->second) {
     case RUSH_GPU_ALONG_K:
-      rush_text_add(t, "%s", f->wide_b ? column_wide : column_any);
+      write_four(t, &column, f->wide_b);
       break;
     case RUSH_GPU_ALONG_N:
-      rush_text_add(t, "%s", f->wide_b ? row_wide : row_any);
+      write_four(t, &row, f->wide_b);
       break;
     case RUSH_GPU_PIXELS:
       rush_text_add(t, "%s%s", f->channels_last ? channels_last : channels_first, pixels);

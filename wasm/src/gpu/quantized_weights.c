@@ -14,31 +14,12 @@ enum { PIECE = 256 /* elements of a row that share a scale, at most */ };
  * of the scales and of the zero points or minima; 36 pieces of a row, 37 of a group, 38 columns of
  * a piece, 39 and 40 where rows have the scales and the sums of their pieces. */
 static const char common[] = WGSL(
-fn bits_of(byte: u32) -> u32 {
-  let s = (byte & 3u) * 8u; let w = in1[byte >> 2u];
-  if (s == 0u) { return w; }
-  return (w >> s) | (in1[(byte >> 2u) + 1u] << (32u - s));
-}
 fn begin_of(p: u32) -> u32 { return p / word(37u) * word(32u) + p % word(37u) * word(38u); }
 fn end_of(p: u32) -> u32 {
   return min(min(begin_of(p) + word(38u), (p / word(37u) + 1u) * word(32u)), word(2u));
 }
 fn row_four(i: u32) -> vec4<i32> {
   return vec4<i32>(vec4<f32>(in0[i], in0[i + 1u], in0[i + 2u], in0[i + 3u]));
-}
-);
-static const char four_bits[] = WGSL(
-fn raw(col: u32, j: u32) -> u32 {
-  return bits_of(word(30u) + col * word(31u) + (j >> 1u)) >> ((j & 1u) * 4u);
-}
-fn four_of(w: u32) -> vec4<i32> {
-  return vec4<i32>(vec4<u32>(w, w >> 4u, w >> 8u, w >> 12u) & vec4<u32>(15u));
-}
-);
-static const char eight_bits[] = WGSL(
-fn raw(col: u32, j: u32) -> u32 { return bits_of(word(30u) + col * word(31u) + j); }
-fn four_of(w: u32) -> vec4<i32> {
-  return vec4<i32>(vec4<u32>(w << 24u, w << 16u, w << 8u, w)) >> vec4<u32>(24u);
 }
 );
 /* For few rows: a workgroup computes eight elements of a row. WIDTH weights are in one word, and in
@@ -200,8 +181,8 @@ static void write_finish(rush_text *t, const rush_gpu_quantized *q, unsigned sca
 
 void rush_gpu_write_quantized(rush_text *t, const rush_gpu_quantized *q, bool few,
                               unsigned scales) {
-  rush_text_add(t, "const WIDTH = %du;\n%s%s", width_of(q), common,
-                q->bits == 4 ? four_bits : eight_bits);
+  rush_text_add(t, "const WIDTH = %du;\n%s", width_of(q), common);
+  rush_gpu_write_bits(t, q->bits);
   write_finish(t, q, scales);
   rush_text_add(t, "%s", few ? few_rows : tile);
 }
