@@ -106,6 +106,10 @@ def f(x: Tensor):
     ones = ", ".join(f"torch.ones([{', '.join(sizes[c] for c in term.replace('...', letters[0]))}]) * x" for term in terms)
     row(f"einsum_strides_{at}", source + f"        z = torch.einsum('{equation}', {ones})\n        out.append(z.stride() + z.size())\n        out.append([int(z.sum())])\n    return out\n", x=f32(1, lo=1, hi=1))
 row("einsum_ten_subscripts", f"torch.einsum('ab,bc,cd,de,ef,fg,gh,hi,ij->ja', {', '.join(['x, x.t()'] * 4 + ['x'])})", x=f32(2, 3))
+row("einsum_sublists", """
+    return (torch.einsum(x, [0, 1], y, [1, 2], [2, 0]), torch.einsum(x, [30, 1], y, [1, 2]), torch.einsum(x[0], [51], y[:, 0], [51]),
+            torch.einsum(y[:3, :3], [7, 7]), torch.einsum(x, [0, 1], y, [1, 2], x, [2, 3], [3, 0]), torch.einsum(x.sum(0), [3], y, [3, 4]))""",
+    x=f32(3, 4), y=f32(4, 3))
 SINGLES = {"transpose": "ij->ji", "sum": "ij->", "sum_rows": "ij->j", "diagonal": "ii->i", "trace": "ii", "copy": "ij", "dots": "...->...", "dots_sum": "i...->..."}
 for name, equation in SINGLES.items():
     row(f"einsum_one_{name}", f"torch.einsum('{equation}', x)", x=f32(4, 4))

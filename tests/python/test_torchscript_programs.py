@@ -654,3 +654,18 @@ def spread(x):
 @feature("quantile, nanquantile, nanmean, combinations, logcumsumexp")
 def test_quantiles_and_combinations():
     script("spread", spread, (torch.randn(3, 5),), (torch.tensor([[1.0, float("nan"), 3.0]]),))
+
+
+def by_lists(x, y):
+    return torch.einsum(x, [0, 1], y, [1, 51], [51, 0]), torch.einsum(x, [0, 1], y, [1, 2])
+
+
+def by_a_number(x, i: int):
+    return torch.einsum(x, [0, i])
+
+
+@feature("torch.einsum with lists of subscripts")
+def test_einsum_with_lists(tmp_path):
+    script("by_lists", by_lists, (torch.rand(3, 4), torch.rand(4, 5)), (torch.rand(1, 2), torch.rand(2, 0)))
+    with pytest.raises(rushlight.RushlightError, match=r"aten::einsum.sublist, 1 time"):
+        rushlight.export(torch.jit.script(by_a_number), (torch.rand(3, 3), 0), tmp_path / "m.rush")

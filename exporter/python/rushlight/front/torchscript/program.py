@@ -8,6 +8,7 @@ from .boundary_objects import from_outside
 from .constants import holds_objects, tree_of
 from .convert import Context, Converter, TensorNames
 from .debug_handles import Handles
+from .einsum_sublists import einsum_equations
 from .forks import inline_calls_and_forks
 from .frozen import freeze
 from .nested_tensors import pad_nested_tensors
@@ -114,6 +115,7 @@ def _simplify(graph, handles):
     _fold_until_stable(graph)
     while fold_type_checks(graph):
         _fold_until_stable(graph)
+    einsum_equations(graph)
 
 
 def _fold_until_stable(graph):
