@@ -196,6 +196,79 @@ test('hostile regular expressions are bounded, and the limit is named', () => {
   );
 });
 
+/** A chain of schemas, each of which is one of two that are alike. @param {number} length */
+function chain(length) {
+  const either = (/** @type {number} */ i) => ({ anyOf: [{ $ref: `#/$defs/a${i}` }, { $ref: `#/$defs/b${i}` }] });
+  const $defs = Object.fromEntries(
+    Array.from({ length }, (_, i) => (i + 1 < length ? either(i + 1) : { type: 'boolean' })).flatMap((schema, i) => [
+      [`a${i}`, schema],
+      [`b${i}`, schema],
+    ]),
+  );
+  return { $defs, $ref: '#/$defs/a0' };
+}
+
+test('hostile structures are bounded, and the limit is named', () => {
+  assert(accepts({ regex: '(?:){9000000000000000}a(?:b{0}){9}' }, 'a'));
+  assert(accepts({ schema: chain(100) }, 'true'));
+  const item = { type: 'boolean' },
+    /** @type {any} */ circular = { type: 'array' },
+    nested = (/** @type {number} */ n) =>
+      Array(n)
+        .fill(0)
+        .reduce((items) => ({ type: 'array', items }), item),
+    object = (/** @type {number} */ n, /** @type {object} */ schema) =>
+      Object.fromEntries(Array.from({ length: n }, (_, i) => [`p${i}`, schema]));
+  circular.items = circular;
+  /** @type {[import('../../js/src/grammar/constraint.js').Structure, RegExp][]} */ const wrong = [
+    [{ schema: circular }, /JSON.stringify\(\) takes/],
+    [{ schema: nested(30_000) }, /JSON.stringify\(\) takes/],
+    [{ schema: nested(1000) }, /nested at most 400 deep/],
+    [{ schema: { properties: { ['x'.repeat(100_000)]: item }, additionalProperties: true } }, /at most 256 characters/],
+    [{ schema: { properties: { ['x'.repeat(100_000)]: item } } }, /at most 20000 states/],
+    [{ schema: { properties: object(21_000, {}) } }, /at most 20000 states/],
+    [{ schema: { properties: object(50, { type: 'array', items: { type: 'string', maxLength: 400 } }) } }, /100000 s/],
+    [{ schema: { oneOf: Array.from({ length: 8000 }, (_, i) => ({ const: i })) } }, /at most 256 schemas/],
+    [{ schema: { enum: Array(30_000).fill(0) } }, /at most 20000 states/],
+    [{ schema: { prefixItems: Array(5000).fill(true) } }, /at most 400 items/],
+    [{ schema: { $ref: '#/%' } }, /there is no "#\/%" in the schema/],
+    [{ choices: Array(30_000).fill('a') }, /at most 20000 states/],
+    [{ regex: 'a'.repeat(300_000) }, /at most 262144 characters, got 3000/],
+  ];
+  for (const [structure, message] of wrong)
+    assert.throws(() => compiler.constraint(structure), { code: 'bad-argument', message });
+});
+
+test('an answer that fits a schema in too many ways is refused', () => {
+  const items = { anyOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/b' }] },
+    $defs = { a: { type: 'array', items }, b: { type: 'array', items } },
+    constraint = compiler.constraint({ schema: { $defs, ...items } });
+  assert.throws(
+    () => {
+      for (let n = 0; n < 60; n++) constraint.add(LETTERS.indexOf('[') + 1);
+    },
+    { code: 'bad-argument', message: /in at most 512 ways/ },
+  );
+});
+
+test('the properties of code points are those of the engine', () => {
+  for (const property of [
+    '\\p{Lu}',
+    '\\P{L}',
+    '\\p{Script=Greek}',
+    '\\p{Emoji}',
+    '\\p{ASCII}',
+    '\\P{ASCII}',
+    '\\p{Any}',
+  ]) {
+    const regex = new RegExp(property, 'u');
+    for (const point of [0, 65, 127, 128, 0x3b1, 0xd7ff, 0xe000, 0xffff, 0x10000, 0x1f989, 0x10fffe, 0x10ffff]) {
+      const text = String.fromCodePoint(point);
+      assert.equal(accepts({ regex: property }, text), regex.test(text), `${property}: ${point}`);
+    }
+  }
+});
+
 test('choices are the only answers', () => {
   const choices = ['yes', 'no', 'maybe é', 'no way'],
     seen = new Set();

@@ -1,7 +1,8 @@
 // Structured answers: the tokens of an answer that a regular expression, a JSON schema or a list of choices allows.
 
-import { RushlightError, badArgument, describeValue } from '../base/errors.js';
+import { RushlightError, badArgument, describeValue, messageOf } from '../base/errors.js';
 import { choice, text } from './expressions.js';
+import { MAX_STATES, tooManyStates } from './nfa.js';
 import { parseRegex } from './regex.js';
 import { Rule, trim } from './rule.js';
 import { schemaExpression } from './schema.js';
@@ -19,11 +20,14 @@ import { Vocabulary } from './vocabulary.js';
 
 /** The most grammars of a model that are kept. */
 const MAX_GRAMMARS = 16;
+/** The most characters of a structure. */
+const MAX_TEXT = 1 << 18;
 
 /** @param {unknown} choices */
 function choicesExpression(choices) {
   if (!Array.isArray(choices) || choices.length === 0 || !choices.every((c) => typeof c === 'string'))
     throw badArgument(`generate: choices must be an array of at least one string, got ${describeValue(choices)}`);
+  if (choices.length > MAX_STATES) throw tooManyStates(MAX_STATES);
   return choice(...choices.map(text));
 }
 
@@ -42,7 +46,21 @@ function ruleOf({ schema, regex, choices }) {
 }
 
 /** @param {Structure} structure */
-const keyOf = ({ schema, regex, choices }) => JSON.stringify([schema ?? null, regex && String(regex), choices ?? null]);
+function keyOf({ schema, regex, choices }) {
+  let key;
+  try {
+    key = JSON.stringify([schema ?? null, regex && String(regex), choices ?? null]);
+  } catch (e) {
+    const [why] = messageOf(e).split('\n');
+    throw badArgument(`generate: a schema must be data that JSON.stringify() takes: ${why}`, { cause: e });
+  }
+  if (key.length > MAX_TEXT)
+    throw badArgument(`generate: a structure must have at most ${MAX_TEXT} characters, got ${key.length}`, {
+      expected: MAX_TEXT,
+      actual: key.length,
+    });
+  return key;
+}
 
 /** Compiles structures for a tokenizer. */
 export class Compiler {
@@ -120,7 +138,7 @@ export class Constraint {
    * @param {Float32Array} logits @returns {Float32Array}
    */
   masked(logits) {
-    const masks = this.#stacks.map((stack) => this.#vocabulary.mask(stack)),
+    const masks = this.#vocabulary.masks(this.#stacks),
       out = new Float32Array(logits.length).fill(-Infinity),
       words = masks[0]?.length ?? 0;
     let any = this.#accepts && this.#stops.length > 0;

@@ -17,6 +17,13 @@ import { common } from './expressions.js';
 /** The most states of an automaton. */
 export const MAX_STATES = 20_000;
 
+/** The error of a grammar that is too large. @param {number} most states */
+export const tooManyStates = (most) =>
+  badArgument(
+    `generate: a regular expression or schema must need at most ${most} states, got more: use smaller repetitions`,
+    { expected: most },
+  );
+
 /** The code points of UTF-8 by their number of bytes: the last one, and the bits of the first byte. */
 const LENGTHS = [
   [0x7f, 0],
@@ -37,12 +44,7 @@ export class Nfa {
 
   /** @param {Partial<Node>} node */
   add(node) {
-    if (this.nodes.length >= MAX_STATES)
-      throw badArgument(
-        `generate: a regular expression or schema must need at most ${MAX_STATES} states, got more: use smaller ` +
-          'repetitions',
-        { expected: MAX_STATES },
-      );
+    if (this.nodes.length >= MAX_STATES) throw tooManyStates(MAX_STATES);
     return this.nodes.push({ edges: [], empty: [], calls: [], ...node }) - 1;
   }
 
@@ -80,7 +82,11 @@ export class Nfa {
   #times(count, next, copy) {
     const from = this.nodes.length;
     let at = next;
-    for (let n = 0; n < count; n++) at = copy(at);
+    for (let n = 0; n < count; n++) {
+      const states = this.nodes.length;
+      at = copy(at);
+      if (this.nodes.length === states) return at; // further copies of nothing change nothing
+    }
     if (count > 1) this.#copies.push([from, (this.nodes.length - from) / count, count]);
     return at;
   }

@@ -44,17 +44,30 @@ const refuse = (what, source) => {
   throw badArgument(`generate: a regular expression must not have ${what}, got ${JSON.stringify(source)}`);
 };
 
+/** Returns all code points but surrogates, of which a text has none. */
+function allPoints() {
+  const parts = [];
+  for (let c = 0; c <= LAST; c += 1 << 10)
+    if (c < 0xd800 || c > 0xdfff) parts.push(String.fromCodePoint(...Array.from({ length: 1 << 10 }, (_, i) => c + i)));
+  return parts.join('');
+}
+
+/** Returns the code point at an index of that text. @param {number} at */
+const pointAt = (at) => (at < 0xd800 ? at : at < 0xf800 ? at + 0x800 : 0x10000 + Math.floor((at - 0xf800) / 2));
+
+/** The code points of properties. @type {Map<string, Range[]>} */
+const properties = new Map();
+
 /** Returns the code points of a property, such as \p{L}. @param {string} property */
 function propertyRanges(property) {
-  const regex = new RegExp(property, 'u');
-  /** @type {Range[]} */ const out = [];
-  for (let c = 0; c <= LAST; c++) {
-    if (!regex.test(String.fromCodePoint(c))) continue;
-    const last = out.at(-1);
-    if (last?.[1] === c - 1) last[1] = c;
-    else out.push([c, c]);
+  let ranges = properties.get(property);
+  if (!ranges) {
+    ranges = [];
+    for (const { index, 0: run } of allPoints().matchAll(new RegExp(`${property}+`, 'gu')))
+      ranges.push([pointAt(index), pointAt(index + run.length - 1)]);
+    properties.set(property, ranges);
   }
-  return out;
+  return ranges;
 }
 
 /** A reader of a regular expression that the engine has accepted with the flag u. */

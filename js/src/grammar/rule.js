@@ -1,7 +1,13 @@
 // A rule: an expression as a deterministic automaton of bytes, which is built as far as it is used.
 
 import { badArgument } from '../base/errors.js';
-import { MAX_STATES, Nfa } from './nfa.js';
+import { MAX_STATES, Nfa, tooManyStates } from './nfa.js';
+
+/** The most states of the automata of all rules of a grammar. */
+export const MAX_ALL_STATES = 5 * MAX_STATES;
+/** The most work of a rule: edges that are compared with a byte, and states, which also need memory. */
+const MAX_WORK = 5e8,
+  WORK_OF_STATE = 50;
 
 /**
  * @typedef {object} State a state of a rule
@@ -19,6 +25,7 @@ export class Rule {
   #first = 0;
   /** @type {Map<string, State>} */ #states = new Map();
   /** @type {State | undefined} */ #start;
+  #work = 0;
 
   /** @param {() => import('./expressions.js').Expression} expression it may call this rule */
   constructor(expression) {
@@ -49,9 +56,11 @@ export class Rule {
     const known = state.next[byte];
     if (known !== undefined) return known;
     /** @type {number[]} */ const targets = [];
-    for (const node of state.nodes)
-      for (const [from, to, target] of this.nfa.nodes[node]?.edges ?? [])
-        if (byte >= from && byte <= to) targets.push(target);
+    for (const node of state.nodes) {
+      const edges = this.nfa.nodes[node]?.edges ?? [];
+      this.#count(edges.length);
+      for (const [from, to, target] of edges) if (byte >= from && byte <= to) targets.push(target);
+    }
     return (state.next[byte] = targets.length ? this.#state(targets) : null);
   }
 
@@ -60,10 +69,21 @@ export class Rule {
     return this.#state(Array.from(state.nodes, (node) => this.nfa.similar(node, most)));
   }
 
+  /** @param {number} work */
+  #count(work) {
+    this.#work += work;
+    if (this.#work > MAX_WORK)
+      throw badArgument(
+        'generate: a regular expression or schema must need less work: use smaller repetitions, and make its ' +
+          'alternatives differ earlier',
+      );
+  }
+
   /** Returns the state of some states of the automaton. @param {number[]} nodes @returns {State} */
   #state(nodes) {
     const all = new Set(nodes);
     for (const node of all) for (const target of this.nfa.nodes[node]?.empty ?? []) all.add(target);
+    this.#count(WORK_OF_STATE * all.size);
     const sorted = Int32Array.from(all).sort(),
       key = sorted.join();
     let state = this.#states.get(key);
@@ -83,31 +103,77 @@ export class Rule {
   }
 }
 
+/** Returns a rule and all rules that it calls. @param {Rule} root */
+function rulesFrom(root) {
+  const rules = new Set([root]);
+  let states = 0;
+  for (const { nfa } of rules) {
+    states += nfa.nodes.length;
+    if (states > MAX_ALL_STATES) throw tooManyStates(MAX_ALL_STATES);
+    for (const { calls } of nfa.nodes) for (const [rule] of calls) rules.add(rule);
+  }
+  return rules;
+}
+
+/** @typedef {[Rule, number]} Place a state of the automaton of a rule */
+
+/**
+ * Returns the states that may become live if another one does: those before each state, and the calls of each rule.
+ * @param {Set<Rule>} rules
+ */
+function dependents(rules) {
+  /** @type {Map<Rule, Place[][]>} */ const before = new Map();
+  for (const rule of rules) before.set(rule, []);
+  const add = (/** @type {Rule} */ rule, /** @type {number} */ to, /** @type {Place} */ place) => {
+    const places = /** @type {Place[][]} */ (before.get(rule));
+    (places[to] ??= []).push(place);
+  };
+  for (const rule of rules)
+    rule.nfa.nodes.forEach(({ edges, empty, calls }, node) => {
+      for (const [, , to] of edges) add(rule, to, [rule, node]);
+      for (const to of empty) add(rule, to, [rule, node]);
+      for (const [called, to] of calls) {
+        add(rule, to, [rule, node]);
+        add(called, called.first, [rule, node]);
+      }
+    });
+  return before;
+}
+
+/**
+ * Returns the states that lead to an end.
+ * @param {Set<Rule>} rules @returns {Map<Rule, Set<number>>}
+ */
+function liveStates(rules) {
+  /** @type {Map<Rule, Set<number>>} */ const live = new Map([...rules].map((rule) => [rule, new Set()]));
+  const ends = (/** @type {Rule} */ rule, /** @type {number} */ node) => live.get(rule)?.has(node) ?? false,
+    before = dependents(rules),
+    /** @type {Place[]} */ open = [...rules].map((rule) => [rule, 0]);
+  for (let place = open.pop(); place; place = open.pop()) {
+    const [rule, node] = place;
+    if (ends(rule, node)) continue;
+    const { edges, empty, calls } = /** @type {import('./nfa.js').Node} */ (rule.nfa.nodes[node]);
+    const leads =
+      node === 0 ||
+      edges.some(([, , to]) => ends(rule, to)) ||
+      empty.some((to) => ends(rule, to)) ||
+      calls.some(([called, to]) => ends(rule, to) && ends(called, called.first));
+    if (!leads) continue;
+    live.get(rule)?.add(node);
+    for (const other of before.get(rule)?.[node] ?? []) open.push(other);
+  }
+  return live;
+}
+
 /**
  * Removes all edges to states that cannot lead to an end, from a rule and the rules that it calls. Without them, a
  * recursive schema could lead into an endless answer.
  * @param {Rule} root @returns {boolean} whether the rule has an end
  */
 export function trim(root) {
-  const rules = new Set([root]);
-  for (const { nfa } of rules) for (const { calls } of nfa.nodes) for (const [rule] of calls) rules.add(rule);
-  /** @type {Map<Rule, Set<number>>} */ const live = new Map([...rules].map((rule) => [rule, new Set([0])]));
+  const rules = rulesFrom(root),
+    live = liveStates(rules);
   const ends = (/** @type {Rule} */ rule, /** @type {number} */ node) => live.get(rule)?.has(node) ?? false;
-  for (let more = true; more;) {
-    more = false;
-    for (const rule of rules)
-      rule.nfa.nodes.forEach(({ edges, empty, calls }, node) => {
-        if (ends(rule, node)) return;
-        const leads =
-          edges.some(([, , to]) => ends(rule, to)) ||
-          empty.some((to) => ends(rule, to)) ||
-          calls.some(([called, to]) => ends(rule, to) && ends(called, called.first));
-        if (leads) {
-          live.get(rule)?.add(node);
-          more = true;
-        }
-      });
-  }
   for (const rule of rules)
     for (const node of rule.nfa.nodes) {
       node.edges = node.edges.filter(([, , to]) => ends(rule, to));

@@ -4,6 +4,7 @@ import { badArgument, describeValue } from '../base/errors.js';
 import { call, choice, sequence, text } from './expressions.js';
 import { FORMATS } from './formats.js';
 import * as json from './json.js';
+import { MAX_STATES, tooManyStates } from './nfa.js';
 import { integersBetween, numbersBetween } from './numbers.js';
 import { parseRegex } from './regex.js';
 import { Rule } from './rule.js';
@@ -26,6 +27,12 @@ const KEYWORDS = {
   object: ['properties', 'required', 'additionalProperties'],
 };
 const KNOWN = Object.values(KEYWORDS).flat();
+/** The most schemas inside of each other, the most items of prefixItems, and the most schemas of oneOf. */
+const DEEPEST = 400,
+  MAX_FIRST = 400,
+  MAX_ONE_OF = 256;
+/** The longest name of a property beside others. */
+const LONGEST_NAME = 256;
 const TYPES = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object'];
 
 /** @param {string} where @param {string} message @returns {never} */
@@ -50,6 +57,7 @@ const ruleOf = (expression) => call(new Rule(() => expression));
 /** Compiles the parts of one schema. */
 class Reader {
   #root;
+  #depth = 0;
   /** Rules by the reference that calls them. @type {Map<string, Rule>} */ #rules = new Map();
 
   /** @param {unknown} root */
@@ -63,6 +71,15 @@ class Reader {
    * @returns {Expression}
    */
   expression(schema, where, open = []) {
+    if (this.#depth === DEEPEST) refuse('', `schemas must be nested at most ${DEEPEST} deep`);
+    this.#depth++;
+    const found = this.#expression(schema, where, open);
+    this.#depth--;
+    return found;
+  }
+
+  /** @param {unknown} schema @param {string} where @param {readonly string[]} open @returns {Expression} */
+  #expression(schema, where, open) {
     if (schema === true) return call(json.valueRule);
     if (!isObject(schema)) return refuse(where, `a schema must be an object or true, got ${describeValue(schema)}`);
     for (const name of Object.keys(schema))
@@ -76,6 +93,7 @@ class Reader {
     if (name === 'const') return text(JSON.stringify(value));
     if (!Array.isArray(value) || value.length === 0)
       return refuse(where, `${name} must be an array of at least one value, got ${describeValue(value)}`);
+    if (value.length > MAX_STATES) throw tooManyStates(MAX_STATES);
     if (name === 'enum') return choice(...value.map((v) => text(JSON.stringify(v))));
     if (name === 'allOf' && value.length > 1) refuse(where, 'allOf must have one schema: join them into one');
     if (name === 'oneOf') this.#checkDisjoint(value, where);
@@ -96,6 +114,8 @@ class Reader {
    * @param {unknown[]} schemas @param {string} where
    */
   #checkDisjoint(schemas, where) {
+    if (schemas.length > MAX_ONE_OF)
+      refuse(where, `oneOf must have at most ${MAX_ONE_OF} schemas, got ${schemas.length}: use anyOf`);
     const all = schemas.map((schema) => this.#resolved(schema));
     all.forEach((a, i) =>
       all.slice(0, i).forEach((b) => {
@@ -121,8 +141,8 @@ class Reader {
       refuse(where, `$ref must point into the schema, as "#/$defs/name" does, got ${JSON.stringify(reference)}`);
     /** @type {unknown} */ let at = this.#root;
     for (const part of reference.split('/').slice(1)) {
-      const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-      if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name))
+      const name = decoded(part)?.replaceAll('~1', '/').replaceAll('~0', '~');
+      if (name === undefined || typeof at !== 'object' || at === null || !Object.hasOwn(at, name))
         return refuse(where, `there is no ${JSON.stringify(reference)} in the schema`);
       at = /** @type {Record<string, unknown>} */ (at)[name];
     }
@@ -145,7 +165,7 @@ class Reader {
 
   /** @param {Schema} schema @param {string} where @returns {Expression} */
   #typed(schema, where) {
-    const types = schema['type'] === undefined ? this.#implied(schema) : [schema['type']].flat();
+    const types = schema['type'] === undefined ? this.#implied(schema) : [...new Set([schema['type']].flat())];
     if (types.length === 0) return call(json.valueRule);
     return choice(...types.map((type) => this.#ofType(type, schema, where)));
   }
@@ -219,6 +239,8 @@ class Reader {
       { prefixItems = [] } = schema,
       items = schema['items'] ?? !('prefixItems' in schema);
     if (!Array.isArray(prefixItems)) return refuse(where, 'prefixItems must be an array');
+    if (prefixItems.length > MAX_FIRST)
+      return refuse(where, `prefixItems must have at most ${MAX_FIRST} items, got ${prefixItems.length}`);
     if (Array.isArray(items)) return refuse(where, 'items must be a schema, got an array: use prefixItems');
     const first = prefixItems.map((item, i) => this.expression(item, `${where}/prefixItems/${i}`)),
       item = items === false ? null : this.expression(items, `${where}/items`),
@@ -234,21 +256,41 @@ class Reader {
     if (!isObject(properties)) return refuse(where, `properties must be an object, got ${describeValue(properties)}`);
     if (!Array.isArray(required)) return refuse(where, `required must be an array, got ${describeValue(required)}`);
     const names = Object.keys(properties),
+      known = new Set(names),
+      needed = new Set(required),
       more = schema['additionalProperties'] ?? names.length === 0,
-      extra = required.filter((name) => !names.includes(name)),
+      extra = [...needed].filter((name) => !known.has(name)),
       rest = more === false ? undefined : this.expression(more, `${where}/additionalProperties`);
     if (extra.length && !rest)
       refuse(where, `required must name properties of the schema, got ${JSON.stringify(extra[0])}`);
     const value = (/** @type {string} */ name) =>
-      names.includes(name) ? this.expression(properties[name], `${where}/properties/${name}`) : rest;
-    const all = [...names, ...extra],
-      key = all.length ? json.stringExcept(all) : call(json.stringRule);
+      known.has(name) ? this.expression(properties[name], `${where}/properties/${name}`) : rest;
+    const all = [...names, ...extra];
+    if (all.length > MAX_STATES) throw tooManyStates(MAX_STATES);
     /** @type {import('./expressions.js').Member[]} */ const items = all.map((name) => ({
       expression: json.member(text(JSON.stringify(name)), /** @type {Expression} */ (value(name))),
-      required: required.includes(name),
+      required: needed.has(name),
     }));
-    if (rest) items.push({ expression: json.member(key, rest), required: false, repeats: true });
+    if (rest)
+      items.push({ expression: json.member(this.#otherNames(all, where), rest), required: false, repeats: true });
     return json.object(items);
+  }
+
+  /** Returns the names of further properties. @param {string[]} names of the others @param {string} where */
+  #otherNames(names, where) {
+    if (names.length === 0) return call(json.stringRule);
+    if (names.some((name) => name.length > LONGEST_NAME))
+      refuse(where, `names must have at most ${LONGEST_NAME} characters beside additionalProperties`);
+    return json.stringExcept(names);
+  }
+}
+
+/** @param {string} part of a reference */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
   }
 }
 
@@ -274,14 +316,16 @@ function disjoint(a, b) {
   const [left, right] = [typesOf(a), typesOf(b)];
   if (left.length && right.length && !left.some((type) => right.includes(type))) return true;
   const [some, others] = [valuesOf(a), valuesOf(b)];
-  if (some && others) return !some.some((v) => others.some((w) => JSON.stringify(v) === JSON.stringify(w)));
+  if (some && others) {
+    const texts = new Set(others.map((v) => JSON.stringify(v)));
+    return !some.some((v) => texts.has(JSON.stringify(v)));
+  }
   const required = (/** @type {Schema} */ s) => (Array.isArray(s['required']) ? s['required'] : []);
+  const theirs = new Set(required(b));
   return required(a).some((name) => {
     const part = (/** @type {Schema} */ s) => (isObject(s['properties']) ? s['properties'][name] : undefined);
     const [x, y] = [part(a), part(b)];
-    return (
-      required(b).includes(name) && isObject(x) && isObject(y) && Boolean(valuesOf(x) && valuesOf(y)) && disjoint(x, y)
-    );
+    return theirs.has(name) && isObject(x) && isObject(y) && Boolean(valuesOf(x) && valuesOf(y)) && disjoint(x, y);
   });
 }
 

@@ -1,6 +1,6 @@
 // The tokens of a tokenizer as bytes, in a tree, and the tokens that may follow a position of a grammar.
 
-import { RushlightError } from '../base/errors.js';
+import { RushlightError, badArgument } from '../base/errors.js';
 import { end, step } from './stacks.js';
 
 /**
@@ -67,6 +67,9 @@ function bytesOf(decoder) {
 /** Longer tokens are not used. They are mostly runs of spaces and dashes. */
 const LONGEST = 48;
 
+/** The most positions that are tried for one token of an answer. */
+const MAX_TRIED = 2e7;
+
 /** The tokens of a tokenizer, without its special tokens. */
 export class Vocabulary {
   /** The bytes of each token, as characters; "" for tokens that no structured answer has. @type {string[]} */ bytes =
@@ -79,6 +82,7 @@ export class Vocabulary {
   /** The number of tokens before each node's own ones, and behind them. @type {number[]} */ #from = [];
   /** @type {number[]} */ #to = [];
   #words = 0;
+  #tried = 0;
   /** @type {WeakMap<import('./rule.js').State, Reach>} */ #reaches = new WeakMap();
 
   /** @param {TokenizerJson} tokenizer @param {readonly number[]} without further special tokens */
@@ -135,6 +139,9 @@ export class Vocabulary {
         i = /** @type {number} */ (this.#end[i]);
         continue;
       }
+      this.#tried += next.length;
+      if (this.#tried > MAX_TRIED)
+        throw badArgument('generate: a schema must need less work: make the alternatives of anyOf differ earlier');
       levels[depth + 1] = next;
       const last = /** @type {number} */ (this.#to[i]);
       for (let k = /** @type {number} */ (this.#from[i]); k < last; k++) {
@@ -169,14 +176,20 @@ export class Vocabulary {
     return { mask, exits };
   }
 
-  /** Returns the tokens that may follow a position, one bit each. @param {Stack} stack @returns {Uint32Array} */
-  mask(stack) {
+  /** Returns the tokens that may follow positions, one bit each. @param {Stack[]} stacks @returns {Uint32Array[]} */
+  masks(stacks) {
+    this.#tried = 0;
+    return stacks.map((stack) => this.#mask(stack));
+  }
+
+  /** @param {Stack} stack @returns {Uint32Array} */
+  #mask(stack) {
     if (stack.mask) return stack.mask;
     const { rule, state, below } = stack;
     if (!rule || !state || !below) return (stack.mask = new Uint32Array(this.#words));
     const { mask, exits } = this.#reach(rule, state),
       out = mask.slice();
-    if (state.accepts) this.mask(below).forEach((bits, i) => (out[i] = /** @type {number} */ (out[i]) | bits));
+    if (state.accepts) this.#mask(below).forEach((bits, i) => (out[i] = /** @type {number} */ (out[i]) | bits));
     for (const node of exits) this.#walk(out, node + 1, /** @type {number} */ (this.#end[node]), [below]);
     return (stack.mask = out);
   }
