@@ -62,10 +62,12 @@ async function answers(model, about) {
 
 /**
  * @param {object} job
- * @param {string} job.folder @param {string} job.rival @param {number} job.threads @param {number} job.rounds
+ * @param {string} job.folder @param {string} job.rival @param {number} job.threads
+ * @param {number} job.rounds the most; after a third of the limit, no further one begins
+ * @param {number} job.limit ms that the turn may take
  * @param {(file: string) => Promise<Uint8Array>} read a file below build/bench/text/
  */
-export async function turn({ folder, rival, threads, rounds }, read) {
+export async function turn({ folder, rival, threads, rounds, limit }, read) {
   const about = JSON.parse(new TextDecoder().decode(await read(`${folder}/bench.json`)));
   const { file, open } = await import(`./rivals/text_${rival}.js`);
   const expected = new Float32Array((await read(`${folder}/logits.bin`)).slice().buffer);
@@ -78,11 +80,12 @@ export async function turn({ folder, rival, threads, rounds }, read) {
   const most = about.tokens.length;
   const time = () => (model.step ? stepped(model, about, most) : model.generate(about.prompt, most));
   const timed = [];
-  for (let i = 0; i < rounds; i++) timed.push(await time());
+  while (timed.length < rounds && (!timed.length || now() - start < limit / 3)) timed.push(await time());
   const { tokens, first } = model.step ? /** @type {any} */ (timed[0]) : await answers(model, about);
   const same = tokens.findIndex((/** @type {number} */ token, /** @type {number} */ i) => token !== about.tokens[i]);
   return {
     load,
+    rounds: timed.length,
     bytes: bytes.length,
     prompt: Math.min(...timed.map((one) => one.prompt)),
     decode: Math.min(...timed.map((one) => one.decode)),

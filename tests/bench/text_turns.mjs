@@ -1,12 +1,13 @@
-// Runs the turns of `./dev bench --text` in Chromium, each in a new page. Prints JSON.
+// Runs one turn of `./dev bench --text` in a new Chromium: node text_turns.mjs JOB-AS-JSON. Prints JSON. A turn that
+// does not end in `limit` ms ends with its browser.
 
 import { readFileSync, readdirSync } from 'node:fs';
 
 import { start } from '../../demo/shared/chromium.mjs';
 import { inPage } from './in_page.mjs';
 
-const { jobs } = JSON.parse(process.argv[2]);
-const WHERE = { module: 'text_turn.js', name: 'turn', folder: '/build/bench/text', limit: 600_000 };
+const job = JSON.parse(process.argv[2]);
+const WHERE = { module: 'text_turn.js', name: 'turn', folder: '/build/bench/text', limit: 2 * job.limit };
 
 /** Returns the memory of all processes of pages, in bytes: what they alone have, and their share of the rest. */
 function memoryOfPages() {
@@ -33,17 +34,15 @@ function isBelow(pid) {
   return false;
 }
 
-const browser = await start();
-const results = [];
-try {
-  for (const [i, job] of jobs.entries()) {
-    const result = await inPage(browser, job, WHERE, () => ({ memory: memoryOfPages() }));
-    results.push({ ...job, ...result });
-    const said = result.error?.split('\n', 1)[0] ?? `${(1000 / result.decode).toPrecision(3)} tokens/s`;
-    console.error(`${i + 1}/${jobs.length} ${job.folder}, ${job.rival}, ${job.threads}: ${said}`);
-  }
-} finally {
-  await browser.close().catch((error) => console.error(String(error)));
+/**
+ * Prints the result and ends, which ends Chromium too, even where a page is too busy to be closed.
+ * @param {object} result
+ */
+function end(result) {
+  const host = `Chromium ${browser.browser.version().split('.')[0]}`;
+  process.stdout.write(JSON.stringify({ host, ...job, ...result }), () => process.exit(0));
 }
-const host = `Chromium ${browser.browser.version().split('.')[0]}`;
-process.stdout.write(JSON.stringify({ host, results }), () => process.exit(0));
+
+const browser = await start();
+setTimeout(() => end({ error: `did not end in ${job.limit / 1000} s` }), job.limit);
+end(await inPage(browser, job, WHERE, () => ({ memory: memoryOfPages() })));

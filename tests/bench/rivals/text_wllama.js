@@ -15,20 +15,21 @@ export async function open(bytes, about, { threads }) {
   const file = new Blob([/** @type {any} */ (bytes)]);
   await wllama.loadModel([file], { n_threads: threads, n_ctx: about.length, n_gpu_layers: 0, warmup: false });
   const complete = (/** @type {number[]} */ tokens, /** @type {object} */ more) =>
-    wllama.createCompletion({ prompt: words(tokens), temperature: 0, cache_prompt: false, ignore_eos: true, ...more });
+    wllama.createCompletion({ prompt: words(tokens), temperature: 0, ignore_eos: true, ...more });
   return {
     name: 'wllama',
     /** Generates tokens, and returns its own times of a token in ms. @param {number[]} tokens @param {number} most */
     async generate(tokens, most) {
-      const { timings } = await complete(tokens, { max_tokens: most });
+      const { timings } = await complete(tokens, { max_tokens: most, cache_prompt: false });
       return { prompt: timings.prompt_per_token_ms, decode: timings.predicted_per_token_ms };
     },
     /**
-     * Returns tokens, each with the most likely words and the logarithms of their probabilities.
+     * Returns tokens, each with the most likely words and the logarithms of their probabilities. A prompt that is in
+     * the cache is not computed again.
      * @param {number[]} tokens @param {number} most @param {number} likely
      */
     async tokens(tokens, most, likely) {
-      const made = await complete(tokens, { max_tokens: most, logprobs: likely });
+      const made = await complete(tokens, { max_tokens: most, logprobs: likely, cache_prompt: true });
       return made.choices[0].logprobs.content.map((/** @type {any} */ one) => ({
         token: one.id,
         top: one.top_logprobs,
