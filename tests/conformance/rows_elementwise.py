@@ -51,6 +51,10 @@ unary("log1p", "torch.log1p(@)", odd=False)  # PyTorch's vector log1p is infinit
 unary("gelu_tanh", "F.gelu(@, approximate='tanh')")
 unary("clamp_both", "torch.clamp(@, -1, 2)")
 unary("clamp_min", "torch.clamp(@, min=1)")
+row("clamp_by_nan", """
+    nan = float("nan")
+    return (torch.clamp_min(x, nan), torch.clamp_max(x, nan), torch.clamp(x, min=nan), torch.clamp(x, max=nan), torch.clamp(x, nan, 1),
+            torch.clamp_min(x, torch.tensor(nan)), torch.clamp_max(x, y), F.relu(x.clamp_min(nan)))""", x=special(17), y=tensor([NAN]), also=[{"x": i64(3)}, {"x": b8(3)}])
 unary("clamp_max_float", "torch.clamp(@, max=1.5)")
 unary("threshold", "F.threshold(@, 0.5, 7.0)")
 unary("elu_scaled", "F.elu(@, alpha=0.3)")

@@ -40,7 +40,7 @@ for name in ("special_xlogy", "special_xlog1py"):
 row("name_xlogy_of_number", "aten::xlogy.Scalar_Self(y, x)", x=f32(3, 7, lo=0, hi=3), y=2, also=[{"y": 0.0}, {"y": 1.5, "x": ODD}])
 row("name_xlogy_number", "aten::xlogy.Scalar_Other(x, y)", x=f32(3, 7), y=2, also=[{"y": 0.0}, {"y": 1.5, "x": ODD}])
 row("name_float_power_of_number", "aten::float_power.Scalar(y, x)", x=f32(3, 7), y=2, also=[{"y": 1.5}, {"x": i64(5, lo=-3, hi=3)}])
-row("name_prelu_kernel", "aten::_prelu_kernel(x, y)", x=f32(3, 7), y=f32(1, 7), also=[{"x": ODD, "y": tensor([0.25])}])
+row("name_prelu_kernel", "aten::_prelu_kernel(x, y)", x=f32(3, 7), y=f32(1, 7), also=[{"x": ODD, "y": tensor([0.25])}, {"x": f32(4), "y": f32(7, 4, 1)}, {"x": f32(1, 5), "y": permuted(f32(1, 5, 2), 2, 0, 1)}])
 row("name_clip", "aten::clip(x, a, b)", x=f32(3, 7), a=-0.5, b=0.5, also=[{"x": i64(5), "a": -2, "b": 3}, {"x": ODD, "b": None}])
 row("name_clip_tensors", "aten::clip.Tensor(x, a, b)", x=f32(3, 7), a=f32(7, lo=-1, hi=0), b=f32(7, lo=0, hi=1), also=[{"a": None}, {"x": ODD, "b": None, "a": tensor(0.0)}])
 

@@ -61,7 +61,7 @@ def floats(*numbers):
 
 # ---- Where PyTorch checks less -----------------------------------------------------------------------
 
-@limit(r"aten::(special_)?(log_)?softmax|aten::_(log_)?softmax|aten::(normal|randn|rand|bernoulli|exponential|geometric|cauchy|log_normal|uniform)|aten::cum(prod|sum)|aten::_pad_circular",
+@limit(r"aten::(special_)?(log_)?softmax|aten::_(log_)?softmax|aten::(normal|randn|rand|bernoulli|exponential|geometric|cauchy|log_normal|uniform)|aten::cum(prod|sum)|aten::_pad_circular|aten::nansum",
        "PyTorch refuses a dtype, or a size, in its kernel, which it does not call for an empty tensor; Rushlight refuses it at once")
 def _(values):
     return empty(values)
@@ -72,10 +72,15 @@ def _(values):
     return 0 in (values.get("size") or [])
 
 
-@limit(r"aten::(mode|cummax|cummin|sort|argsort|(nan)?median|arg(max|min))",
+@limit(r"aten::(mode|cummax|cummin|m?sort|argsort|topk|kthvalue|(nan)?median|arg(max|min))",
        "PyTorch looks at the dtype in its kernel, which it does not call for a single element, a dimension of size 1 or an empty tensor")
 def _(values):
     return any(t.is_complex() or t.dtype == torch.bool and t.numel() == 0 for t in tensors(values))
+
+
+@limit(r"aten::(topk|kthvalue)", "the same of bool")
+def _(values):
+    return any(t.dtype == torch.bool for t in tensors(values))
 
 
 @limit(r"aten::cum(prod|sum)_?", "the same of a tensor without dimensions")
@@ -130,8 +135,10 @@ def _(values):
     return any(isinstance(v, complex) for v in values.values())
 
 
-@limit(r"aten::_pad_circular", "where negative padding leaves less than is to be repeated, PyTorch repeats what it has not set yet")
+@limit(r"aten::(_pad_circular|pad$)", "where negative padding leaves less than is to be repeated, PyTorch repeats what it has not set yet")
 def _(values):
+    if values.get("mode", "circular") != "circular":
+        return False
     x, pad = values["self"], values["pad"]
     left = [x.shape[-1 - k] + min(0, a) + min(0, b) for k, (a, b) in enumerate(zip(pad[::2], pad[1::2]))]
     return any(max(a, b) > n for n, a, b in zip(left, pad[::2], pad[1::2]))

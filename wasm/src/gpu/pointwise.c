@@ -1,4 +1,6 @@
 /* Pointwise rows as generated WGSL: one row, or several that follow each other (rush::chain). */
+#include <math.h>
+
 #include "gpu/pointwise_program.h"
 
 enum {
@@ -77,9 +79,9 @@ static const char *text_of(const rush_call *c, const rush_gpu_row *row, const ru
       if (c->args[plan->job.arg[1]].kind == RUSH_KIND_TENSOR) return NULL;
       return plan->job.arg[1] == 1 ? low : high;
     case RUSH_GPU_LOW:
-      return plan->o.t[1] ? "larger(x, y)" : low;
+      return plan->o.t[1] || isnan(arg_scalar_double(c, 1)) ? "larger(x, y)" : low;
     case RUSH_GPU_HIGH:
-      return plan->o.t[1] ? "smaller(x, y)" : high;
+      return plan->o.t[1] || isnan(arg_scalar_double(c, 1)) ? "smaller(x, y)" : high;
     case RUSH_GPU_POWER: {
       const double e = arg_scalar_double(c, 1);
       return e == 2 ? "x * x" : e == 3 ? "x * x * x" : e == -1 ? "div_(1.0, x)" : NULL;

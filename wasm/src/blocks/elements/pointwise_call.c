@@ -82,7 +82,7 @@ void rush_pw_result_strides(const rush_call *c, const rush_pw_plan *plan, int64_
   strides_of_operands(plan, strides, nominal);
   if (contiguous) {
     rush_strides_contiguous(o->rank, o->sizes, nominal);
-  } else if (flags & RUSH_PW_LIKE_SELF) {
+  } else if ((flags & RUSH_PW_LIKE_SELF) != 0 && same_sizes(o, arg_tensor(c, 0))) {
     const rush_tensor seen = rush_nominal_header(arg_tensor(c, 0));
     rush_strides_of_copy(&seen, nominal);
   } else {

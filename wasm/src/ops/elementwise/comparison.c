@@ -181,8 +181,8 @@ RUSH_BODY_2(at_least_i64, int64_t, int64_t, x < y ? y : x)
 RUSH_BODY_2(at_most_f32, float, float, LIMIT_HIGH(x, y))
 RUSH_BODY_2(at_most_f64, double, double, LIMIT_HIGH(x, y))
 RUSH_BODY_2(at_most_i64, int64_t, int64_t, x > y ? y : x)
-/* A single Scalar limit that is NaN has no effect. A NaN in a tensor limit propagates, and so does
- * a NaN in one of two Scalar limits. */
+/* A single Scalar limit of clamp that is NaN has no effect. A NaN in a tensor limit propagates, and
+ * so does a NaN in one of two Scalar limits, and the Scalar of clamp_min and clamp_max. */
 RUSH_BODY_2(scalar_low_f32, float, float, x < y ? y : x)
 RUSH_BODY_2(scalar_low_f64, double, double, x < y ? y : x)
 RUSH_BODY_2(scalar_high_f32, float, float, x > y ? y : x)
@@ -235,12 +235,15 @@ RUSH_POINTWISE(clamp) = {.operands = 3,
                          .f64 = clamp3_f64,
                          .i64 = clamp3_i64,
                          .setup = setup_clamp};
+static bool is_number(const rush_value *limit) {
+  return limit->kind != RUSH_KIND_TENSOR && !(limit->kind == RUSH_KIND_FLOAT && isnan(limit->u.f));
+}
 static rush_status setup_clamp_min(rush_call *c, rush_pw_job *job) {
-  job->row = c->args[1].kind != RUSH_KIND_TENSOR ? &scalar_low : &at_least;
+  job->row = is_number(&c->args[1]) ? &scalar_low : &at_least;
   return RUSH_OK;
 }
 static rush_status setup_clamp_max(rush_call *c, rush_pw_job *job) {
-  job->row = c->args[1].kind != RUSH_KIND_TENSOR ? &scalar_high : &at_most;
+  job->row = is_number(&c->args[1]) ? &scalar_high : &at_most;
   return RUSH_OK;
 }
 RUSH_POINTWISE(clamp_min) = {.operands = 2, .setup = setup_clamp_min};

@@ -167,7 +167,7 @@ static rush_status check_side(rush_call *c, const rush_tensor *x, const padding 
       size + (p->front[d] < 0 ? p->front[d] : 0) + (p->back[d] < 0 ? p->back[d] : 0);
   const int64_t padded = size + p->front[d] + p->back[d];
   const bool nothing = p->mode == CIRCULAR && padded == 0;
-  RUSH_CHECK_ARG(nothing || (cropped > 0 && padded > 0),
+  RUSH_CHECK_ARG(nothing || (padded > 0 && (cropped > 0 || p->mode == CIRCULAR)),
                  "input (size %lld at dimension %d) is too small. Calculated output size: %lld",
                  (long long)size, d, (long long)padded);
   /* After a crop, the reflection may need elements that were removed. */

@@ -271,7 +271,7 @@ RUSH_OP(num_isfinite) {
 }
 
 RUSH_OP(num_frexp) {
-  int exponent;
+  int exponent = 0; /* musl does not set that of infinities and NaN */
   ret_float(c, 0, frexp(f(c, 0), &exponent));
   ret_int(c, 1, exponent);
   return RUSH_OK;
