@@ -37,6 +37,8 @@ CASES = [
      lambda x: torch.func.grad(lambda y: F.linear(y, y).sin().sum())(x), X, None),
     ("Unsupported value kind: Tensor", lambda x: torch.func.vmap(torch.func.jacrev(torch.tanh))(x), X, None),
     ("dynamo-optimized function", lambda x: torch.compile(torch.relu)(x), X, None),
+    ("could not find kernel for HigherOrderOperator",
+     lambda x: torch.ops.higher_order.cond(x.sum() > 0, torch.relu, torch.tanh, [x]), X, "calls torch.cond, another higher-order operator"),
     ("cannot be traced. Only Tensors and", lambda x, mode: x, (X, "a"), "got str: bind the others"),
     ("can be inputs to traced functions. Got", Optional(), {"x": X, "y": 2.5}, "got float: bind the others"),
     ("type_ INTERNAL ASSERT", Optional(), {"x": X, "y": []}, "got an empty list: bind the others"),

@@ -434,7 +434,7 @@ def test_data_is_traced(out):
 
 def test_a_constant_that_torch_export_kept_no_values_of_is_named(out):
     program = torch.export.export(Data(), (torch.randn(2, 4),), strict=False)
-    with pytest.raises(rushlight.RushlightError, match=r"kept no values of the tensor \w+, .* through \.data: export the model itself"):
+    with pytest.raises(rushlight.RushlightError, match=r"kept no values of the tensor \w+\. .* through \.data: export the model itself"):
         rushlight.export(program, None, out)
 
 

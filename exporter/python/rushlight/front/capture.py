@@ -68,8 +68,9 @@ def _tensors_of(model):
 def _refuse_meta(model, example_inputs):
     for name, t in _tensors_of(model):
         if isinstance(t, torch._subclasses.FakeTensor):
-            raise RushlightError("bad-argument", f"torch.export kept no values of the tensor {name}, because the model creates it and "
-                                 "writes it through .data: export the model itself, or write the tensor without .data")
+            raise RushlightError("bad-argument", f"torch.export kept no values of the tensor {name}. It loses the values of tensors "
+                                 "that torch.func and flex_attention create, and of those that a model creates and writes through .data: "
+                                 "export the model itself")
         if isinstance(t, torch.Tensor) and t.is_meta:
             raise RushlightError("bad-argument", f"{name} must have values, got a tensor on the meta device: load the weights first")
     for t in pytree.tree_leaves(example_inputs):

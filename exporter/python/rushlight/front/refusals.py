@@ -35,6 +35,7 @@ REFUSALS = (
     Refusal("Cannot access data pointer of Tensor that doesn't have storage", reaction="gradients"),
     Refusal("Unsupported value kind: Tensor", reaction="gradients"),
     Refusal("dynamo-optimized function", patch="compiled functions", reaction="compiled"),
+    Refusal("could not find kernel for HigherOrderOperator", reaction="compiled"),
     Refusal("cannot be traced. Only Tensors and", reaction="input"),
     Refusal("can be inputs to traced functions. Got", reaction="input"),
     Refusal("type_ INTERNAL ASSERT", reaction="input"),
@@ -100,7 +101,8 @@ def explained(error, given):
         return unsupported("sizes are tensors while a model is traced, and the model passes one to a function that takes only numbers "
                            f"({text}): export torch.jit.script(model) or torch.export.export(model, example_inputs)")
     if "compiled" in reactions:
-        return unsupported("the model calls a function that torch.compile made, which cannot be traced: call the original function")
+        return unsupported("the model calls torch.cond, another higher-order operator, or a function that torch.compile made, which cannot "
+                           "be traced: export torch.export.export(model, example_inputs), or call the original function")
     if "dtypes" in reactions:
         return unsupported(f"the model and its example inputs must have the same dtype ({text.splitlines()[0]}): use model.float() and "
                            "float32 inputs")

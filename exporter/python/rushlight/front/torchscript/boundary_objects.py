@@ -212,7 +212,7 @@ def with_tuples(graph, arguments, result):
     for value, argument in zip(graph.inputs(), arguments):
         taken.append(out.addInput())
         taken[-1].setType(boundary_type(argument.type) if form_of(argument) == "tuple" else value.type())
-        taken[-1].setDebugName(value.debugName())
+        graphs.keep_name(taken[-1], value)
     inward, outward = _Edge(out, True), _Edge(out, False)
     values = [inward.convert(value, argument.type) if form_of(argument) == "tuple" else value
               for value, argument in zip(taken, arguments)]

@@ -43,7 +43,7 @@ def _fill(own, graph, inner_type):
     for value in inputs:
         taken = own.addInput()
         taken.setType(value.type())
-        taken.setDebugName(value.debugName())
+        graphs.keep_name(taken, value)
         values.append(taken)
     model = graphs.get_attr(own, wrapper, INNER, inner_type)
     results = graphs.insert_graph(own, graph, [model, *values])

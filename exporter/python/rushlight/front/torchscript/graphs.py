@@ -58,6 +58,12 @@ def replace(node, value):
     node.destroy()
 
 
+def keep_name(value, other):
+    """Gives a value the name of a value of another graph. A number, which libtorch gives values without a name, is no name there."""
+    if not other.debugName().isdigit():
+        value.setDebugName(other.debugName())
+
+
 def must_be_none(value):
     return value.type().kind() == "NoneType" or value.node().mustBeNone()
 
