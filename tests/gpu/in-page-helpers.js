@@ -93,6 +93,43 @@ export async function counting(calls, body) {
   }
 }
 
+/**
+ * Runs `body` with a GPU whose device is lost at the first call that reaches it, then at the second one, and so on
+ * until a body ends before its device is lost.
+ * @param {number} least calls of a body
+ * @param {(gpu: object, lost: () => boolean) => Promise<void>} body
+ */
+export async function losing(least, body) {
+  let left = Infinity;
+  let lose = () => {};
+  const undo = CALLS.map(([prototype, name]) =>
+    replace(
+      prototype,
+      name,
+      (own) =>
+        function (/** @type {any} */ ...args) {
+          if (--left === 0) lose();
+          return own.apply(/** @type {any} */ (this), args);
+        },
+    ),
+  );
+  const most = 400,
+    lost = () => left <= 0;
+  try {
+    let at = 1;
+    for (let ended = false; !ended && at < most; at++) {
+      const { gpu, made } = separateGpu();
+      left = at;
+      lose = () => made.device?.destroy();
+      await body(gpu, lost);
+      ended = !lost();
+    }
+    if (at < least || at === most) throw new Error(`${at} calls`);
+  } finally {
+    for (const back of undo) back();
+  }
+}
+
 export const adapterIsThere = async () => Boolean(await ownGpu()?.requestAdapter());
 
 /** Numbers from -1 to 1 that look random. @param {number} n @param {number} seed */

@@ -8,100 +8,13 @@ import {
   DISPATCHES,
   counting,
   equal,
+  losing,
   matches,
   ownGpu,
   refused,
-  replace,
   separateGpu,
 } from './in-page-helpers.js';
-
-const { GPUDevice } = /** @type {any} */ (globalThis);
-
-/**
- * Changes a part of the text of each kernel, until the returned function is called.
- * @param {string} part @param {string} other
- */
-const changeKernels = (part, other) =>
-  replace(
-    GPUDevice.prototype,
-    'createShaderModule',
-    (own) =>
-      function (/** @type {any} */ how) {
-        return own.call(/** @type {any} */ (this), { ...how, code: how.code.replace(part, other) });
-      },
-  );
-
-const X = Float32Array.from({ length: 6 }, (_, i) => i - 2.5);
-const W = Float32Array.of(1, -2, 3, 0.5, 0.25, -1, 4, 1, 2, -0.5, 1, 1);
-const port = { name: 'x', dtype: 'float32', shape: [2, 3] };
-
-/** sigmoid(linear(relu(x), w)), plus random numbers of the CPU. @param {{ random?: boolean, trace?: boolean }} [how] */
-function layers({ random = false, trace = false } = {}) {
-  const f = new RushFile(),
-    w = f.tensor(W, [4, 3], { name: 'w' }),
-    none = f.none();
-  f.method('forward', { inputs: [port], outputs: ['y'] }, (m, x) => {
-    if (trace) m.at = f.source('model.py', 3, 5);
-    let h = m.op('aten::relu', [x]);
-    if (random) h = m.op('aten::add.Tensor', [h, m.op('aten::rand_like', [h, none, none, none, none, none]), f.int(1)]);
-    if (trace) m.at = f.source('model.py', 4, 6);
-    h = m.op('aten::linear', [h, w, none]);
-    if (trace) m.at = f.source('model.py', 5, 7);
-    return m.op('aten::sigmoid', [h]);
-  });
-  return f;
-}
-
-/** What sigmoid(linear(relu(x), w)) is. @param {(v: number, i: number) => number} [after] is the last function */
-const linearOf = (after = (v) => v) =>
-  Float32Array.from({ length: 8 }, (_, i) =>
-    after(
-      [0, 1, 2].reduce(
-        (sum, k) => sum + Math.max(0, Number(X[3 * Math.floor(i / 4) + k])) * Number(W[3 * (i % 4) + k]),
-        0,
-      ),
-      i,
-    ),
-  );
-const sigmoid = (/** @type {number} */ v) => 1 / (1 + Math.exp(-v));
-
-/** A file with a test vector, and with a trace if `middle` is what linear gives. @param {Float32Array} [middle] */
-function tested(middle) {
-  const f = layers({ trace: middle !== undefined });
-  f.test(0, [f.tensor(X, [2, 3])], ['Tensor'], f.tensor(linearOf(sigmoid), [2, 4]));
-  if (middle) {
-    f.traced(0, 5, [
-      f.tensor(
-        X.map((v) => Math.max(0, v)),
-        [2, 3],
-      ),
-    ]);
-    f.traced(0, 6, [f.tensor(middle, [2, 4])]);
-    f.traced(0, 7, [f.tensor(linearOf(sigmoid), [2, 4])]);
-  }
-  return f.bytes();
-}
-
-/** Adds x to an attribute, and returns the sum. */
-function counter() {
-  const f = new RushFile(),
-    slot = f.attribute('total', 'Tensor', f.tensor(new Float32Array(6), [2, 3]));
-  f.method('forward', { inputs: [port], outputs: ['y'] }, (m, x) => {
-    const sum = m.op('aten::add.Tensor', [m.op('rush::get_attr', [f.int(slot)]), x, f.int(1)]);
-    m.call('rush::set_attr', [f.int(slot), sum]);
-    return sum;
-  });
-  return f.bytes();
-}
-
-/** @param {import('../../js/src/index.js').Model} model */
-const answerOf = async (model) => /** @type {any} */ ((await model.run({ x: X })).y).data;
-
-/** Fails unless the numbers are close. @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
-function close(a, b) {
-  const off = Array.from(a).findIndex((v, i) => !(Math.abs(v - Number(b[i])) <= 1e-5));
-  if (off >= 0 || a.length !== b.length) throw new Error(`element ${off}: ${a[off]}, not ${b[off]}`);
-}
+import { X, answerOf, changeKernels, close, counter, layers, linearOf, port, sigmoid, tested } from './small-models.js';
 
 /** @type {Record<string, () => Promise<unknown>>} */
 export const tests = {
@@ -156,39 +69,15 @@ export const tests = {
 
   'a device that is lost at any call gives the answers of the CPU': async () => {
     const want = linearOf(sigmoid);
-    let left = Infinity;
-    let lose = () => {};
-    const undo = CALLS.map(([prototype, name]) =>
-      replace(
-        prototype,
-        name,
-        (own) =>
-          function (/** @type {any} */ ...args) {
-            if (--left === 0) lose();
-            return own.apply(/** @type {any} */ (this), args);
-          },
-      ),
-    );
-    try {
-      let at = 1;
-      for (; at < 100; at++) {
-        const { gpu, made } = separateGpu();
-        left = at;
-        lose = () => made.device?.destroy();
-        const model = await load(layers().bytes(), { device: 'webgpu', gpu });
-        for (let k = 0; k < 3; k++) close(await answerOf(model), want);
-        const lost = left <= 0;
-        if (lost) {
-          equal(model.backend.device, undefined);
-          matches(model.backend.reason, /; the GPU (was lost|failed): .*, and operators now run on the CPU$/);
-        }
-        model.dispose();
-        if (!lost) break;
+    await losing(20, async (gpu, lost) => {
+      const model = await load(layers().bytes(), { device: 'webgpu', gpu });
+      for (let k = 0; k < 3; k++) close(await answerOf(model), want);
+      if (lost()) {
+        equal(model.backend.device, undefined);
+        matches(model.backend.reason, /; the GPU (was lost|failed): .*, and operators now run on the CPU$/);
       }
-      if (at < 20 || at === 100) throw new Error(`${at} calls`);
-    } finally {
-      for (const back of undo) back();
-    }
+      model.dispose();
+    });
   },
 
   'random numbers are drawn again if a run begins again': async () => {

@@ -3,6 +3,7 @@
 
 import { badArgument, checkInteger, checkOptions, describeValue } from '../base/errors.js';
 import { advance, resultsOf } from '../engine/diagnostics.js';
+import { isLost } from './device.js';
 
 /**
  * @typedef {import('../engine/host.js').LocalHost} LocalHost
@@ -10,6 +11,7 @@ import { advance, resultsOf } from '../engine/diagnostics.js';
  * @typedef {import('../engine/host.js').FirstDifference} FirstDifference
  * @typedef {import('../base/types.js').StepValue} StepValue
  * @typedef {{ dtype: string, data: ArrayLike<number | bigint> }} Elements
+ * @typedef {{ fault?: string, setIdle: (idle: 0 | 1) => void }} ComparedGpu the device of a model
  */
 
 /** Differences of floats are relative to the greatest magnitude of a tensor. */
@@ -88,7 +90,7 @@ function valuesDiffer(gpu, cpu, report) {
 
 /**
  * Runs a test vector on the CPU, and then on the GPU until an operator differs.
- * @param {LocalHost} host @param {{ setIdle: (idle: 0 | 1) => void }} gpu
+ * @param {LocalHost} host @param {ComparedGpu} gpu
  * @param {import('../api/model.js').DiffOptions} options @returns {Promise<TraceComparison>}
  */
 export async function compareDevices(host, gpu, options) {
@@ -125,23 +127,53 @@ function placeOf(host, { method, instr }) {
   return where?.file ? ` (${where.file}:${where.line})` : '';
 }
 
+/** Returns what is known of a wrong answer. @param {LocalHost} host @param {ComparedGpu} gpu @param {number} test */
+async function explain(host, gpu, test) {
+  const unknown = () => `; the first operator that differs is not known: ${gpu.fault}`;
+  if (gpu.fault !== undefined) return unknown();
+  try {
+    const { first } = await compareDevices(host, gpu, { device: 'webgpu', test });
+    return first
+      ? `; the first operator that differs is ${first.message}${placeOf(host, first)}`
+      : '; no operator differs from the CPU';
+  } catch (e) {
+    if (!isLost(e)) throw e;
+    return unknown();
+  }
+}
+
+/**
+ * Marks the test vectors whose answers are not the GPU's: that in which it was lost, and those that then ran on the
+ * CPU.
+ * @param {import('../api/model.js').VerifyReport} report @param {ComparedGpu} gpu
+ */
+function markLost({ tests }, { fault }) {
+  const first = tests.findIndex((test) => test.code === 'device-lost');
+  for (const { index } of tests.slice(Math.max(0, first)))
+    tests[index] = {
+      index,
+      passed: false,
+      code: 'device-lost',
+      message: `test vector ${index}: the GPU gave no answer: ${fault}`,
+      maxAbs: 0,
+      maxRel: 0,
+      compared: 0,
+    };
+  return { passed: false, tests };
+}
+
 /**
  * Runs the test vectors on one of both devices. A wrong answer of the GPU names the first operator that differs.
- * @param {LocalHost} host @param {{ setIdle: (idle: 0 | 1) => void }} gpu
+ * @param {LocalHost} host @param {ComparedGpu} gpu
  * @param {import('../api/model.js').VerifyOptions} options
  * @param {import('../engine/host.js').Diagnostics['verify']} verify
  */
 export async function verifyOn(host, gpu, options, verify) {
   if (options.device !== 'cpu') {
     const report = await verify(options);
-    for (const test of report.tests) {
-      if (test.code !== 'mismatch' || !host.backend.device) continue;
-      const { first } = await compareDevices(host, gpu, { device: 'webgpu', test: test.index });
-      test.message += first
-        ? `; the first operator that differs is ${first.message}${placeOf(host, first)}`
-        : '; no operator differs from the CPU';
-    }
-    return report;
+    const whole = gpu.fault === undefined ? report : markLost(report, gpu);
+    for (const test of whole.tests) if (test.code === 'mismatch') test.message += await explain(host, gpu, test.index);
+    return whole;
   }
   gpu.setIdle(1);
   try {

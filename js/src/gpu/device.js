@@ -1,6 +1,6 @@
 // Devices of WebGPU, which all models share.
 
-import { RushlightError, badArgument, describeValue } from '../base/errors.js';
+import { RushlightError, badArgument, describeValue, messageOf } from '../base/errors.js';
 
 /** @typedef {import('./driver.js').Gpu} Gpu @typedef {import('./driver.js').Shared} Shared */
 
@@ -49,7 +49,11 @@ async function requestDevice(gpu) {
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
   if (!adapter) throw new RushlightError('unsupported', `device: WebGPU has no adapter here. ${HOW}`);
   const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
-  const device = await adapter.requestDevice({ requiredLimits: { maxBufferSize, maxStorageBufferBindingSize } });
+  const device = await adapter
+    .requestDevice({ requiredLimits: { maxBufferSize, maxStorageBufferBindingSize } })
+    .catch((/** @type {unknown} */ cause) => {
+      throw new RushlightError('unsupported', `device: the adapter gives no device: ${messageOf(cause)}`, { cause });
+    });
   return { device, info: adapter.info, fault: undefined, layouts: [], pipelines: new Map() };
 }
 
@@ -58,3 +62,6 @@ export function nameOf({ info }) {
   const name = info?.description || info?.device || info?.architecture || 'unknown';
   return [info?.vendor, name].filter(Boolean).join(' ');
 }
+
+/** Tests whether a call failed because values on the device were lost. @param {unknown} e */
+export const isLost = (e) => e instanceof RushlightError && e.code === 'device-lost';

@@ -4,7 +4,7 @@ import { RushlightError, badArgument } from '../base/errors.js';
 import { once, packageFile } from '../base/platform.js';
 import { compile } from '../engine/runtime.js';
 import { copied } from '../engine/values.js';
-import { ONLY_CPU, nameOf, sharedDevice } from './device.js';
+import { ONLY_CPU, isLost, nameOf, sharedDevice } from './device.js';
 import { Driver } from './driver.js';
 import { link } from './link.js';
 
@@ -88,40 +88,58 @@ class Gpu {
   }
 }
 
-/** Tests whether a call failed because values on the device were lost. @param {unknown} e */
-const isLost = (e) => e instanceof RushlightError && e.code === 'device-lost';
-
 /**
- * Returns an error for a model whose state may be that of half a run, and sets the state back to the file's values.
- * @param {LocalHost} host @param {Gpu} gpu
+ * Runs a job that may lose the device. Attributes, whose values may then be lost or those of half a run, get the file's
+ * values again, and the error says so.
+ * @template T @param {LocalHost} host @param {Gpu} gpu @param {string} where @param {() => Promise<T>} job
  */
-function loseState(host, gpu) {
-  host.engine.reset();
-  return new RushlightError(
-    'device-lost',
-    `${gpu.fault}. The attributes of the model were on the GPU. They have the file's values again, and operators now ` +
-      'run on the CPU',
-  );
+async function attempt(host, gpu, where, job) {
+  const before = gpu.fault,
+    hasState = host.description.attributes.length > 0;
+  try {
+    return await job();
+  } catch (e) {
+    if (!isLost(e) || gpu.fault === before) throw e;
+    const state = ". The attributes of the model were on the GPU. They have the file's values again";
+    const message = `${where}${gpu.fault}${hasState ? state : ''}, and operators now run on the CPU`;
+    throw new RushlightError('device-lost', message, { cause: e });
+  } finally {
+    if (gpu.fault !== before && hasState && host.alive) host.engine.reset();
+  }
 }
 
 /**
- * Lets the diagnostics of a host compare both devices.
+ * Lets the diagnostics of a host compare both devices, and say that the device was lost.
  * @param {LocalHost} host @param {Gpu} gpu
  */
-function compareDevices(host, gpu) {
+function diagnose(host, gpu) {
   const diagnostics = host.diagnostics.bind(host);
   host.diagnostics = async () => {
     const own = await diagnostics(),
-      diff = own.diff.bind(own),
-      verify = own.verify.bind(own);
+      { diff, verify, profile, step } = own,
+      comparing = () => import('./compare-devices.js').then((m) => m);
+    const onGpu = (/** @type {string} */ where) => {
+      if (gpu.fault === undefined) return;
+      throw new RushlightError(
+        'device-lost',
+        `${where}: ${gpu.fault}, and the model now runs on the CPU. The next load() requests another device`,
+      );
+    };
     own.verify = (options) =>
-      options?.device && gpu.fault === undefined
-        ? import('./compare-devices.js').then((m) => m.verifyOn(host, gpu, options, verify))
-        : verify(options);
+      attempt(host, gpu, 'verify: ', async () => {
+        if (options?.device === 'webgpu') onGpu('verify');
+        if (!options?.device || gpu.fault !== undefined) return verify.call(own, options);
+        return (await comparing()).verifyOn(host, gpu, options, verify.bind(own));
+      });
     own.diff = (how) =>
-      typeof how === 'object' && gpu.fault === undefined
-        ? import('./compare-devices.js').then((m) => m.compareDevices(host, gpu, how))
-        : diff(how);
+      typeof how === 'object'
+        ? attempt(host, gpu, `diff: test vector ${how.test ?? 0} was not compared to its end: `, async () => {
+            onGpu('diff');
+            return (await comparing()).compareDevices(host, gpu, how);
+          })
+        : attempt(host, gpu, `diff: test vector ${how} was not compared to its end: `, () => diff.call(own, how));
+    own.profile = (...args) => attempt(host, gpu, 'profile: ', () => profile.apply(own, args));
+    own.step = () => attempt(host, gpu, '', () => step.call(own));
     return own;
   };
 }
@@ -134,30 +152,30 @@ function adopt(host, gpu) {
   const state = host.state.bind(host),
     run = host.run.bind(host),
     hasState = host.description.attributes.length > 0;
-  host.state = async () => {
-    for (;;) {
-      try {
-        return await state();
-      } catch (e) {
-        if (isLost(e)) throw loseState(host, gpu);
-        if (/** @type {{ code?: string } | undefined} */ (e)?.code !== 'pending' || !(await gpu.arrive())) throw e;
+  host.state = () =>
+    attempt(host, gpu, '', async () => {
+      for (;;) {
+        try {
+          return await state();
+        } catch (e) {
+          if (/** @type {{ code?: string } | undefined} */ (e)?.code !== 'pending' || !(await gpu.arrive())) throw e;
+        }
       }
-    }
-  };
+    });
   host.run = async (index, args, ...how) => {
     if (gpu.fault !== undefined) return run(index, args, ...how);
-    const mine = hasState ? args : copied(args);
+    if (hasState) return attempt(host, gpu, '', () => run(index, args, ...how));
+    const mine = copied(args);
     gpu.keepRandom(host.engine.session);
     try {
       return await run(index, args, ...how);
     } catch (e) {
       if (!isLost(e)) throw e;
-      if (hasState) throw loseState(host, gpu);
       gpu.returnRandom(host.engine.session);
       return run(index, mine, ...how);
     }
   };
-  compareDevices(host, gpu);
+  diagnose(host, gpu);
   return Object.assign(host, { gpu });
 }
 

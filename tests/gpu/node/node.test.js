@@ -14,7 +14,7 @@ import { replay } from '../../browser/replay.mjs';
 
 const gpu = create([]);
 Object.assign(globalThis, globals, { gpuOfTests: gpu });
-for (const file of ['../in-page.js', '../weights-in-page.js', '../rows-in-page.js']) {
+for (const file of ['../in-page.js', '../lost-in-page.js', '../weights-in-page.js', '../rows-in-page.js']) {
   for (const [name, run] of Object.entries((await import(file)).tests)) {
     // Node stores no decision.
     if (!/remembers|wrong/.test(name)) test(name, run);

@@ -1,0 +1,166 @@
+// Tests of a device that is lost while verify(), diff(), profile() and steps() use it. They run as those of in-page.js
+// do.
+
+import { load } from '../../js/src/index.js';
+import { equal, losing, matches, refused, separateGpu } from './in-page-helpers.js';
+import { X, answerOf, changeKernels, close, counter, layers, linearOf, sigmoid } from './small-models.js';
+
+/** @typedef {import('../../js/src/index.js').Model} Model */
+
+const LOST = 'the GPU (was lost|failed): .*';
+
+/** A file with two test vectors. */
+function vectors() {
+  const f = layers({ trace: true });
+  for (let k = 0; k < 2; k++) f.test(0, [f.tensor(X, [2, 3])], ['Tensor'], f.tensor(linearOf(sigmoid), [2, 4]));
+  return f.bytes();
+}
+
+const onCpu = (/** @type {string} */ where) => new RegExp(`^${where}: ${LOST}, and the model now runs on the CPU`);
+
+/** Fails if the model does not run on the CPU with the right answer. @param {Model} model */
+async function runsOnCpu(model) {
+  close(await answerOf(model), linearOf(sigmoid));
+  equal(model.backend.device, undefined);
+  equal((await model.verify()).passed, true);
+  await refused(model.verify({ device: 'webgpu' }), 'device-lost', onCpu('verify'));
+  await refused(model.diff({ device: 'webgpu' }), 'device-lost', onCpu('diff'));
+  equal((await model.verify({ device: 'cpu' })).passed, true);
+}
+
+/**
+ * Runs `body`, and fails if a promise is rejected that nobody handles. node:test does the same.
+ * @param {() => Promise<void>} body
+ */
+async function handled(body) {
+  /** @type {unknown[]} */ const found = [];
+  const see = (/** @type {any} */ event) => void found.push(event.reason);
+  globalThis.addEventListener?.('unhandledrejection', see);
+  await body();
+  await new Promise((done) => setTimeout(done, 50));
+  globalThis.removeEventListener?.('unhandledrejection', see);
+  equal(found.map(String), []);
+}
+
+/** @type {Record<string, () => Promise<unknown>>} */
+export const tests = {
+  'verify({ device }) names the test vectors that a lost device did not answer': async () => {
+    await handled(() =>
+      losing(20, async (gpu, lost) => {
+        const model = await load(vectors(), { device: 'webgpu', gpu });
+        const { passed, tests } = await model.verify({ device: 'webgpu' });
+        equal(tests.length, 2);
+        equal(passed, !lost());
+        const first = tests.findIndex((test) => !test.passed);
+        for (const { index, code, message } of tests.slice(first < 0 ? 2 : first)) {
+          equal(code, 'device-lost');
+          matches(message ?? '', new RegExp(`^test vector ${index}: the GPU gave no answer: ${LOST}`));
+        }
+        if (lost()) await runsOnCpu(model);
+        model.dispose();
+      }),
+    );
+  },
+
+  'verify({ device }) says that the operator is not known if the device is lost': async () => {
+    await handled(async () => {
+      const undo = changeKernels('var y = sum', 'var y = 1.5 * sum'),
+        /** @type {Set<string>} */ kinds = new Set();
+      try {
+        await losing(30, async (gpu) => {
+          const model = await load(vectors(), { device: 'webgpu', gpu });
+          const { passed, tests } = await model.verify({ device: 'webgpu' });
+          equal(passed, false);
+          for (const { message = '' } of tests) {
+            const [, kind = ''] =
+              /(gave no answer|differs is not known|differs is aten::linear): ./.exec(message) ?? [];
+            if (!kind) throw new Error(message);
+            kinds.add(kind);
+          }
+          model.dispose();
+        });
+      } finally {
+        undo();
+      }
+      equal(kinds.size, 3);
+    });
+  },
+
+  'diff({ device }) says which test vector it compared when the device was lost': async () => {
+    await handled(() =>
+      losing(20, async (gpu, lost) => {
+        const model = await load(vectors(), { device: 'webgpu', gpu });
+        const report = model.diff({ device: 'webgpu', test: 1 });
+        if (await report.then(() => lost(), lost)) {
+          const text = `^diff: test vector 1 was not compared to its end: ${LOST}, and operators now run on the CPU$`;
+          await refused(report, 'device-lost', new RegExp(text));
+          await runsOnCpu(model);
+        } else {
+          const { agrees, compared } = await report;
+          equal([agrees, compared], [true, 3]);
+        }
+        model.dispose();
+      }),
+    );
+  },
+
+  'profile() and steps() say that the device was lost': async () => {
+    await handled(async () => {
+      for (const use of [
+        async (/** @type {Model} */ model) => void (await model.profile({ x: X })),
+        async (/** @type {Model} */ model) => {
+          const steps = await model.steps({ x: X });
+          try {
+            for (let k = 0; k < 3; k++) await steps.step();
+          } finally {
+            await steps.end();
+          }
+        },
+      ])
+        await losing(15, async (gpu, lost) => {
+          const model = await load(vectors(), { device: 'webgpu', gpu }),
+            used = use(model);
+          if (await used.then(() => lost(), lost)) {
+            await refused(used, 'device-lost', new RegExp(`${LOST}, and operators now run on the CPU$`));
+            await runsOnCpu(model);
+          }
+          model.dispose();
+        });
+    });
+  },
+
+  'a model with state has the values of the file after steps() have lost the device': async () => {
+    const { gpu, made } = separateGpu();
+    const model = await load(counter(), { device: 'webgpu', gpu });
+    close(await answerOf(model), X);
+    const steps = await model.steps({ x: X });
+    made.device.destroy();
+    await refused(
+      (async () => {
+        for (;;) await steps.step();
+      })(),
+      'device-lost',
+      /^the GPU was lost: .*\. The attributes of the model were on the GPU\. They have the file's values again, and/,
+    );
+    await steps.end();
+    close(await answerOf(model), X);
+  },
+
+  'an adapter that gives no device is refused by name': async () => {
+    const gpu = {
+      requestAdapter: async () => ({
+        limits: {},
+        requestDevice: async () => {
+          throw new TypeError('the limits are too high');
+        },
+      }),
+    };
+    await refused(
+      load(vectors(), { device: 'webgpu', gpu }),
+      'unsupported',
+      /^device: the adapter gives no device: .*the limits are too high/,
+    );
+    const model = await load(vectors(), { device: 'auto', gpu });
+    matches(model.backend.reason, /runs on the CPU: device: the adapter gives no device: /);
+  },
+};
