@@ -95,11 +95,16 @@ export class Completions {
     response.on('close', () => gone.abort());
     const result = await create(await this.#model(), body, this.#name, gone.signal);
     if (!(Symbol.asyncIterator in result)) return this.#send(response, 200, result);
-    const first = await result.next(); // refuses a request before the headers are sent
-    response.writeHead(200, { ...this.#headers, 'Content-Type': 'text/event-stream; charset=utf-8' });
-    for (let { value, done } = first; !done; { value, done } = await result.next())
-      if (!response.write(`data: ${JSON.stringify(value)}\n\n`)) await once(response, 'drain', { signal: gone.signal });
-    response.end('data: [DONE]\n\n');
+    try {
+      const first = await result.next(); // refuses a request before the headers are sent
+      response.writeHead(200, { ...this.#headers, 'Content-Type': 'text/event-stream; charset=utf-8' });
+      for (let { value, done } = first; !done; { value, done } = await result.next())
+        if (!response.write(`data: ${JSON.stringify(value)}\n\n`))
+          await once(response, 'drain', { signal: gone.signal });
+      response.end('data: [DONE]\n\n');
+    } finally {
+      await result.return(); // lets the next request begin, also if the client has left
+    }
   }
 
   /** @param {ServerResponse} response @param {number} status @param {object} value */

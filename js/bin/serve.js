@@ -5,6 +5,7 @@ import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { basename, extname } from 'node:path';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { RushlightError, unreadableFile } from '../src/base/errors.js';
 import { readTestInputs } from './test-inputs.js';
@@ -132,9 +133,9 @@ async function send(response, file, ending, range) {
     ...(first !== undefined && { 'Content-Range': `bytes ${start}-${end}/${size}` }),
   });
   if (end < start) return void response.end();
-  createReadStream(file instanceof URL ? fileURLToPath(file) : file, { start, end })
-    .on('error', () => response.destroy())
-    .pipe(response);
+  await pipeline(createReadStream(file instanceof URL ? fileURLToPath(file) : file, { start, end }), response).catch(
+    () => response.destroy(),
+  );
 }
 
 /**
@@ -145,9 +146,7 @@ async function send(response, file, ending, range) {
 async function proxy(url, { headers: { range } }, response) {
   const got = await fetch(url, range === undefined ? {} : { headers: { range } });
   response.writeHead(got.status, { ...HEADERS, 'Content-Type': 'application/octet-stream' });
-  if (got.body)
-    Readable.fromWeb(/** @type {import('node:stream/web').ReadableStream} */ (got.body))
-      .on('error', () => response.destroy())
-      .pipe(response);
-  else response.end();
+  if (!got.body) return void response.end();
+  const body = Readable.fromWeb(/** @type {import('node:stream/web').ReadableStream} */ (got.body));
+  await pipeline(body, response).catch(() => response.destroy());
 }

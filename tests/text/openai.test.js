@@ -2,14 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
+import { Readable } from 'node:stream';
 import test, { after, before } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import * as jinja from '@huggingface/jinja';
 import * as tokenizers from '@huggingface/tokenizers';
 
+import { Completions } from '../../js/bin/completions.js';
 import { serveModel } from '../../js/bin/serve.js';
 import { CreateMLCEngine, OpenAI } from '../../js/src/text/openai.js';
 import { callSchema, parseCalls, templateMessage, textBefore } from '../../js/src/text/tools.js';
@@ -225,6 +228,38 @@ test('the server refuses wrong requests and other sites', async () => {
     ).end(),
   );
   assert.equal(status, 403);
+});
+
+/** A request as node:http gives it. @param {object} body */
+const incoming = (body) =>
+  /** @type {any} */ (
+    Object.assign(Readable.from([Buffer.from(JSON.stringify(body))]), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    })
+  );
+
+test('a client that stops reading and leaves does not hold the model', async () => {
+  const completions = new Completions(`${folder}decoder.rush`, 'decoder.rush', {}),
+    path = '/v1/chat/completions',
+    { model: _, ...request } = base,
+    gone = Object.assign(new EventEmitter(), { headersSent: false, writeHead: () => (gone.headersSent = true) });
+  const write = () => {
+    setImmediate(() => gone.emit('close')); // while the server waits for 'drain'
+    return false;
+  };
+  const response = /** @type {any} */ (Object.assign(gone, { write, end: () => {} }));
+  await completions.answer(incoming({ ...request, stream: true }), response, path);
+  const text = new Promise((end) =>
+    completions.answer(
+      incoming(request),
+      /** @type {any} */ (Object.assign(new EventEmitter(), { writeHead: () => ({ end }) })),
+      path,
+    ),
+  );
+  const first = await Promise.race([text, new Promise((resolve) => setTimeout(resolve, 20_000, '{}').unref())]);
+  assert.equal(JSON.parse(first).choices?.[0].message.content, want.text);
+  await completions.dispose();
 });
 
 test('a chat in a terminal', async () => {
