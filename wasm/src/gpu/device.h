@@ -150,9 +150,10 @@ rush_gpu_body rush_gpu_pointwise, rush_gpu_linear, rush_gpu_matmul, rush_gpu_add
     rush_gpu_linear_weights, rush_gpu_linear_int8, rush_gpu_attention, rush_gpu_repeated_attention,
     rush_gpu_softmax, rush_gpu_layer_norm, rush_gpu_rms_norm, rush_gpu_group_norm,
     rush_gpu_batch_norm, rush_gpu_reduce, rush_gpu_find_extreme, rush_gpu_adaptive_avg_pool,
-    rush_gpu_conv, rush_gpu_conv_transpose, rush_gpu_convolution, rush_gpu_max_pool,
-    rush_gpu_embedding, rush_gpu_index_select, rush_gpu_reshape, rush_gpu_contiguous,
-    rush_gpu_clone, rush_gpu_copy_into, rush_gpu_cat, rush_gpu_pad, rush_gpu_same, rush_gpu_to,
+    rush_gpu_conv, rush_gpu_scaled_conv, rush_gpu_conv_transpose, rush_gpu_convolution,
+    rush_gpu_max_pool, rush_gpu_avg_pool, rush_gpu_resample, rush_gpu_embedding,
+    rush_gpu_index_select, rush_gpu_reshape, rush_gpu_contiguous, rush_gpu_clone,
+    rush_gpu_copy_into, rush_gpu_cat, rush_gpu_pad, rush_gpu_same, rush_gpu_to,
     rush_gpu_rotate_half;
 
 /* For pointwise rows, in `number`: how the text depends on the arguments. */
@@ -164,8 +165,12 @@ enum {
   RUSH_GPU_HIGH,
   RUSH_GPU_POWER,
 };
+/* For rush_gpu_resample: bits of `number`. Without RUSH_GPU_LINEAR, a pixel is the nearest one. */
+enum { RUSH_GPU_LINEAR = 1, RUSH_GPU_EXACT = 2, RUSH_GPU_OF_FACTORS = 4 };
 /* For rush_gpu_reshape: rows that never copy, and flatten. */
 enum { RUSH_GPU_VIEWS = 1, RUSH_GPU_FLATTENS };
+/* For rush_gpu_to, beside the number of an argument. */
+enum { RUSH_GPU_NO_FORMAT = 16 };
 
 /* Returns whether the tensor has float32 elements that a kernel can read: at most 2^31 of them. */
 bool rush_gpu_can_read(const rush_tensor *t);
@@ -190,6 +195,12 @@ rush_status rush_gpu_copy(rush_gpu *g, rush_call *c, const rush_tensor *to,
 rush_status rush_gpu_assign(rush_gpu *g, rush_call *c, rush_tensor *to, rush_tensor *from);
 /* Returns the tensor itself if it is row-major, and otherwise a copy that ends with the call. */
 rush_status rush_gpu_row_major(rush_gpu *g, rush_call *c, rush_tensor *t, rush_tensor **out);
+/* Multiplies x with a factor that broadcasts to it. The product has these strides and ends with the
+ * call. */
+rush_status rush_gpu_scale(rush_gpu *g, rush_call *c, const rush_tensor *x,
+                           const rush_tensor *factor, const int64_t *strides, rush_tensor **out);
+/* adaptive_avg_pool2d to this height and width. */
+bool rush_gpu_average_parts(rush_gpu *g, rush_call *c, const int64_t *size, rush_status *st);
 /* A new row-major float32 tensor that ends with the call. */
 rush_status rush_gpu_temporary(rush_gpu *g, rush_call *c, int rank, const int64_t *sizes,
                                rush_tensor **out);

@@ -84,7 +84,11 @@ static const char *text_of(const rush_call *c, const rush_gpu_row *row, const ru
       return plan->o.t[1] || isnan(arg_scalar_double(c, 1)) ? "smaller(x, y)" : high;
     case RUSH_GPU_POWER: {
       const double e = arg_scalar_double(c, 1);
-      return e == 2 ? "x * x" : e == 3 ? "x * x * x" : e == -1 ? "div_(1.0, x)" : NULL;
+      return e == 2     ? "x * x"
+             : e == 3   ? "x * x * x"
+             : e == 0.5 ? "sqrt_(x)"
+             : e == -1  ? "div_(1.0, x)"
+                        : NULL;
     }
     default:
       return swapped ? NULL : row->text;
@@ -208,15 +212,15 @@ static uint32_t make_key(const rush_gpu_program *p, uint32_t *key) {
   return n;
 }
 
-static rush_status run_steps(rush_gpu *g, rush_call *c, const rush_gpu_program *p) {
+static rush_status run_steps_into(rush_gpu *g, rush_call *c, const rush_gpu_program *p,
+                                  const rush_tensor *out) {
   rush_gpu_job job = {.g = g, .c = c};
   uint32_t key[RUSH_GPU_KEY];
   char types[RUSH_GPU_BUFFERS + 1] = {0};
   memcpy(types, p->types, (size_t)p->n_outside);
   types[p->n_outside] = 'f';
   for (int k = 0; k < p->n_outside; k++) RUSH_TRY(rush_gpu_bind(&job, p->outside[k]));
-  RUSH_TRY(rush_gpu_result(g, c, p->rank, p->sizes, p->strides));
-  RUSH_TRY(rush_gpu_bind(&job, rush_as_tensor(c->results)));
+  RUSH_TRY(rush_gpu_bind(&job, out));
   RUSH_TRY(rush_gpu_find_pipeline(&job, key, make_key(p, key), types, write_program, p));
   for (int k = 0; k < p->n_numbers; k++)
     memcpy(job.params + word_of((unsigned)k), p->numbers + k, sizeof *p->numbers);
@@ -224,6 +228,26 @@ static rush_status run_steps(rush_gpu *g, rush_call *c, const rush_gpu_program *
   rush_gpu_place_walk(&p->walk, job.params);
   rush_gpu_dispatch_elements(&job, (uint64_t)p->walk.numel);
   return RUSH_OK;
+}
+
+static rush_status run_steps(rush_gpu *g, rush_call *c, const rush_gpu_program *p) {
+  RUSH_TRY(rush_gpu_result(g, c, p->rank, p->sizes, p->strides));
+  return run_steps_into(g, c, p, rush_as_tensor(c->results));
+}
+
+rush_status rush_gpu_scale(rush_gpu *g, rush_call *c, const rush_tensor *x,
+                           const rush_tensor *factor, const int64_t *strides, rush_tensor **out) {
+  static const char product[] = "x * y";
+  rush_gpu_program p = {.n = 1, .n_outside = 2, .outside = {x, factor}, .types = "ff"};
+  p.steps[0] = (rush_gpu_step){.text = product, .n = 2, .n_outside = 2};
+  for (uint8_t k = 0; k < 2; k++) p.steps[0].in[k] = (uint8_t)(RUSH_GPU_OUTSIDE + k);
+  RUSH_TRY(rush_gpu_tensor(g, c->heap, RUSH_FLOAT32, x->rank, x->sizes, strides, out));
+  tmp_take(c, *out);
+  const bool planned =
+      rush_gpu_plan_walk(&p.walk, x->rank, x->sizes, (*out)->strides, 2, p.outside);
+  assert(planned);
+  (void)planned;
+  return run_steps_into(g, c, &p, *out);
 }
 
 bool rush_gpu_pointwise(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {

@@ -125,16 +125,16 @@ bool rush_gpu_find_extreme(rush_gpu *g, rush_call *c, const rush_gpu_row *row, r
   return true;
 }
 
-/* adaptive_avg_pool2d to one element of each channel. */
 bool rush_gpu_adaptive_avg_pool(rush_gpu *g, rush_call *c, const rush_gpu_row *row,
                                 rush_status *st) {
   rush_tensor *x = arg_tensor(c, 0);
   int64_t size[RUSH_MAX_RANK], sizes[RUSH_MAX_RANK];
   int n;
   (void)row;
-  if (!can_reduce(x) || x->rank != 4 || rush_suggest_format(x) != RUSH_FORMAT_CONTIGUOUS ||
-      arg_ints(c, 1, RUSH_MAX_RANK, size, &n) != RUSH_OK || n < 1 || n > 2 || size[0] != 1 ||
-      size[n - 1] != 1)
+  if (arg_ints(c, 1, RUSH_MAX_RANK, size, &n) != RUSH_OK || n < 1 || n > 2) return false;
+  if (n == 1) size[1] = size[0];
+  if (size[0] != 1 || size[1] != 1) return rush_gpu_average_parts(g, c, size, st);
+  if (!can_reduce(x) || x->rank != 4 || rush_suggest_format(x) != RUSH_FORMAT_CONTIGUOUS)
     return false;
   rush_gpu_lines k = {.name = 'a', .text = {sums}};
   set_lines(&k, x, 2, 3);

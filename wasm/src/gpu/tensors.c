@@ -182,15 +182,18 @@ bool rush_gpu_same(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_stat
   return !arg_bool(c, (uint32_t)row->number) && as_view(c, st);
 }
 
-/* Rows that return float32 as it is. number: the argument that is a dtype; 0 for type_as. */
+/* Rows that return float32 as it is. number: the argument that is a dtype, or 0 for type_as. The
+ * last argument is memory_format, and copy is before it; a row with RUSH_GPU_NO_FORMAT has only
+ * copy. */
 bool rush_gpu_to(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
-  const uint32_t dtype = (uint32_t)row->number, n = c->n_args;
+  const bool has_format = !(row->number & RUSH_GPU_NO_FORMAT);
+  const uint32_t dtype = (uint32_t)(row->number & ~RUSH_GPU_NO_FORMAT);
+  const uint32_t copies = c->n_args - (has_format ? 2 : 1);
   (void)g;
   if (arg_tensor(c, 0)->dtype != RUSH_FLOAT32) return false;
   if (dtype == 0) return arg_tensor(c, 1)->dtype == RUSH_FLOAT32 && as_view(c, st);
   if (!arg_is_none(c, dtype) && arg_int(c, dtype) != RUSH_FLOAT32) return false;
-  /* The last arguments are copy and memory_format. */
-  return !arg_bool(c, n - 2) && arg_is_none(c, n - 1) && as_view(c, st);
+  return !arg_bool(c, copies) && (!has_format || arg_is_none(c, copies + 1)) && as_view(c, st);
 }
 
 static bool broadcasts(const rush_tensor *to, const rush_tensor *from) {

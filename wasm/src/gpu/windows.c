@@ -2,21 +2,14 @@
  * Convolutions of many channels are matrix products. */
 #include <math.h>
 
+#include "gpu/images.h"
 #include "gpu/product.h"
 #include "tensor/layout.h"
 
 /* clang-format off */
 #define WGSL(...) #__VA_ARGS__ "\n"
-/* Parameters: 0 elements, 1 channels, 2 height and 3 width of the result; 4-8 offset and strides of
- * the input, 9 its height, 10 its width; 11, 12 the window; 13-18 stride, padding, dilation. */
+/* Words from 11 on: 11, 12 the window; 13-18 stride, padding, dilation. */
 static const char head[] = WGSL(
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) ng: vec3<u32>,
-        @builtin(local_invocation_index) l: u32) {
-  let i = group_of(g, ng) * 64u + l;
-  if (i >= word(0u)) { return; }
-  let ow = i % word(3u); let oh = i / word(3u) % word(2u);
-  let oc = i / (word(3u) * word(2u)) % word(1u); let b = i / (word(3u) * word(2u) * word(1u));
   let h0 = i32(oh * word(13u)) - i32(word(15u)); let w0 = i32(ow * word(14u)) - i32(word(16u));
 );
 /* 19 channels of a group, 20 results of a group, 21-25 offset and strides of the weight, 26 offset
@@ -85,7 +78,7 @@ typedef struct window {
   int dims;                        /* spatial dimensions: 1 or 2 */
   int64_t kernel[2], stride[2], before[2], after[2], dilation[2], groups;
   float min, max;
-  bool ceils, transposed;
+  bool ceils, transposed, last; /* last: the result is channels-last */
 } window;
 
 /* Returns whether the text has the sizes of a window, so that loops over it can be unrolled. */
@@ -95,6 +88,7 @@ static bool is_small(const window *a) {
 
 static void write_window(rush_text *t, const void *what) {
   const window *a = what;
+  rush_gpu_write_images(t, a->last);
   rush_text_bytes(t, head, sizeof head - 1);
   if (is_small(a))
     rush_text_add(t, "const HEIGHT = %uu; const WIDTH = %uu;\n", (unsigned)a->kernel[0],
@@ -156,12 +150,7 @@ static uint32_t at(const int64_t *list, int dims, int d) {
 }
 
 static void place(const window *a, const rush_tensor *out, uint32_t *p) {
-  p[0] = (uint32_t)out->numel, p[1] = (uint32_t)out->sizes[1];
-  p[2] = at(out->sizes + 2, a->dims, 0), p[3] = at(out->sizes + 2, a->dims, 1);
-  p[4] = (uint32_t)a->x->offset;
-  p[5] = (uint32_t)a->x->strides[0], p[6] = (uint32_t)a->x->strides[1];
-  p[7] = at(a->x->strides + 2, a->dims, 0), p[8] = at(a->x->strides + 2, a->dims, 1);
-  p[9] = at(a->x->sizes + 2, a->dims, 0), p[10] = at(a->x->sizes + 2, a->dims, 1);
+  rush_gpu_place_images(a->x, out, p);
   for (int d = 0; d < 2; d++) {
     p[11 + d] = (uint32_t)a->kernel[d], p[13 + d] = (uint32_t)a->stride[d];
     p[15 + d] = (uint32_t)a->before[d], p[17 + d] = (uint32_t)a->dilation[d];
@@ -193,10 +182,10 @@ static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const 
   const uint32_t key[] = {'w',
                           (uint32_t)weight,
                           a->bias != NULL,
-                          a->transposed,
+                          a->transposed + 2u * a->last,
                           small ? (uint32_t)a->kernel[0] : 0,
                           small ? (uint32_t)a->kernel[1] : 0};
-  RUSH_TRY(rush_gpu_result(g, c, a->x->rank, sizes, NULL));
+  RUSH_TRY(rush_gpu_new_images(g, c, a->x->rank, sizes, a->last));
   const rush_tensor *out = rush_as_tensor(c->results);
   if (out->numel == 0) return RUSH_OK;
   RUSH_TRY(rush_gpu_charge(g, (uint64_t)out->numel, steps_of(a)));
@@ -246,18 +235,18 @@ static rush_gpu_pixels pixels_of(const window *a, const rush_tensor *out) {
   return p;
 }
 
-/* Returns whether a window is a pixel, and pixels follow each other as those of the result do. */
+/* Returns whether a window is a pixel, and pixels follow each other row by row. */
 static bool is_pointwise(const window *a) {
   const rush_tensor *x = a->x;
   for (int d = 0; d < 2; d++)
     if (a->kernel[d] != 1 || a->stride[d] != 1 || a->before[d] || a->after[d]) return false;
-  return x->strides[x->rank - 1] == 1 && (a->dims == 1 || x->strides[2] == x->sizes[3]);
+  return a->dims == 1 || x->strides[2] == x->sizes[3] * x->strides[3];
 }
 
 /* Multiplies the weight [channels, k] of each group with the windows [k, pixels] of each sample. */
 static rush_status multiply(rush_gpu *g, rush_call *c, const window *a, const int64_t *sizes) {
   const rush_tensor *x = a->x, *w = a->w;
-  RUSH_TRY(rush_gpu_result(g, c, x->rank, sizes, NULL));
+  RUSH_TRY(rush_gpu_new_images(g, c, x->rank, sizes, a->last));
   const rush_tensor *out = rush_as_tensor(c->results);
   const int64_t m = w->sizes[0] / a->groups, k = w->numel / w->sizes[0];
   if (out->numel == 0) return RUSH_OK;
@@ -265,20 +254,17 @@ static rush_status multiply(rush_gpu *g, rush_call *c, const window *a, const in
   rush_gpu_product p = rush_gpu_plain_product(m, out->numel / (sizes[0] * w->sizes[0]), k);
   p.batch[0] = sizes[0], p.batch[1] = a->groups;
   p.a = (rush_gpu_matrix){.t = w, .offset = w->offset, .row = k, .col = 1, .batch = {0, m * k}};
-  p.b = (rush_gpu_matrix){.t = x, .offset = x->offset, .row = x->strides[1], .col = 1};
+  p.b = (rush_gpu_matrix){
+      .t = x, .offset = x->offset, .row = x->strides[1], .col = x->strides[x->rank - 1]};
   p.b.batch[0] = x->strides[0], p.b.batch[1] = w->sizes[1] * x->strides[1];
   if (!is_pointwise(a)) p.pixels = &pixels;
   if (a->bias)
     p.added = (rush_gpu_matrix){.t = a->bias, .offset = a->bias->offset, .row = 1, .batch = {0, m}};
   p.min = a->min, p.max = a->max;
-  rush_gpu_set_out(&p, out);
+  p.out = (rush_gpu_matrix){.t = out, .offset = out->offset, .row = out->strides[1]};
+  p.out.col = out->strides[x->rank - 1];
+  p.out.batch[0] = out->strides[0], p.out.batch[1] = m * out->strides[1];
   return rush_gpu_multiply(g, c, &p);
-}
-
-/* PyTorch's result is contiguous if neither the input nor the weight is channels-last. */
-static bool is_plain(const rush_tensor *t) {
-  return rush_gpu_can_read(t) && !rush_is_turned(t) && t->numel > 0 &&
-         rush_suggest_format(t) == RUSH_FORMAT_CONTIGUOUS;
 }
 
 /* Returns whether the strides are those of a new tensor, also in dimensions of size 1. */
@@ -288,20 +274,34 @@ static bool is_as_new(const rush_tensor *t) {
   return memcmp(strides, t->strides, t->rank * sizeof *strides) == 0;
 }
 
-/* Returns whether PyTorch takes the weight as contiguous. It sees one of conv1d as an image. */
-static bool has_plain_format(const rush_tensor *w) {
-  return w->rank == 3 ? is_as_new(w) : rush_suggest_format(w) == RUSH_FORMAT_CONTIGUOUS;
+/* Returns whether PyTorch's result is channels-last. `format`: the weight's, or negative. */
+static bool gives_channels_last(const window *a, const int64_t *sizes, int64_t format) {
+  rush_tensor x = *a->x, w = *a->w;
+  x.sizes[1] /= a->groups; /* groups are convolved separately and concatenated */
+  w.sizes[0] /= a->groups;
+  /* cat cannot tell the format of a single element */
+  if (a->dims == 1 || (a->groups > 1 && sizes[1] == a->groups && sizes[2] * sizes[3] == 1))
+    return false;
+  return rush_gpu_is_channels_last(&x) ||
+         (format < 0 ? rush_gpu_is_channels_last(&w) : format == RUSH_FORMAT_CHANNELS_LAST);
+}
+
+/* PyTorch sees an input of conv1d as an image, and makes it contiguous. Returns false if
+ * dimensions of size 1 have strides that could change the format of the result. */
+static bool is_plain_line(const window *a, int64_t format) {
+  return (is_as_new(a->x) || !rush_is_contiguous(a->x)) &&
+         (format < 0 ? is_as_new(a->w) : format == RUSH_FORMAT_CONTIGUOUS);
 }
 
 static bool run_conv(rush_gpu *g, rush_call *c, window *a, int64_t format, rush_status *st) {
   int64_t sizes[RUSH_MAX_RANK], numel;
   const rush_tensor *x = a->x, *w = a->w;
-  if (!is_plain(x) || (x->rank == 3 && !is_as_new(x)) || !rush_gpu_can_read_real(w) ||
-      rush_is_turned(w) || w->numel == 0)
+  if (!rush_gpu_can_read_images(x) || !rush_gpu_can_read_real(w) || rush_is_turned(w) ||
+      w->numel == 0)
     return false;
-  if (format > 0 || (format < 0 && !has_plain_format(w))) return false;
   if (x->rank != a->dims + 2 || a->groups < 1 || w->sizes[0] % a->groups != 0 ||
-      x->sizes[1] != (a->transposed ? w->sizes[0] : w->sizes[1] * a->groups))
+      x->sizes[1] != (a->transposed ? w->sizes[0] : w->sizes[1] * a->groups) ||
+      (a->dims == 1 && !is_plain_line(a, format)))
     return false;
   const int64_t channels = a->transposed ? w->sizes[1] * a->groups : w->sizes[0];
   if (a->bias && (!rush_gpu_can_read(a->bias) || a->bias->rank != 1 ||
@@ -312,6 +312,7 @@ static bool run_conv(rush_gpu *g, rush_call *c, window *a, int64_t format, rush_
   if (!result_sizes(a, channels, sizes) || !rush_numel(x->rank, sizes, &numel) ||
       numel >= INT32_MAX)
     return false;
+  a->last = gives_channels_last(a, sizes, format);
   *st = is_product(a, sizes) ? multiply(g, c, a, sizes) : run_window(g, c, a, sizes);
   return true;
 }
@@ -339,6 +340,30 @@ bool rush_gpu_conv(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_stat
   a.min = ours ? (float)arg_float(c, 7) : -INFINITY;
   a.max = ours ? (float)arg_float(c, 8) : INFINITY;
   return run_conv(g, c, &a, ours ? arg_int(c, 9) : -1, st);
+}
+
+/* rush::scaled_conv, whose argument 1 is a factor of the input. */
+bool rush_gpu_scaled_conv(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  const rush_tensor *x = arg_tensor(c, 0), *factor = arg_tensor(c, 1);
+  rush_value args[10]; /* of rush::conv */
+  rush_tensor *scaled;
+  if (!rush_gpu_can_read_images(x) || !rush_gpu_can_copy(x, factor) || factor->rank != x->rank ||
+      rush_is_turned(factor) || x->rank != arg_tensor(c, 2)->rank)
+    return false;
+  for (int d = 0; d < x->rank; d++)
+    if (factor->sizes[d] != 1 && factor->sizes[d] != x->sizes[d]) return false;
+  const bool last = rush_gpu_is_channels_last(x);
+  if (!rush_is_in_format(x, last ? RUSH_FORMAT_CHANNELS_LAST : RUSH_FORMAT_CONTIGUOUS))
+    return false;
+  *st = rush_gpu_scale(g, c, x, factor, x->strides, &scaled);
+  if (*st != RUSH_OK) return true;
+  args[0] = rush_of_tensor(scaled);
+  memcpy(args + 1, c->args + 2, 9 * sizeof *args);
+  rush_call sub = *c;
+  sub.args = args;
+  sub.n_args = 10;
+  sub.last_use = 0;
+  return rush_gpu_conv(g, &sub, row, st);
 }
 
 /* Where the arguments are that follow the bias and the stride. */
@@ -390,9 +415,9 @@ bool rush_gpu_convolution(rush_gpu *g, rush_call *c, const rush_gpu_row *row, ru
 bool rush_gpu_max_pool(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
   window a = {.x = arg_tensor(c, 0), .dims = row->number, .ceils = arg_bool(c, 5)};
   int64_t sizes[RUSH_MAX_RANK];
-  if (!is_plain(a.x) || a.x->rank != a.dims + 2 || !read_list(c, 1, a.dims, NULL, a.kernel) ||
-      !read_list(c, 2, a.dims, a.kernel, a.stride) || !read_list(c, 3, a.dims, NULL, a.before) ||
-      !read_list(c, 4, a.dims, NULL, a.dilation))
+  if (!rush_gpu_can_read_images(a.x) || a.x->rank != a.dims + 2 ||
+      !read_list(c, 1, a.dims, NULL, a.kernel) || !read_list(c, 2, a.dims, a.kernel, a.stride) ||
+      !read_list(c, 3, a.dims, NULL, a.before) || !read_list(c, 4, a.dims, NULL, a.dilation))
     return false;
   if (a.dims == 1) a.before[0] = 0;
   for (int d = 0; d < 2; d++) {
@@ -400,6 +425,7 @@ bool rush_gpu_max_pool(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_
     a.after[d] = a.before[d];
   }
   if (!result_sizes(&a, a.x->sizes[1], sizes)) return false;
+  a.last = rush_gpu_is_channels_last(a.x);
   *st = run_window(g, c, &a, sizes);
   return true;
 }

@@ -1,0 +1,20 @@
+/* What kernels have in common whose threads compute a pixel of a channel of an image. */
+#ifndef RUSH_GPU_IMAGES_H
+#define RUSH_GPU_IMAGES_H
+
+#include "gpu/device.h"
+
+/* Returns whether a kernel can read images [batch, channels, (height,) width] of any strides. */
+bool rush_gpu_can_read_images(const rush_tensor *x);
+/* Returns whether PyTorch takes the images as channels-last. */
+bool rush_gpu_is_channels_last(const rush_tensor *x);
+/* Makes result 0 with these sizes: channels-last, or contiguous. */
+rush_status rush_gpu_new_images(rush_gpu *g, rush_call *c, int rank, const int64_t *sizes,
+                                bool last);
+/* Begins a kernel whose thread i has element i of the result: pixel ow of row oh, channel oc, and
+ * image b. Its words are 0 elements, 1 channels, 2 height, 3 width of the result; 4 offset, 5-8
+ * strides, 9 height and 10 width of the input. */
+void rush_gpu_write_images(rush_text *t, bool last);
+void rush_gpu_place_images(const rush_tensor *x, const rush_tensor *out, uint32_t *words);
+
+#endif
