@@ -17,6 +17,7 @@ static rush_status tensor_on(rush_heap *heap, const rush_file_tensor *r, rush_st
   t->dtype = r->dtype;
   heap->rare |= rush_is_one_of(t->dtype, RUSH_RARE);
   t->rank = r->rank;
+  t->number = 0;
   t->offset = (int64_t)r->offset;
   memcpy(t->sizes, r->sizes, sizeof t->sizes);
   for (int d = 0; d < RUSH_MAX_RANK; d++) t->strides[d] = rush_clamped_stride(r->strides[d]);

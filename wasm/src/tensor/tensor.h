@@ -55,7 +55,7 @@ rush_tensor rush_complex_part(const rush_tensor *t, int which);
 /* Returns the tensor as the public header shows it. */
 static inline rush_tensor_info rush_tensor_info_of(const rush_tensor *t) {
   return (rush_tensor_info){t->dtype,         t->rank,  t->sizes,
-                            t->strides,       t->numel, rush_has_elements(t) ? rush_data(t) : NULL,
+                            t->strides,       t->numel, t->storage->data ? rush_data(t) : NULL,
                             t->storage->quant};
 }
 /* Tensor.is_contiguous(): row-major without gaps; dimensions of size 1 do not count. */
