@@ -45,10 +45,7 @@ static rush_status broadcast_sizes(rush_call *c, const rush_pw_job *job, operand
 }
 
 static bool same_sizes(const operands *o, const rush_tensor *t) {
-  if (t->rank != o->rank) return false;
-  for (int d = 0; d < o->rank; d++)
-    if (t->sizes[d] != o->sizes[d]) return false;
-  return true;
+  return t->rank == o->rank && memcmp(t->sizes, o->sizes, o->rank * sizeof *o->sizes) == 0;
 }
 
 /* Stores the strides of the operands, as TensorIterator gives them. */
