@@ -45,7 +45,7 @@ static rush_status broadcast_sizes(rush_call *c, const rush_pw_job *job, operand
 }
 
 static bool same_sizes(const operands *o, const rush_tensor *t) {
-  return t->rank == o->rank && memcmp(t->sizes, o->sizes, o->rank * sizeof *o->sizes) == 0;
+  return t->rank == o->rank && memcmp(t->sizes, o->sizes, t->rank * sizeof *t->sizes) == 0;
 }
 
 /* Stores the strides of the operands, as TensorIterator gives them. */
