@@ -73,10 +73,9 @@ static rush_status run_averages(rush_gpu *g, rush_call *c, bool adaptive, const 
   return RUSH_OK;
 }
 
-static bool has_place(const rush_tensor *x, const int64_t *size) {
+static bool fits(const rush_tensor *x, const int64_t *size) {
   const int64_t sizes[] = {x->sizes[0], x->sizes[1], size[0], size[1]};
-  int64_t numel;
-  return rush_numel(4, sizes, &numel) && numel < INT32_MAX;
+  return rush_gpu_fits_images(4, sizes);
 }
 
 bool rush_gpu_average_parts(rush_gpu *g, rush_call *c, const int64_t *size, rush_status *st) {
@@ -89,22 +88,8 @@ bool rush_gpu_average_parts(rush_gpu *g, rush_call *c, const int64_t *size, rush
     if (size[d] < 1 || size[d] >= 1 << 15 || n >= 1 << 15) return false;
     each *= (uint64_t)(n / size[d] + 2);
   }
-  if (!has_place(x, size)) return false;
+  if (!fits(x, size)) return false;
   *st = run_averages(g, c, true, size, words, each);
-  return true;
-}
-
-/* Reads one or two numbers of a list from `least` on. A missing list has `otherwise`. */
-static bool read_pair(rush_call *c, uint32_t arg, int64_t least, const int64_t *otherwise,
-                      int64_t out[2]) {
-  int64_t list[RUSH_MAX_RANK];
-  int n;
-  if (arg_ints(c, arg, RUSH_MAX_RANK, list, &n) != RUSH_OK || n > 2 || (n == 0 && !otherwise))
-    return false;
-  for (int d = 0; d < 2; d++) {
-    out[d] = n == 0 ? otherwise[d] : list[n == 1 ? 0 : d];
-    if (out[d] < least || out[d] >= 1 << 24) return false;
-  }
   return true;
 }
 
@@ -116,19 +101,19 @@ bool rush_gpu_avg_pool(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_
   int64_t kernel[2], stride[2], padding[2], size[2];
   uint32_t words[8] = {[6] = arg_bool(c, 5)};
   (void)row;
-  if (!can_average(x) || !read_pair(c, 1, 1, NULL, kernel) || !read_pair(c, 2, 1, kernel, stride) ||
-      !read_pair(c, 3, 0, NULL, padding) || (divides && divisor == 0))
+  if (!can_average(x) || !rush_gpu_read_list(c, 1, 2, NULL, kernel) ||
+      !rush_gpu_read_list(c, 2, 2, kernel, stride) || !rush_gpu_read_list(c, 3, 2, NULL, padding) ||
+      (divides && divisor == 0))
     return false;
   for (int d = 0; d < 2; d++) {
-    const int64_t n = x->sizes[2 + d], room = n + 2 * padding[d] - kernel[d];
-    if (room < 0 || padding[d] > kernel[d] / 2 || n >= 1 << 24) return false;
-    size[d] = (room + (ceils ? stride[d] - 1 : 0)) / stride[d] + 1;
-    /* The last window must begin inside the input or its padding. */
-    if (ceils && (size[d] - 1) * stride[d] >= n + padding[d]) size[d]--;
+    const int64_t n = x->sizes[2 + d];
+    if (kernel[d] < 1 || stride[d] < 1 || padding[d] > kernel[d] / 2 || n >= 1 << 24) return false;
+    size[d] = rush_gpu_count_windows(n, padding[d], padding[d], kernel[d], stride[d], ceils);
+    if (size[d] == 0) return false;
     words[d] = (uint32_t)kernel[d], words[2 + d] = (uint32_t)stride[d];
     words[4 + d] = (uint32_t)padding[d];
   }
-  if (!has_place(x, size)) return false;
+  if (!fits(x, size)) return false;
   memcpy(words + 7, &divisor, sizeof divisor);
   *st = run_averages(g, c, false, size, words, (uint64_t)kernel[0] * (uint64_t)kernel[1]);
   return true;

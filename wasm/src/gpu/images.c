@@ -30,6 +30,38 @@ bool rush_gpu_is_channels_last(const rush_tensor *x) {
   return rush_suggest_format(x) == RUSH_FORMAT_CHANNELS_LAST;
 }
 
+bool rush_gpu_fits_images(int rank, const int64_t *sizes) {
+  int64_t numel;
+  return rush_numel(rank, sizes, &numel) && numel < INT32_MAX;
+}
+
+bool rush_gpu_read_list(rush_call * c, uint32_t arg, int dims, const int64_t *otherwise,
+                        int64_t out[2]) {
+  int64_t list[RUSH_MAX_RANK];
+  int n;
+  out[0] = out[1] = 1;
+  if (arg_ints(c, arg, RUSH_MAX_RANK, list, &n) != RUSH_OK) return false;
+  if (n == 0 && otherwise) {
+    out[0] = otherwise[0], out[1] = otherwise[1];
+    return true;
+  }
+  if (n != 1 && n != dims) return false;
+  for (int d = 0; d < dims; d++) {
+    out[2 - dims + d] = list[n == 1 ? 0 : d];
+    if (out[2 - dims + d] < 0 || out[2 - dims + d] >= 1 << 24) return false;
+  }
+  return true;
+}
+
+int64_t rush_gpu_count_windows(int64_t n, int64_t before, int64_t after, int64_t reach,
+                               int64_t stride, bool ceils) {
+  const int64_t room = n + before + after - reach;
+  if (room < 0) return 0;
+  const int64_t count = (room + (ceils ? stride - 1 : 0)) / stride + 1;
+  /* The last window must begin inside the input or its padding. */
+  return ceils && (count - 1) * stride >= n + before ? count - 1 : count;
+}
+
 rush_status rush_gpu_new_images(rush_gpu * g, rush_call * c, int rank, const int64_t *sizes,
                                 bool last) {
   int64_t strides[RUSH_MAX_RANK];

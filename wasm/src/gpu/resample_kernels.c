@@ -107,10 +107,9 @@ static bool read_factors(rush_call *c, uint32_t at, resampling *r) {
 
 static bool can_resample(const rush_tensor *x, const resampling *r) {
   const int64_t sizes[] = {x->sizes[0], x->sizes[1], r->size[0], r->size[1]};
-  int64_t numel;
   for (int d = 0; d < 2; d++)
     if (r->size[d] < 1 || r->size[d] >= 1 << 24 || x->sizes[2 + d] >= 1 << 24) return false;
-  return rush_numel(4, sizes, &numel) && numel < INT32_MAX;
+  return rush_gpu_fits_images(4, sizes);
 }
 
 /* number: the bits of how. */

@@ -104,25 +104,6 @@ static void write_window(rush_text *t, const void *what) {
   rush_text_bytes(t, limits, sizeof limits - 1);
 }
 
-/* Reads a list with a number for each dimension, or one for all. A missing list has `otherwise`. */
-static bool read_list(rush_call *c, uint32_t arg, int dims, const int64_t *otherwise,
-                      int64_t out[2]) {
-  int64_t list[RUSH_MAX_RANK];
-  int n;
-  out[0] = out[1] = 1;
-  if (arg_ints(c, arg, RUSH_MAX_RANK, list, &n) != RUSH_OK) return false;
-  if (n == 0 && otherwise) {
-    out[0] = otherwise[0], out[1] = otherwise[1];
-    return true;
-  }
-  if (n != 1 && n != dims) return false;
-  for (int d = 0; d < dims; d++) {
-    out[2 - dims + d] = list[n == 1 ? 0 : d];
-    if (out[2 - dims + d] < 0 || out[2 - dims + d] > 1 << 24) return false;
-  }
-  return true;
-}
-
 /* Computes the sizes of the result [batch, channels, (height,) width]. */
 static bool result_sizes(const window *a, int64_t channels, int64_t *sizes) {
   sizes[0] = a->x->sizes[0];
@@ -135,12 +116,10 @@ static bool result_sizes(const window *a, int64_t channels, int64_t *sizes) {
       if (stride < 1 || a->kernel[k] < 1 || a->dilation[k] < 1 || sizes[2 + d] < 1) return false;
       continue;
     }
-    const int64_t room = a->x->sizes[2 + d] + a->before[k] + a->after[k] - reach;
-    if (stride < 1 || a->kernel[k] < 1 || a->dilation[k] < 1 || room < 0) return false;
-    sizes[2 + d] = (room + (a->ceils ? stride - 1 : 0)) / stride + 1;
-    /* The last window must begin inside the input or its padding. */
-    if (a->ceils && (sizes[2 + d] - 1) * stride >= a->x->sizes[2 + d] + a->before[k])
-      sizes[2 + d]--;
+    if (stride < 1 || a->kernel[k] < 1 || a->dilation[k] < 1) return false;
+    sizes[2 + d] = rush_gpu_count_windows(a->x->sizes[2 + d], a->before[k], a->after[k], reach,
+                                          stride, a->ceils);
+    if (sizes[2 + d] == 0) return false;
   }
   return true;
 }
@@ -294,7 +273,7 @@ static bool is_plain_line(const window *a, int64_t format) {
 }
 
 static bool run_conv(rush_gpu *g, rush_call *c, window *a, int64_t format, rush_status *st) {
-  int64_t sizes[RUSH_MAX_RANK], numel;
+  int64_t sizes[RUSH_MAX_RANK];
   const rush_tensor *x = a->x, *w = a->w;
   if (!rush_gpu_can_read_images(x) || !rush_gpu_can_read_real(w) || rush_is_turned(w) ||
       w->numel == 0)
@@ -309,9 +288,7 @@ static bool run_conv(rush_gpu *g, rush_call *c, window *a, int64_t format, rush_
     return false;
   a->kernel[0] = 1;
   for (int d = 0; d < a->dims; d++) a->kernel[2 - a->dims + d] = w->sizes[2 + d];
-  if (!result_sizes(a, channels, sizes) || !rush_numel(x->rank, sizes, &numel) ||
-      numel >= INT32_MAX)
-    return false;
+  if (!result_sizes(a, channels, sizes) || !rush_gpu_fits_images(x->rank, sizes)) return false;
   a->last = gives_channels_last(a, sizes, format);
   *st = is_product(a, sizes) ? multiply(g, c, a, sizes) : run_window(g, c, a, sizes);
   return true;
@@ -323,8 +300,8 @@ bool rush_gpu_conv(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_stat
   window a = {.x = arg_tensor(c, 0), .w = w, .bias = arg_tensor(c, 2), .dims = w->rank - 2};
   int64_t padding[2 * RUSH_MAX_RANK];
   int n;
-  if (a.dims < 1 || a.dims > 2 || !read_list(c, 3, a.dims, NULL, a.stride) ||
-      !read_list(c, 5, a.dims, NULL, a.dilation) ||
+  if (a.dims < 1 || a.dims > 2 || !rush_gpu_read_list(c, 3, a.dims, NULL, a.stride) ||
+      !rush_gpu_read_list(c, 5, a.dims, NULL, a.dilation) ||
       arg_ints(c, 4, 2 * RUSH_MAX_RANK, padding, &n) != RUSH_OK)
     return false;
   const bool ours = row->number == 0;
@@ -383,10 +360,10 @@ static bool conv_at(rush_gpu *g, rush_call *c, const places *p, bool transposes,
               .min = -INFINITY,
               .max = INFINITY};
   int64_t output_padding[2];
-  if (a.dims < 1 || a.dims > 2 || !read_list(c, 3, a.dims, NULL, a.stride) ||
-      !read_list(c, p->padding, a.dims, NULL, a.before) ||
-      !read_list(c, p->output_padding, a.dims, NULL, output_padding) ||
-      !read_list(c, p->dilation, a.dims, NULL, a.dilation))
+  if (a.dims < 1 || a.dims > 2 || !rush_gpu_read_list(c, 3, a.dims, NULL, a.stride) ||
+      !rush_gpu_read_list(c, p->padding, a.dims, NULL, a.before) ||
+      !rush_gpu_read_list(c, p->output_padding, a.dims, NULL, output_padding) ||
+      !rush_gpu_read_list(c, p->dilation, a.dims, NULL, a.dilation))
     return false;
   if (a.dims == 1) a.before[0] = output_padding[0] = 0;
   for (int d = 0; d < 2; d++) {
@@ -416,8 +393,10 @@ bool rush_gpu_max_pool(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_
   window a = {.x = arg_tensor(c, 0), .dims = row->number, .ceils = arg_bool(c, 5)};
   int64_t sizes[RUSH_MAX_RANK];
   if (!rush_gpu_can_read_images(a.x) || a.x->rank != a.dims + 2 ||
-      !read_list(c, 1, a.dims, NULL, a.kernel) || !read_list(c, 2, a.dims, a.kernel, a.stride) ||
-      !read_list(c, 3, a.dims, NULL, a.before) || !read_list(c, 4, a.dims, NULL, a.dilation))
+      !rush_gpu_read_list(c, 1, a.dims, NULL, a.kernel) ||
+      !rush_gpu_read_list(c, 2, a.dims, a.kernel, a.stride) ||
+      !rush_gpu_read_list(c, 3, a.dims, NULL, a.before) ||
+      !rush_gpu_read_list(c, 4, a.dims, NULL, a.dilation))
     return false;
   if (a.dims == 1) a.before[0] = 0;
   for (int d = 0; d < 2; d++) {

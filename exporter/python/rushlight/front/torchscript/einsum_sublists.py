@@ -39,7 +39,4 @@ def _replace(graph, node, equation, operands):
     with graphs.before(graph, node):
         tensors = graphs.call(graph, "prim::ListConstruct", operands, torch._C.ListType(torch._C.TensorType.get()))
         inputs = [graph.insertConstant(equation), tensors, graph.insertConstant(None)]
-        made = graph.insertNode(graph.create("aten::einsum", inputs, 1))
-    made.copyMetadata(node)
-    made.output().copyMetadata(node.output())
-    graphs.replace(node, made.output())
+    graphs.replace_by_call(graph, node, "aten::einsum", inputs)

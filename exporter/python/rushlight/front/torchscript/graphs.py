@@ -64,6 +64,15 @@ def keep_name(value, other):
         value.setDebugName(other.debugName())
 
 
+def replace_by_call(graph, node, kind, inputs):
+    """Replaces a node with one result by a call before it, which keeps its source and the name of its result."""
+    with before(graph, node):
+        made = graph.insertNode(graph.create(kind, inputs, 1))
+    made.copyMetadata(node)
+    made.output().copyMetadata(node.output())
+    replace(node, made.output())
+
+
 def must_be_none(value):
     return value.type().kind() == "NoneType" or value.node().mustBeNone()
 

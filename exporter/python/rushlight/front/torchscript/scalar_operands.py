@@ -28,7 +28,4 @@ def _make_scalar(graph, node):
     with graphs.before(graph, node):
         inputs = list(node.inputs())
         inputs[1] = graph.insertConstant(value.item())
-        scalar = graph.insertNode(graph.create(node.kind(), inputs, 1))
-    scalar.copyMetadata(node)
-    scalar.output().copyMetadata(node.output())
-    graphs.replace(node, scalar.output())
+    graphs.replace_by_call(graph, node, node.kind(), inputs)
