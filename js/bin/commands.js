@@ -300,22 +300,24 @@ async function timesOf(model, inputs, flags, runs) {
 }
 
 /**
- * Returns the time of each operator in a run, the longest first.
+ * Returns the time of each operator in a run, the longest first. A share is of all times on both devices.
  * @param {Model} model @param {Record<string, InputValue>} inputs @param {Flags} flags @param {number} runs
  */
 async function timesByOperator(model, inputs, flags, runs) {
   const rows = await model.profile(inputs, { ...methodOf(flags), runs });
-  const total = rows.reduce((sum, row) => sum + row.ms, 0) || 1;
-  /** @type {Map<string, { op: string, calls: number, ms: number, share: number }>} */
+  const timeOf = (/** @type {{ ms: number, gpuMs?: number }} */ { ms, gpuMs = 0 }) => ms + gpuMs;
+  const total = rows.reduce((sum, row) => sum + timeOf(row), 0) || 1;
+  /** @type {Map<string, { op: string, calls: number, ms: number, gpuMs?: number, share: number }>} */
   const ops = new Map();
   for (const row of rows) {
     const op = ops.get(row.op) ?? { op: row.op, calls: 0, ms: 0, share: 0 };
     op.calls += row.calls / runs;
     op.ms += row.ms / runs;
-    op.share += row.ms / total;
+    if (row.gpuMs !== undefined) op.gpuMs = (op.gpuMs ?? 0) + row.gpuMs / runs;
+    op.share += timeOf(row) / total;
     ops.set(row.op, op);
   }
-  return [...ops.values()].sort((a, b) => b.ms - a.ms);
+  return [...ops.values()].sort((a, b) => timeOf(b) - timeOf(a));
 }
 
 /** Prints a line that the next one replaces on a terminal. The last line is ''. @param {string} text */

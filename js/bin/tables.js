@@ -106,16 +106,17 @@ const MAX_OPERATORS = 15;
  * Returns the times of a backend, and a line for each of its slowest operators.
  * @param {{ backend: string, threads: number, device?: string, runs: number, loadMs: number, firstMs: number, minMs:
  *    number, medianMs: number, memory: { peak: number, heap: number }, ops: { op: string, calls: number, ms: number,
- *    share: number }[] }} r
+ *    gpuMs?: number, share: number }[] }} r
  */
 export function benchText(r) {
   const ms = (/** @type {number} */ n) => `${n.toFixed(2)} ms`;
   const where = [r.backend, ...(r.threads > 1 ? [`${r.threads} threads`] : []), ...(r.device ? [r.device] : [])];
   const first = `${where.join(', ')}: median ${ms(r.medianMs)}, min ${ms(r.minMs)} of ${counted(r.runs, 'run')}`;
-  const rows = r.ops.slice(0, MAX_OPERATORS).map(({ op, calls, ms: time, share }) => {
+  const rows = r.ops.slice(0, MAX_OPERATORS).map(({ op, calls, ms: time, gpuMs, share }) => {
     const times = `${String(Math.round(calls)).padStart(5)} ${Math.round(calls) === 1 ? 'call ' : 'calls'}`,
-      part = (100 * share).toFixed(1).padStart(5);
-    return `  ${colored(shown(op).padEnd(40), 'cyan')} ${times} ${ms(time).padStart(11)} ${part} %`;
+      part = (100 * share).toFixed(1).padStart(5),
+      onGpu = gpuMs === undefined ? '' : ` + ${ms(gpuMs).padStart(11)} on the GPU`;
+    return `  ${colored(shown(op).padEnd(40), 'cyan')} ${times} ${ms(time).padStart(11)}${onGpu} ${part} %`;
   });
   const others =
     `; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; peak ${size(r.memory.peak)}, ` +

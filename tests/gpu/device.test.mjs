@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => host?.close());
 
-for (const file of ['in-page.js', 'lost-in-page.js', 'weights-in-page.js', 'rows-in-page.js']) {
+for (const file of ['in-page.js', 'lost-in-page.js', 'weights-in-page.js', 'rows-in-page.js', 'profile-in-page.js']) {
   const names = readFileSync(new URL(file, import.meta.url), 'utf8').matchAll(
     /^ {2}(?:'([^']+)'|"([^"]+)"): async \(\) => \{$/gm,
   );
@@ -36,6 +36,9 @@ for (const file of ['in-page.js', 'lost-in-page.js', 'weights-in-page.js', 'rows
       return { maxAbs };
     };
     // What PyTorch has, too, is a feature.
-    test(name, /^(in|lost-in)-page/.test(file) ? async () => void (await body()) : shown('GPU', `${name}`, body));
+    test(
+      name,
+      /^(in|lost-in|profile-in)-page/.test(file) ? async () => void (await body()) : shown('GPU', `${name}`, body),
+    );
   }
 }

@@ -44,6 +44,7 @@ export function separateGpu(info) {
       const adapter = await ownGpu().requestAdapter();
       return {
         limits: adapter.limits,
+        features: adapter.features,
         info: info ?? adapter.info,
         requestDevice: async (/** @type {object} */ how) => (made.device = await adapter.requestDevice(how)),
       };

@@ -22,6 +22,7 @@ const LATE = [
   'gpu/choose',
   'gpu/compare-devices',
   'gpu/load-gpu',
+  'gpu/profile-gpu',
   'source/head-source',
   'text/entities',
   'text/logits-rules',

@@ -100,7 +100,8 @@ import { isTensorObject, throwMismatch, VALUE_BYTES, Values } from './values.js'
  * @property {number} instr its index
  * @property {string} source the Python file and line; "" if they are unknown
  * @property {number} calls the number of its runs
- * @property {number} ms the time of all runs
+ * @property {number} ms the time of all runs on the CPU, which for operators on a GPU records their commands
+ * @property {number} [gpuMs] the time of their kernels, if the model runs on a GPU that has timestamps
  *
  * @typedef {number & { __ptr: 'Ctx' }} Ctx
  * @typedef {number & { __ptr: 'Loader' }} Loader

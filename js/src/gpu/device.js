@@ -11,6 +11,9 @@ const HOW =
 /** Options of load() that a GPU does not support. */
 export const ONLY_CPU = /** @type {const} */ (['worker', 'threads', 'cache', 'integrity']);
 
+/** The feature of WebGPU that measures times on the device. */
+export const TIMESTAMPS = 'timestamp-query';
+
 /** The devices in use, by their GPU object. @type {WeakMap<object, Promise<Shared>>} */
 const devices = new WeakMap();
 
@@ -49,8 +52,9 @@ async function requestDevice(gpu) {
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' });
   if (!adapter) throw new RushlightError('unsupported', `device: WebGPU has no adapter here. ${HOW}`);
   const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
+  const requiredFeatures = adapter.features?.has(TIMESTAMPS) ? [TIMESTAMPS] : []; // for profile()
   const device = await adapter
-    .requestDevice({ requiredLimits: { maxBufferSize, maxStorageBufferBindingSize } })
+    .requestDevice({ requiredFeatures, requiredLimits: { maxBufferSize, maxStorageBufferBindingSize } })
     .catch((/** @type {unknown} */ cause) => {
       throw new RushlightError('unsupported', `device: the adapter gives no device: ${messageOf(cause)}`, { cause });
     });

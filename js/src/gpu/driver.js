@@ -16,8 +16,9 @@
  * @property {() => void} end
  *
  * @typedef {object} GpuEncoder
- * @property {() => GpuPass} beginComputePass
+ * @property {(how?: object) => GpuPass} beginComputePass
  * @property {(from: GpuBuffer, at: number, to: GpuBuffer, toAt: number, bytes: number) => void} copyBufferToBuffer
+ * @property {(queries: object, first: number, n: number, to: GpuBuffer, toAt: number) => void} resolveQuerySet
  * @property {() => object} finish
  *
  * @typedef {object} GpuQueue
@@ -30,6 +31,7 @@
  *
  * @typedef {object} GpuDevice
  * @property {GpuLimits} limits
+ * @property {{ has: (name: string) => boolean }} [features]
  * @property {GpuQueue} queue
  * @property {Promise<{ message: string }>} lost
  * @property {(event: { error: { message: string } }) => void} onuncapturederror
@@ -40,6 +42,7 @@
  * @property {(how: object) => object} createComputePipeline
  * @property {(how: object) => object} createBindGroup
  * @property {() => GpuEncoder} createCommandEncoder
+ * @property {(how: object) => { destroy: () => void }} createQuerySet
  *
  * @typedef {object} GpuInfo
  * @property {string} [vendor]
@@ -50,6 +53,7 @@
  *
  * @typedef {object} GpuAdapter
  * @property {GpuLimits} limits
+ * @property {{ has: (name: string) => boolean }} [features]
  * @property {GpuInfo} [info]
  * @property {(how: object) => Promise<GpuDevice>} requestDevice
  *
@@ -68,14 +72,15 @@
 
 const STORAGE = 0x80,
   UNIFORM = 0x40,
-  COPY_SRC = 0x4,
+  COMPUTE = 0x4;
+export const COPY_SRC = 0x4,
   COPY_DST = 0x8,
   MAP_READ = 0x1,
-  COMPUTE = 0x4,
   READ = 0x1;
-/** The uniform buffer of a dispatch, and how many of them fit before commands are submitted. */
-const PARAMS = 256,
-  SLOTS = 1024;
+/** The uniform buffer of a dispatch. */
+const PARAMS = 256;
+/** The most dispatches of a submit. */
+export const SLOTS = 1024;
 const GROUPS = 1 << 12;
 
 export class Driver {
@@ -93,6 +98,7 @@ export class Driver {
   /** @type {{ buffer: GpuBuffer, bytes: number, token: number }[]} */ #reads = [];
   /** Buffers that the host can map. @type {GpuBuffer[]} */ #staging = [];
   #last = 0;
+  /** @type {import('./profile-gpu.js').Timer | undefined} */ #timer;
 
   /** @param {Shared} shared @param {WebAssembly.Memory} memory */
   constructor(shared, memory) {
@@ -213,20 +219,33 @@ export class Driver {
   #dispatch(pipeline, buffers, params, size) {
     if (this.#slot === SLOTS) this.submit();
     this.#encoder ??= this.#device.createCommandEncoder();
-    this.#pass ??= this.#encoder.beginComputePass();
+    this.#pass ??= this.#encoder.beginComputePass(this.#timer?.begin());
     this.#params.set(params, this.#slot * PARAMS);
     this.#pass.setPipeline(/** @type {object} */ (this.#pipelines[pipeline - 1]));
     this.#pass.setBindGroup(0, this.#group(buffers), [this.#slot++ * PARAMS]);
     this.#pass.dispatchWorkgroups(...size);
+    if (this.#timer) this.#endPass();
+  }
+
+  #endPass() {
+    this.#pass?.end();
+    this.#pass = undefined;
+  }
+
+  /** Measures dispatches from now on, or no longer. @param {import('./profile-gpu.js').Timer} [timer] */
+  setTimer(timer) {
+    this.submit();
+    this.#timer = timer;
   }
 
   /** Submits the recorded commands. */
   submit() {
     if (!this.#encoder) return;
-    this.#pass?.end();
+    this.#endPass();
+    this.#timer?.end(this.#encoder);
     if (this.#slot) this.#device.queue.writeBuffer(this.#uniform, 0, this.#params, 0, this.#slot * PARAMS);
     this.#device.queue.submit([this.#encoder.finish()]);
-    this.#encoder = this.#pass = undefined;
+    this.#encoder = undefined;
     this.#slot = 0;
   }
 
@@ -255,8 +274,7 @@ export class Driver {
       size += (read.bytes + 7) & -8;
     }
     const staging = this.#stage(size);
-    this.#pass?.end();
-    this.#pass = undefined;
+    this.#endPass();
     const encoder = (this.#encoder ??= this.#device.createCommandEncoder());
     reads.forEach(({ buffer, bytes }, i) =>
       encoder.copyBufferToBuffer(buffer, 0, staging, /** @type {number} */ (places[i]), (bytes + 3) & -4),

@@ -4,7 +4,7 @@ import { RushlightError, badArgument } from '../base/errors.js';
 import { once, packageFile } from '../base/platform.js';
 import { compile } from '../engine/runtime.js';
 import { copied } from '../engine/values.js';
-import { ONLY_CPU, isLost, nameOf, sharedDevice } from './device.js';
+import { ONLY_CPU, TIMESTAMPS, isLost, nameOf, sharedDevice } from './device.js';
 import { Driver } from './driver.js';
 import { link } from './link.js';
 
@@ -49,16 +49,16 @@ class Gpu {
   async #settle() {
     const fault = await this.#driver?.settle((token) => this.#wasm.rush_gpu_place(this.#at, token));
     if (fault === undefined) this.#wasm.rush_gpu_arrived(this.#at);
-    else this.#lose(fault);
+    else this.lose(fault);
   }
 
-  /** Lets all operators run on the CPU. @param {string} fault */
-  #lose(fault) {
-    this.fault = fault;
+  /** Lets all operators run on the CPU. @param {string} fault, unless the device has told another one */
+  lose(fault) {
+    this.fault = this.#shared.fault ?? fault;
     this.#wasm.rush_gpu_lose(this.#at);
     if (!this.backend) return;
     delete this.backend.device;
-    this.backend.reason += `; ${fault}, and operators now run on the CPU`;
+    this.backend.reason += `; ${this.fault}, and operators now run on the CPU`;
   }
 
   /** Waits for bytes that wasm has requested. Returns whether there were any. */
@@ -81,6 +81,15 @@ class Gpu {
   /** @param {number} session */
   returnRandom(session) {
     this.#wasm.rush_gpu_return_random(this.#at, session);
+  }
+
+  get device() {
+    return this.#shared.device;
+  }
+
+  /** Measures kernels from now on, or no longer. @param {import('./profile-gpu.js').Timer} [timer] */
+  setTimer(timer) {
+    this.#driver?.setTimer(timer);
   }
 
   end() {
@@ -138,7 +147,12 @@ function diagnose(host, gpu) {
             return (await comparing()).compareDevices(host, gpu, how);
           })
         : attempt(host, gpu, `diff: test vector ${how} was not compared to its end: `, () => diff.call(own, how));
-    own.profile = (...args) => attempt(host, gpu, 'profile: ', () => profile.apply(own, args));
+    own.profile = (...args) =>
+      attempt(host, gpu, 'profile: ', async () => {
+        const rows = () => profile.apply(own, args);
+        if (gpu.fault !== undefined || !gpu.device.features?.has(TIMESTAMPS)) return rows();
+        return import('./profile-gpu.js').then(({ profileOn }) => profileOn(host, gpu, rows));
+      });
     own.step = () => attempt(host, gpu, '', () => step.call(own));
     return own;
   };

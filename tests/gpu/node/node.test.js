@@ -14,7 +14,13 @@ import { replay } from '../../browser/replay.mjs';
 
 const gpu = create([]);
 Object.assign(globalThis, globals, { gpuOfTests: gpu });
-for (const file of ['../in-page.js', '../lost-in-page.js', '../weights-in-page.js', '../rows-in-page.js']) {
+for (const file of [
+  '../in-page.js',
+  '../lost-in-page.js',
+  '../weights-in-page.js',
+  '../rows-in-page.js',
+  '../profile-in-page.js',
+]) {
   for (const [name, run] of Object.entries((await import(file)).tests)) {
     // Node stores no decision.
     if (!/remembers|wrong/.test(name)) test(name, run);
@@ -52,6 +58,7 @@ test('npx rushlight bench and verify take --device webgpu', () => {
   const bench = cli('bench', '--runs', '2');
   assert.equal(bench.status, 0, bench.stderr);
   assert.match(bench.stdout, /^simd, webgpu: median \d/);
+  assert.match(bench.stdout, /\n +\w+::\w+ .* calls? +[\d.]+ ms \+ +[\d.]+ ms on the GPU +[\d.]+ %\n/);
   const verify = cli('verify');
   assert.equal(verify.status, 0, verify.stdout + verify.stderr);
 });
