@@ -104,7 +104,7 @@ export function describeValue(v) {
       ? 'a Promise: did you forget await?'
       : !ArrayBuffer.isView(v) && 'data' in /** @type {object} */ (v)
         ? 'a tensor'
-        : v.constructor.name;
+        : `${v.constructor.name}`;
   } catch {
     return 'an object';
   }

@@ -31,7 +31,10 @@ function byteLevel() {
 const BYTE = /^<0x([0-9A-F]{2})>$/;
 
 /** Bytes as a string with a character for each of them. @param {string} text */
-const utf8 = (text) => (/^[\x00-\x7f]*$/.test(text) ? text : String.fromCharCode(...new TextEncoder().encode(text)));
+const utf8 = (text) =>
+  /^[\x00-\x7f]*$/.test(text)
+    ? text
+    : Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('');
 
 /** Returns a function from the text of a token to its bytes. @param {DecoderJson | null} decoder */
 function bytesOf(decoder) {

@@ -13,7 +13,7 @@ function tagOf(label) {
 /** Returns the greatest probability and its index. @param {ArrayLike<number>} logits */
 function likeliest(logits) {
   const all = Array.from(logits),
-    most = Math.max(...all),
+    most = all.reduce((a, b) => Math.max(a, b), -Infinity),
     sum = all.reduce((total, x) => total + Math.exp(x - most), 0);
   return { index: all.indexOf(most), score: 1 / sum };
 }

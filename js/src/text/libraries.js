@@ -6,9 +6,16 @@ import { RushlightError, messageOf } from '../base/errors.js';
  * @typedef {{ ids: number[], tokens: string[], token_type_ids?: number[] }} Encoding tokens as in the vocabulary
  * @typedef {{ Tokenizer: new (tokenizer: object, config: object) => {
  *   encode: (text: string, options: object) => Encoding,
- *   decode: (tokens: number[], options: object) => string } }} TokenizersModule what is used of the tokenizers
- * @typedef {{ Template: new (text: string) => { render: (variables: object) => string } }} JinjaModule what is used
- *   of the templates
+ *   decode: (tokens: number[], options: object) => string,
+ *   id_to_token: (token: number) => string | undefined } }} TokenizersModule what is used of the tokenizers
+ *
+ * @typedef {{ type: string, value?: unknown }} JinjaValue a value of the interpreter of templates
+ * @typedef {{ type: string, iterable?: JinjaNode, lhs?: JinjaNode }} JinjaNode a node of a template
+ * @typedef {object} JinjaModule what is used of the templates
+ * @property {new (text: string) => { parsed: JinjaNode, render: (variables: object) => string }} Template
+ * @property {new () => { set: (name: string, value: unknown) => void }} Environment
+ * @property {new (environment: object) => { run(program: JinjaNode): JinjaValue,
+ *   evaluate(node: JinjaNode, environment: object): JinjaValue }} Interpreter
  */
 
 /** Returns a handler for a package that cannot be imported. @param {string} name */

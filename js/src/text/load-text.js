@@ -5,10 +5,13 @@
  * @module rushlight/text
  */
 
-import { badArgument, withCallerStack } from '../base/errors.js';
+import { RushlightError, badArgument, messageOf, withCallerStack } from '../base/errors.js';
 import { load } from '../api/load.js';
 import { importJinja, importTokenizers } from './libraries.js';
-import { withUnicodeSpaces } from './white-space.js';
+import { checkFacts, checkedGeneration } from './check-facts.js';
+import { checkTokenizer, checkTokenizerConfig } from './check-tokenizer.js';
+import { ChatTemplate } from './template.js';
+import { FileTokenizer } from './tokenizing.js';
 import { TextModel } from './text-model.js';
 
 export { Answer } from './answer.js';
@@ -59,47 +62,51 @@ export function loadText(source, options = {}) {
   });
 }
 
-/** Reads the assets of a model of text. @param {import('../api/model.js').Model} model */
+/**
+ * Reads the assets of a model of text, and checks each of them.
+ * @param {import('../api/model.js').Model} model
+ */
 async function readAssets(model) {
   const names = model.describe().assets.map(({ name }) => name);
   if (!names.includes('text.json') || !names.includes('tokenizer.json'))
     throw badArgument(
       'loadText: the file must have the assets text.json and tokenizer.json: export it by export_text()',
     );
-  const json = async (/** @type {string} */ name) => (names.includes(name) ? (await model.asset(name)).json() : {});
-  const template = names.includes('chat_template.jinja') && (await model.asset('chat_template.jinja')).text();
-  return Promise.all([
-    json('text.json'),
-    json('tokenizer.json'),
-    json('tokenizer_config.json'),
-    json('generation_config.json'),
-    template,
-  ]);
+  const json = async (/** @type {string} */ name) => {
+    const text = names.includes(name) ? await (await model.asset(name)).text() : '{}';
+    try {
+      return JSON.parse(text);
+    } catch (e) {
+      throw new RushlightError('bad-file', `${name} must be JSON: ${messageOf(e)}`, { cause: e });
+    }
+  };
+  const facts = await json('text.json'),
+    tokenizer = await json('tokenizer.json'),
+    config = await json('tokenizer_config.json');
+  checkFacts(facts);
+  checkTokenizer(tokenizer);
+  checkTokenizerConfig(config);
+  const generation = checkedGeneration(await json('generation_config.json')),
+    template = names.includes('chat_template.jinja') && (await (await model.asset('chat_template.jinja')).text());
+  return { facts, tokenizer, config, generation, template };
 }
 
 /** @param {import('../api/model.js').Model} model @param {object} [tokenizers] @param {object} [jinja] */
 async function textModel(model, tokenizers, jinja) {
-  const [facts, tokenizer, config, generation, text] = await readAssets(model);
-  const { Tokenizer } = /** @type {import('./libraries.js').TokenizersModule} */ (
-    tokenizers ?? (await importTokenizers())
-  );
-  const made = new Tokenizer(withUnicodeSpaces(tokenizer), config);
+  const { facts, tokenizer, config, generation, template: text } = await readAssets(model);
+  const library = /** @type {import('./libraries.js').TokenizersModule} */ (tokenizers ?? (await importTokenizers())),
+    made = new FileTokenizer(library, tokenizer, config);
   const template = text
-    ? new /** @type {import('./libraries.js').JinjaModule} */ (jinja ?? (await importJinja())).Template(text)
+    ? new ChatTemplate(/** @type {import('./libraries.js').JinjaModule} */ (jinja ?? (await importJinja())), text)
     : undefined;
   /** @type {Promise<import('../grammar/constraint.js').Compiler> | undefined} */ let compiler;
   return new TextModel(
     model,
     facts,
     {
-      encode: (text, special, pair) =>
-        made.encode(text, {
-          add_special_tokens: special,
-          return_token_type_ids: true,
-          ...(pair !== undefined && { text_pair: pair }),
-        }),
+      encode: (text, special, pair) => made.encode(text, special, pair),
       json: tokenizer,
-      decode: (tokens) => (tokens.length ? made.decode([...tokens], { skip_special_tokens: true }) : ''),
+      decode: (tokens) => made.decode(tokens),
       render(messages, more) {
         if (!template) throw badArgument('generate: the model has no chat template: give a string');
         return template.render({ messages, ...more });

@@ -254,6 +254,7 @@ export class TextModel {
       const inputs = this.#facts.types ? { tokens, mask, types } : { tokens, mask };
       const [result] = Object.values(await this.model.run(inputs, { ...(signal && { signal }) }));
       const { data, shape: sizes } = /** @type {{ data: Float32Array, shape: number[] }} */ (result);
+      this.#checkLabels(sizes.at(-1));
       const each = sizes.slice(1).reduce((a, b) => a * b, 1);
       for (let r = 0; r < rows.length; r++)
         yield {
@@ -262,6 +263,16 @@ export class TextModel {
           values: data.slice(r * each, (r + 1) * each),
         };
     }
+  }
+
+  /** Compares the labels of text.json with what the model gives. @param {number | undefined} given */
+  #checkLabels(given) {
+    const { labels } = this.#facts;
+    if (labels && this.task !== 'embed' && labels.length !== given)
+      throw new RushlightError('bad-file', `text.json: labels must be ${given} strings, got ${labels.length}`, {
+        expected: given,
+        actual: labels.length,
+      });
   }
 
   /** @param {string | readonly [string, string]} text @param {string} name */
