@@ -15,6 +15,7 @@ import * as tokenizers from '@huggingface/tokenizers';
 import { Completions } from '../../js/bin/completions.js';
 import { serveModel } from '../../js/bin/serve.js';
 import { CreateMLCEngine, OpenAI } from '../../js/src/text/openai.js';
+import { RushlightError } from '../../js/src/index.js';
 import { callSchema, parseCalls, templateMessage, textBefore } from '../../js/src/text/tools.js';
 
 const folder = fileURLToPath(new URL('../../build/text/', import.meta.url)); // export_models.py writes it
@@ -122,7 +123,7 @@ test('calls in the formats of Hermes, Qwen and Llama 3', () => {
   assert.deepEqual(llama.anyOf[0]?.required, ['name', 'parameters']);
   assert.throws(() => callSchema(tools, 'g', ''), {
     code: 'bad-argument',
-    message: /must name one of the tools, got g/,
+    message: /must name one of the tools, got the string "g"/,
   });
 });
 
@@ -144,19 +145,19 @@ test('messages for a template', () => {
   const { tool_calls } = templateMessage({ role: 'assistant', content: null, tool_calls: [call] });
   assert.deepEqual(tool_calls[0].function.arguments, { x: 1 });
   assert.throws(() => templateMessage({ role: 'user', content: [{ type: 'image_url' }] }), {
-    message: /must be text, got image_url/,
+    message: /must be text, got the string "image_url"/,
   });
 });
 
 test('wrong requests are refused', async () => {
   const wrong = (/** @type {any} */ more, /** @type {RegExp} */ message) =>
     assert.rejects(create({ ...base, ...more }), { code: 'bad-argument', message });
-  await wrong({ messages: [] }, /messages must be an array of at least one message/);
+  await wrong({ messages: [] }, /messages must be an array of at least 1 elements/);
   await wrong({ model: '' }, /model must be the path or URL/);
   await wrong({ n: 2 }, /n must be 1, got 2/);
   await wrong({ presence_penalty: 0.5 }, /presence_penalty must be 0/);
   await wrong({ logit_bias: {} }, /there is no property "logit_bias"/);
-  await wrong({ response_format: { type: 'xml' } }, /response_format must have the type text/);
+  await wrong({ response_format: { type: 'xml' } }, /response_format: type must be one of text, json_object/);
   await create({ ...base, max_tokens: 1, n: 1, frequency_penalty: 0, user: 'x' });
 });
 
@@ -283,4 +284,60 @@ test('a chat in a terminal', async () => {
     (/** @type {string} */ c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
   assert.equal(out, `${shown}\n${shown}\n/reset begins again, /exit or Ctrl-D ends, Ctrl-C stops an answer\n`);
+});
+
+test('a request with any value in any place is answered or refused in words', async () => {
+  const call = { id: '1', type: 'function', function: { name: 'f', arguments: '{}' } },
+    whole = {
+      ...base,
+      max_tokens: 1,
+      stream: false,
+      stream_options: { include_usage: true },
+      top_p: 0.5,
+      max_completion_tokens: 1,
+      stop: ['x'],
+      seed: 1,
+      logprobs: true,
+      top_logprobs: 1,
+      response_format: { type: 'json_schema', json_schema: { schema: { type: 'boolean' } } },
+      tools: [{ type: 'function', function: { name: 'f', description: 'd', parameters: { type: 'object' } } }],
+      tool_choice: { function: { name: 'f' } },
+      n: 1,
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }], tool_calls: [call] }],
+    };
+  const values = [null, true, -1, 1.5, NaN, Infinity, '', 'x', [], [null], {}, 10n, Symbol('s'), () => {}];
+  /** @param {any} value @returns {any[][]} */
+  const pathsOf = (value) =>
+    value && typeof value === 'object'
+      ? Object.keys(value).flatMap((key) => [[key], ...pathsOf(value[key]).map((path) => [key, ...path])])
+      : [];
+  const attempt = async (/** @type {any} */ request, /** @type {any} */ options, /** @type {string} */ what) => {
+    try {
+      const given = await create(request, options);
+      if (Symbol.asyncIterator in given) for await (const _ of given);
+    } catch (e) {
+      assert(e instanceof RushlightError && e.code !== 'internal', `${what}: ${e instanceof Error ? e.stack : e}`);
+      assert(!e.message.includes('[object') && !e.message.includes('JSON.parse'), `${what}: ${e.message}`);
+    }
+  };
+  for (const path of pathsOf(whole))
+    for (const value of values) {
+      const request = structuredClone(whole);
+      const parent = path.slice(0, -1).reduce((at, key) => at[key], /** @type {any} */ (request));
+      parent[path.at(-1)] = value;
+      await attempt(request, {}, `${path.join('.')} = ${String(value)}`);
+    }
+  for (const value of values) {
+    await attempt(value, {}, `the request ${String(value)}`);
+    await attempt(base, value, `the options ${String(value)}`);
+    await attempt(base, { signal: value }, `the signal ${String(value)}`);
+    assert.throws(() => {
+      new OpenAI(/** @type {any} */ (value)).load(value);
+    }, RushlightError);
+  }
+  await assert.rejects(create(/** @type {any} */ (null)), { code: 'bad-argument', message: /got null/ });
+  await assert.rejects(create({ ...base, temperature: /** @type {any} */ ('1') }), {
+    code: 'bad-argument',
+    message: 'create: temperature must be a number of at least 0, got the string "1"',
+  });
 });

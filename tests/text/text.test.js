@@ -121,6 +121,23 @@ test('stop strings, stop tokens and signals end an answer', async () => {
   assert.deepEqual(ids(again), want.answer);
 });
 
+test('values of a wrong kind are refused in words', () => {
+  const wrong = /** @type {any[]} */ ([5, null, [null], {}, Symbol('s')]);
+  for (const value of wrong) {
+    assert.throws(() => chat.encode(value), { code: 'bad-argument', message: /encode: text must be a string/ });
+    assert.throws(() => chat.decode(value), { code: 'bad-argument', message: /decode: tokens must be an array of/ });
+    assert.throws(() => chat.generate('x', { stop: value }), {
+      code: 'bad-argument',
+      message: /stop must be a string/,
+    });
+  }
+  for (const variables of /** @type {any[]} */ ([5, null, 'x']))
+    assert.throws(() => chat.generate('x', { variables }), {
+      code: 'bad-argument',
+      message: /variables must be an obj/,
+    });
+});
+
 test('one answer at a time; a loop that ends early frees the model', async () => {
   const first = chat.generate(want.messages, { ...greedy, maxTokens: 12 });
   for await (const _ of first) {

@@ -44,7 +44,7 @@ export const number = (least, most) =>
 /** @param {number} most @param {number} [least] */
 export const string = (most, least = 0) =>
   check(
-    `a string of ${least ? `${least} to` : 'at most'} ${most} characters`,
+    most < Infinity ? `a string of ${least ? `${least} to` : 'at most'} ${most} characters` : 'a string',
     (s) => typeof s === 'string' && s.length >= least && s.length <= most,
   );
 
@@ -63,7 +63,11 @@ export const list =
   (of, most, least = 0) =>
   (value, where) => {
     if (!Array.isArray(value) || value.length < least || value.length > most)
-      refuse(where, `an array of ${least} to ${most} elements`, value);
+      refuse(
+        where,
+        most < Infinity ? `an array of ${least} to ${most} elements` : `an array of at least ${least} elements`,
+        value,
+      );
     value.forEach((item, i) => of(item, () => `${placeText(where)}[${i}]`));
   };
 

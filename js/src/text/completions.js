@@ -1,6 +1,7 @@
 // Chat completions in the form of OpenAI's interface.
 
 import { badArgument, describeValue, unknownNameError } from '../base/errors.js';
+import { fields, flag, integer, list, nullable, number, object, oneOf, string } from './asset-checks.js';
 import { callSchema, parseCalls, templateMessage, textBefore } from './tools.js';
 
 /**
@@ -136,8 +137,60 @@ async function turn(chat) {
   return done;
 }
 
-/** @param {CompletionRequest} request */
-function check(request) {
+const TEXT = string(Infinity),
+  OBJECT = (/** @type {unknown} */ value, /** @type {import('./asset-checks.js').Where} */ where) =>
+    object(value, where);
+const PART = fields({ type: string(64, 1), text: TEXT }, ['type']);
+const CALL = fields({ function: fields({ name: string(256, 1), arguments: TEXT }, ['name', 'arguments']) }, [
+  'function',
+]);
+const TOOL = fields(
+  { function: fields({ name: string(256, 1), description: nullable(TEXT), parameters: nullable(OBJECT) }, ['name']) },
+  ['function'],
+);
+
+/** @type {import('./asset-checks.js').Check} */
+const content = (value, where) => (Array.isArray(value) ? list(PART, Infinity) : nullable(TEXT))(value, where);
+/** @type {import('./asset-checks.js').Check} */
+const stop = (value, where) => (Array.isArray(value) ? list(TEXT, Infinity) : TEXT)(value, where);
+/** @type {import('./asset-checks.js').Check} */
+const toolChoice = (value, where) =>
+  typeof value === 'object'
+    ? fields({ function: fields({ name: TEXT }, ['name']) }, ['function'])(value, where)
+    : oneOf(['auto', 'none', 'required'])(value, where);
+
+/** The kind of each property that changes an answer. All but `messages` may be null. */
+const KINDS = {
+  messages: list(
+    fields({ role: string(256, 1), content, tool_calls: nullable(list(CALL, Infinity)) }, ['role']),
+    Infinity,
+    1,
+  ),
+  ...Object.fromEntries(
+    Object.entries({
+      stream: flag,
+      stream_options: fields({ include_usage: nullable(flag) }),
+      temperature: number(0, Infinity),
+      top_p: number(Number.MIN_VALUE, 1),
+      max_tokens: integer(1, Number.MAX_SAFE_INTEGER),
+      max_completion_tokens: integer(1, Number.MAX_SAFE_INTEGER),
+      stop,
+      seed: integer(0, Number.MAX_SAFE_INTEGER),
+      logprobs: flag,
+      top_logprobs: integer(0, Number.MAX_SAFE_INTEGER),
+      response_format: fields({ type: oneOf(['text', 'json_object', 'json_schema']), json_schema: nullable(OBJECT) }, [
+        'type',
+      ]),
+      tools: list(TOOL, Infinity),
+      tool_choice: toolChoice,
+    }).map(([name, of]) => [name, nullable(of)]),
+  ),
+};
+
+/** @param {unknown} request @returns {asserts request is CompletionRequest} */
+export function checkRequest(request) {
+  if (typeof request !== 'object' || request === null || Array.isArray(request))
+    throw badArgument(`create: the request must be an object, got ${describeValue(request)}`);
   for (const [name, value] of Object.entries(request)) {
     if (value === null || value === undefined || IGNORED.includes(name)) continue;
     const neutral = NEUTRAL[name];
@@ -146,10 +199,12 @@ function check(request) {
     if (neutral === undefined && !KNOWN.includes(name))
       throw unknownNameError('create: there is no property', name, KNOWN);
   }
-  if (!Array.isArray(request.messages) || request.messages.length === 0)
-    throw badArgument(
-      `create: messages must be an array of at least one message, got ${describeValue(request.messages)}`,
-    );
+  try {
+    fields(KINDS, ['messages'])(request, 'create');
+  } catch (e) {
+    const { message, expected, actual } = /** @type {import('../base/errors.js').RushlightError} */ (e);
+    throw badArgument(message, { expected, actual });
+  }
 }
 
 /** @param {CompletionRequest} request @param {string} template @param {boolean} forced */
@@ -160,9 +215,9 @@ function structureOf({ response_format: format, tools, tool_choice: choice }, te
     };
   if (!format || format.type === 'text') return {};
   if (format.type === 'json_object') return { schema: { type: 'object' } };
-  if (format.type === 'json_schema' && format.json_schema?.schema) return { schema: format.json_schema.schema };
+  if (format.json_schema?.schema) return { schema: format.json_schema.schema };
   throw badArgument(
-    `create: response_format must have the type text, json_object or json_schema with a schema, got ${format.type}`,
+    `create: response_format: json_schema must have a schema, got ${describeValue(format.json_schema?.schema)}`,
   );
 }
 
@@ -310,6 +365,6 @@ async function* stream(chat, request, name, signal) {
  * @param {TextModel} chat @param {CompletionRequest} request @param {string} name @param {AbortSignal} [signal]
  */
 export async function create(chat, request, name, signal) {
-  check(request);
+  checkRequest(request);
   return request.stream ? stream(chat, request, name, signal) : complete(chat, request, name, signal);
 }

@@ -4,8 +4,8 @@
  * @module rushlight/openai
  */
 
-import { badArgument, describeValue, withCallerStack } from '../base/errors.js';
-import { create } from './completions.js';
+import { badArgument, checkOptions, describeValue, withCallerStack } from '../base/errors.js';
+import { checkRequest, create } from './completions.js';
 import { loadText } from './load-text.js';
 
 /**
@@ -49,6 +49,9 @@ import { loadText } from './load-text.js';
  * @property {boolean} [dangerouslyAllowBrowser] is not used
  */
 
+/** Checks options. Those that other clients have are ignored. @param {string} where @param {object} options */
+const checkObject = (where, options) => checkOptions(where, options, Object.keys(options ?? {}));
+
 /** A client whose models are .rush files. Each file is loaded when a request first names it. */
 export class OpenAI {
   #base;
@@ -56,9 +59,11 @@ export class OpenAI {
   /** @type {Map<string, Promise<import('./text-model.js').TextModel>>} */ #models = new Map();
 
   /** @param {ClientOptions & TextOptions} [options] */
-  constructor({ baseURL, apiKey: _key, dangerouslyAllowBrowser: _allow, ...options } = {}) {
+  constructor(options = {}) {
+    checkObject('OpenAI', options);
+    const { baseURL, apiKey: _key, dangerouslyAllowBrowser: _allow, ...rest } = options;
     this.#base = baseURL;
-    this.#options = options;
+    this.#options = rest;
     /** The interface of chats. */
     this.chat = {
       /** The interface of answers. */
@@ -72,9 +77,12 @@ export class OpenAI {
          * @throws {RushlightError} as loadText(); `bad-argument` if a property of the request is unknown or has a
          *   value that the answer cannot follow
          */
-        create: (request, { signal } = {}) =>
+        create: (request, options = {}) =>
           withCallerStack(async () => {
-            const model = await this.load(request?.model);
+            checkObject('create', options);
+            checkRequest(request);
+            const { signal } = options,
+              model = await this.load(request.model);
             return /** @type {Promise<Completed<R>>} */ (create(model, request, String(request.model), signal));
           }),
       },

@@ -92,10 +92,13 @@ export class TextModel {
 
   /** Returns the tokens of a text, with the special tokens that the model expects. @param {string} text */
   encode(text) {
+    if (typeof text !== 'string') throw badArgument(`encode: text must be a string, got ${describeValue(text)}`);
     return this.#tokenizing.encode(text, true).ids;
   }
   /** Returns the text of tokens, without special tokens. @param {readonly number[]} tokens */
   decode(tokens) {
+    if (!Array.isArray(tokens) || !tokens.every((token) => Number.isSafeInteger(token)))
+      throw badArgument(`decode: tokens must be an array of integers, got ${describeValue(tokens)}`);
     return this.#tokenizing.decode(tokens);
   }
   /** The text of the chat template; "" if there is none. */

@@ -1,6 +1,6 @@
 // Tool calls: in the messages that a chat template reads, and in the text of an answer.
 
-import { badArgument } from '../base/errors.js';
+import { badArgument, describeValue } from '../base/errors.js';
 import { beginningAtEnd } from './detokenizer.js';
 
 /**
@@ -77,7 +77,8 @@ export function textBefore(text) {
 export function callSchema(tools, name, template) {
   const chosen = tools.filter((tool) => name === undefined || tool.function.name === name),
     key = keyOf(template);
-  if (chosen.length === 0) throw badArgument(`create: tool_choice must name one of the tools, got ${name}`);
+  if (chosen.length === 0)
+    throw badArgument(`create: tool_choice must name one of the tools, got ${describeValue(name)}`);
   return {
     anyOf: chosen.map(({ function: { name, parameters } }) => ({
       type: 'object',
@@ -98,13 +99,25 @@ export function callSchema(tools, name, template) {
  * @property {string} [text] the text
  */
 
+/** @param {ToolCall} call @returns {unknown} */
+function argumentsOf({ function: { name, arguments: given } }) {
+  try {
+    return JSON.parse(given);
+  } catch (cause) {
+    throw badArgument(`create: the arguments of a call of ${name} must be JSON, got ${describeValue(given)}`, {
+      cause,
+    });
+  }
+}
+
 /** Changes a message of the interface to one of a chat template. @param {Said} message */
 export function templateMessage(message) {
   const { content, tool_calls: calls, ...rest } = message;
   const text = Array.isArray(content)
     ? content
         .map((part) => {
-          if (part?.type !== 'text') throw badArgument(`create: a part of a message must be text, got ${part?.type}`);
+          if (part?.type !== 'text' || typeof part.text !== 'string')
+            throw badArgument(`create: a part of a message must be text, got ${describeValue(part?.type)}`);
           return part.text;
         })
         .join('')
@@ -115,7 +128,7 @@ export function templateMessage(message) {
     ...(calls && {
       tool_calls: calls.map((/** @type {ToolCall} */ call) => ({
         ...call,
-        function: { ...call.function, arguments: JSON.parse(call.function.arguments) },
+        function: { ...call.function, arguments: argumentsOf(call) },
       })),
     }),
   };

@@ -58,6 +58,11 @@ export function checkGenerating(options) {
   checkSampling(options);
   const { maxTokens, overflow = 'error', seed, logProbabilities } = options;
   if (maxTokens !== undefined) checkInteger('generate: maxTokens', maxTokens, 1);
+  const { stop = [], variables = {} } = options;
+  if (![stop].flat().every((text) => typeof text === 'string'))
+    throw badArgument(`generate: stop must be a string or an array of strings, got ${describeValue(stop)}`);
+  if (typeof variables !== 'object' || variables === null)
+    throw badArgument(`generate: variables must be an object, got ${describeValue(variables)}`);
   if (seed !== undefined) checkInteger('generate: seed', seed, 0);
   if (typeof logProbabilities !== 'boolean' && logProbabilities !== undefined)
     checkInteger('generate: logProbabilities', logProbabilities, 0);
