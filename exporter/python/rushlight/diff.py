@@ -90,7 +90,7 @@ def diff(
     args, names = inputs.positional(model, example_inputs)
     captured = capture(model, args, train, names=names)
     if captured.program is not None:
-        return Diff(core.diff_graph(os.fspath(path), "forward", args, None,
+        return Diff(core.diff_graph(os.fspath(path), method, args, None,
                                     tracing(lambda name, _, exact: captured.tracer(name, args, exact)), rtol, atol))
     subject = torchscript.subject_of(captured.target, train, args, is_traced=captured.reference is not None)
     args = subject.checked(method, args)

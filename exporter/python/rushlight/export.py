@@ -56,8 +56,9 @@ def export(
             DataParallel are removed. A dict gives the file several methods, which are traced:
             {"encode": (model.encode, (x,)), "step": (decoder, (token, position))}. Each is a module, a function or a method of a module
             with its example inputs. They share weights, and the buffers that one writes and another reads. Each is verified from the
-            state in the model, and all of them in turn. `input_names`, `output_names`, `dynamic_shapes` and `test_inputs` are then
-            dicts by method
+            state in the model, and all of them in turn. All may be ExportedPrograms instead, or paths of their files, each alone or with
+            example inputs. They share tensors that have the same memory, or the same name and the same elements. `input_names`,
+            `output_names`, `dynamic_shapes` and `test_inputs` are then dicts by method
         example_inputs: the inputs for tracing and verification: one tensor, a tuple of positional arguments, or a dict by name.
             They belong to forward, or to the first method if forward is not exported
         path (str or PathLike): path of the file to write
@@ -134,7 +135,7 @@ def _exported(request):
     if request.captured.program is None:
         return torchscript.export(request)
     captured = request.captured
-    examples = [{**e, "expected": captured.result(e["expected"])} if "expected" in e else e for e in request.examples]
+    examples = [{**e, "expected": captured.result(e["method"], e["expected"])} if "expected" in e else e for e in request.examples]
     return core.export_graph(captured.target, request.settings, examples,
                              answers_of(captured.reference, captured.graph, captured.tracer))
 

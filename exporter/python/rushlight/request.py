@@ -13,6 +13,7 @@ from .front import dynamic_shapes, inputs
 from .front.capture import capture
 from .front.captured import Captured
 from .front.methods import capture_methods
+from .front.programs import capture_programs, programs_of
 from .front.torchscript.program import describe_function
 
 _DEFAULT = -1.0  # a tolerance that the dtype decides
@@ -105,11 +106,13 @@ def _several(methods, example_inputs, arguments):
         value = arguments[name] or {}
         if not isinstance(value, dict) or not set(value) <= set(methods):
             raise ValueError(f"{name} of several methods must be a dict by method, whose keys are {', '.join(methods)}, got {value!r}")
-    captured = capture_methods(methods, arguments["train"])
+    programs = programs_of(methods)
+    captured = capture_programs(programs, arguments["source"]) if programs else capture_methods(methods, arguments["train"])
     called = []
     for call in captured.calls:
         given = {name: (arguments[name] or {}).get(call.method) or () for name in _PER_METHOD}
-        called.append(_Called(call.method, inputs.unwrapped(methods[call.method][0]), call.args, **given))
+        model = captured.program[call.method] if programs else inputs.unwrapped(methods[call.method][0])
+        called.append(_Called(call.method, model, call.args, **given))
     return captured, called
 
 
@@ -147,7 +150,7 @@ def _refuse_numpy(what, values):
 def _constraints(captured, called):
     names = captured.input_names(called.input_names, called.name)
     found = dynamic_shapes.constraints(called.dynamic_shapes or {}, names, called.example or ())
-    return [*captured.constraints(called.input_names), *found.items()]
+    return [*captured.constraints(called.input_names, called.name), *found.items()]
 
 
 def _examples(called, arguments):

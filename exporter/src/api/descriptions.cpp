@@ -38,9 +38,12 @@ Method method_from(const Json &from) {
 void take_attributes(const Json &from, Program *program) {
   const Json *attributes = from.find("attributes");
   if (!attributes) {
-    const auto graph = graph_of(from["methods"].list().at(0)["graph"]);
-    graph->write_back_all();
-    graph->finish_attributes(program);
+    std::shared_ptr<GraphBuilder> graph;
+    for (const Json &method : from["methods"].list()) {
+      graph = graph_of(method["graph"]);
+      graph->write_back_all();
+    }
+    program->attributes = *graph->attributes();
     return;
   }
   for (const Json &row : attributes->list())

@@ -210,21 +210,31 @@ size_t GraphBuilder::attribute(const std::string &name, const Json &tensor) {
   return number(add_attribute(name, tensor));
 }
 
+size_t GraphBuilder::known_attribute(const std::string &name) {
+  size_t slot = 0;
+  while (attributes_->at(slot).name != name) slot++;
+  return number(read_attribute(slot));
+}
+
 Value *GraphBuilder::add_attribute(const std::string &name, const Json &tensor) {
-  const size_t slot = attributes_.size();
+  const size_t slot = attributes_->size();
   const std::string own = name.empty() ? "constant." + std::to_string(slot) : name;
-  attributes_.push_back({own, tensor_type(), const_tensor(const_of(tensor).tensor, own)});
+  attributes_->push_back({own, tensor_type(), const_tensor(const_of(tensor).tensor, own)});
+  return read_attribute(slot);
+}
+
+Value *GraphBuilder::read_attribute(size_t slot) {
   Value *index = graph_->constant(const_int(static_cast<int64_t>(slot)));
   Value *value = append("rush::get_attr", {index}, tensor_type());
-  value->name = own;
+  value->name = attributes_->at(slot).name;
   return value;
 }
 
 // Whether no other attribute shares its memory.
 bool GraphBuilder::is_alone(size_t slot) const {
-  auto memory = [&](size_t i) { return attributes_[i].initial.tensor.storage_id(); };
+  auto memory = [&](size_t i) { return attributes_->at(i).initial.tensor.storage_id(); };
   size_t n = 0;
-  for (size_t i = 0; i < attributes_.size(); i++) n += memory(i) == memory(slot);
+  for (size_t i = 0; i < attributes_->size(); i++) n += memory(i) == memory(slot);
   return n == 1;
 }
 
@@ -249,10 +259,6 @@ void GraphBuilder::change(Value *written, Value *value) {
 void GraphBuilder::write_back_all() {
   at_ = {};
   for (auto [written, value] : changed_) change(written, value);
-}
-
-void GraphBuilder::finish_attributes(Program *program) {
-  program->attributes = std::move(attributes_);
 }
 
 void GraphBuilder::finish(Method *method) {

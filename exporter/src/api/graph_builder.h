@@ -12,12 +12,19 @@ namespace rush {
 // {"dtype": "float32"} is one more. Lists may hold both. Tensors become attributes.
 class GraphBuilder {
  public:
+  // The graphs of one program share their attributes.
+  explicit GraphBuilder(std::shared_ptr<std::vector<Attribute>> attributes)
+      : attributes_(std::move(attributes)) {}
+  const std::shared_ptr<std::vector<Attribute>> &attributes() const { return attributes_; }
+
   size_t input(TypeRef type, const std::string &name);
   size_t constant(const Json &value);
   // A constant with a type, unless `type` is nullptr.
   size_t typed_constant(const Json &value, const TypeRef &type);
   // The value of a new attribute. It is state until a pass finds that nothing writes it.
   size_t attribute(const std::string &name, const Json &tensor);
+  // The value of an attribute that a graph of the program has.
+  size_t known_attribute(const std::string &name);
 
   // A node and its results. The arguments have the order of the schema, and are cast to its types.
   // If `types` is null, the schema also gives the types of the results. Here and below, `names` is
@@ -44,8 +51,6 @@ class GraphBuilder {
 
   // Adds the nodes for write_back().
   void write_back_all();
-  // Moves the attributes into the program.
-  void finish_attributes(Program *program);
   // Moves the graph into the method.
   void finish(Method *method);
 
@@ -61,6 +66,7 @@ class GraphBuilder {
   Value *cast(Value *value, const Type &type);
   Value *append(const std::string &op, std::vector<Value *> inputs, TypeRef type);
   Node *append(const std::string &op);
+  Value *read_attribute(size_t slot);
   bool is_alone(size_t slot) const;
   void change(Value *written, Value *value);
   bool may_replace(const Value *written, const Value *value) const;
@@ -70,7 +76,7 @@ class GraphBuilder {
   std::vector<Block *> blocks_ = {&graph_->top};  // the open ones
   std::vector<Node *> open_;                      // the nodes of begin()
   std::unordered_set<const Node *> unmarked_;
-  std::vector<Attribute> attributes_;
+  std::shared_ptr<std::vector<Attribute>> attributes_;
   std::vector<std::pair<Value *, Value *>> changed_;
   Source at_;
 };

@@ -60,6 +60,10 @@ const std::map<std::string, Command> kCommands = {
      [](GraphBuilder &graph, const Json &of) -> Results {
        return {graph.attribute(text(of, 1), item(of, 2))};
      }},
+    {"known_attribute",
+     [](GraphBuilder &graph, const Json &of) -> Results {
+       return {graph.known_attribute(text(of, 1))};
+     }},
     {"source",
      [](GraphBuilder &graph, const Json &of) {
        graph.set_source(source_from(of));
@@ -103,8 +107,12 @@ const std::map<std::string, Command> kCommands = {
      }},
 };
 
-std::string open(const Json &) {
-  return std::to_string(graphs().add(std::make_shared<GraphBuilder>()));
+// {"first"}: a graph whose attributes the new one shares, or null.
+std::string open(const Json &request) {
+  const Json &first = request["first"];
+  auto attributes =
+      first.is_none() ? std::make_shared<std::vector<Attribute>>() : graph_of(first)->attributes();
+  return std::to_string(graphs().add(std::make_shared<GraphBuilder>(std::move(attributes))));
 }
 
 std::string close(const Json &graph) {

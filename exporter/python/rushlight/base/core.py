@@ -47,7 +47,7 @@ def description_of(program, request):
 
     Args:
         program: {"methods": [{"name", "graph": GraphBuilder, "inputs": [port], "outputs": [port]}], "texts": [(module, kind, text)],
-            "meta": [(key, value)], "attributes": [(name, type, tree)]}. Without attributes, they are those of the only graph. A port is
+            "meta": [(key, value)], "attributes": [(name, type, tree)]}. Without attributes, they are those of the graphs. A port is
             {"name", "type" of an output, "initial": its default, or "default": the tree of that, "dtype" and "sizes" if they are known}
         request (Request): keeps the graphs and the memory of tensors alive
     """

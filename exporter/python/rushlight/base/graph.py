@@ -32,10 +32,13 @@ class GraphBuilder:
 
     Operands are values, or constants of Python's, in lists or not. Tensors among them become attributes. A type may be its text. The
     library gets many commands at once, so that it may refuse one later.
+
+    Args:
+        first (GraphBuilder): the graph of another method of the same program, whose attributes this one shares
     """
 
-    def __init__(self):
-        self._number = native.call("graph.open")
+    def __init__(self, first=None):
+        self._number = native.call("graph.open", first=first and first.number())
         self._close = weakref.finalize(self, native.call, "graph.close", self._number)
         self._close.atexit = False
         self._request = Request()  # keeps the memory of tensors alive
@@ -68,6 +71,10 @@ class GraphBuilder:
         """The value of a new attribute. It is state until a pass finds that nothing writes it."""
         refuse_fake(tensor)
         return self._values("attribute", [name, self._request.value(tensor)], ["Tensor"])[0]
+
+    def known_attribute(self, name):
+        """The value of an attribute that this graph, or another one of its program, has."""
+        return self._values("known_attribute", [name], ["Tensor"])[0]
 
     def set_result(self, value):
         self._add("set_result", value.number)

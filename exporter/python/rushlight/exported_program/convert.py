@@ -27,9 +27,11 @@ class Converter:
 
     Args:
         for_complex: operator -> the operator for a complex weight
+        attribute: (name, tensor) -> the value of a tensor that the graph stores
     """
 
-    def __init__(self, builder, module, with_source, for_complex):
+    def __init__(self, builder, module, with_source, for_complex, attribute):
+        self.attribute = attribute
         self.b, self.handles, self.with_source, self.for_complex = builder, handles_of(module), with_source, for_complex
         self.control = Control(self)
 
@@ -87,7 +89,7 @@ class Converter:
     def get_attr(self, module, node, env):
         what = operator.attrgetter(node.target)(module)
         if isinstance(what, torch.Tensor):
-            env[node] = self.b.attribute(node.target, what)
+            env[node] = self.attribute(node.target, what)
         elif not isinstance(what, torch.nn.Module):
             self.refuse(node, f"an attribute of type {type(what).__name__}")
 

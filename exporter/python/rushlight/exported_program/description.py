@@ -5,32 +5,36 @@ import torch
 from ..base import core
 from ..base.errors import unsupported
 from . import guards
+from .attributes import Attributes
 from .convert import Converter
 from .fixed_sizes import refuse_fixed_sizes
 from .guards import fixed_size
 from .containers import Dict, children_of, is_leaf, kind_of, pack, plain_type, tree_type, with_fields
 
 
-def describe_program(program, source, for_complex, fields=None):
+def describe_program(program, source, for_complex, fields=None, method="forward", attributes=None, first=None):
     """Returns the description that core.export_graph takes.
 
     Args:
         source: keep Python lines and texts
         for_complex: as for Converter
         fields: the names of the outputs, if the program returns a dict whose keys they are
+        method: its name in the file
+        attributes: the Attributes of all programs of the file, if they are several
+        first: the graph of the first one, if this is not it
     """
     refuse_fixed_sizes(program)
-    return Description(program, source, for_complex, fields).make()
+    return Description(program, source, for_complex, fields, method, attributes or Attributes({method: program}), first).make()
 
 
 class Description:
-    def __init__(self, program, source, for_complex, fields=None):
+    def __init__(self, program, source, for_complex, fields, method, attributes, first):
         self.program, self.signature, self.source, self.for_complex = program, program.graph_signature, source, for_complex
         self.in_spec, self.out_spec = program.call_spec.in_spec, program.call_spec.out_spec
         if fields:
             self.out_spec = with_fields(self.out_spec, fields)
         self.holders = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
-        self.b = core.GraphBuilder()
+        self.b, self.method, self.attributes = core.GraphBuilder(first), method, attributes
         self.env = {}  # {placeholder: value}
         self.inputs, self.named = [], []  # the ports, and (name, value, spec) of all leaves
         self.notes = []  # for Report.notes
@@ -42,10 +46,11 @@ class Description:
         for spec in self.signature.input_specs:
             self.given(spec)
         module = self.program.graph_module
-        returned = Converter(self.b, module, self.source, self.for_complex).run(module, self.env)
+        returned = Converter(self.b, module, self.source, self.for_complex, self.attribute).run(module, self.env)
         outputs = self.results(returned if isinstance(returned, list) else [returned])
-        texts = [("", 0, str(self.program.graph)), ("", 1, self.program.graph_module.code)] if self.source else []
-        method = {"name": "forward", "graph": self.b, "inputs": self.inputs, "outputs": outputs}
+        path = "" if self.method == "forward" else f":{self.method}"
+        texts = [(path, 0, str(self.program.graph)), (path, 1, self.program.graph_module.code)] if self.source else []
+        method = {"name": self.method, "graph": self.b, "inputs": self.inputs, "outputs": outputs}
         return {"methods": [method], "texts": texts, "notes": self.notes,
                 "meta": [("front", "torch.export"), ("producer", "rushlight"), ("torch", torch.__version__)]}
 
@@ -124,7 +129,10 @@ class Description:
             if node.users:
                 raise unsupported(f"cannot export {spec.target}: values that the program stores must be tensors")
         elif node.users or self.is_written(spec.target):
-            self.env[node] = self.b.attribute(spec.target, self.state(spec.target))
+            self.env[node] = self.attribute(spec.target, self.state(spec.target))
+
+    def attribute(self, name, tensor):
+        return self.attributes.value(self.b, self.method, name, tensor)
 
     def state(self, name):
         tensor = self.program.state_dict.get(name)

@@ -13,19 +13,23 @@ def inputs_of(program, args):
     return [rebuild(s, a) for s, a in zip([*children_of(args_spec), *children_of(kwargs_spec)], args)]
 
 
+def call(module, program, args):
+    """Returns the answer of a program's module for positional arguments."""
+    args_spec, kwargs_spec = children_of(program.call_spec.in_spec)
+    given, n = inputs_of(program, args), len(children_of(args_spec))
+    with torch.no_grad(), fx_flattens(program.call_spec.in_spec):
+        return module(*given[:n], **dict(zip(Dict.keys(kwargs_spec), given[n:])))
+
+
 def reference_of(program, lent):
     """Returns a function (method, args) -> PyTorch's answer, each time from the initial state of the program.
 
     `lent`: the LentWeights of the program, which the function shows to be only read.
     """
     base = program.module()
-    args_spec, kwargs_spec = children_of(program.call_spec.in_spec)
-    n = len(children_of(args_spec))
 
     def run(args, aliases):
-        given = inputs_of(program, args)
-        with torch.no_grad(), fx_flattens(program.call_spec.in_spec):
-            return copy.deepcopy(base, aliases)(*given[:n], **dict(zip(Dict.keys(kwargs_spec), given[n:])))
+        return call(copy.deepcopy(base, aliases), program, args)
 
     example = example_of(program)
     if example is not None:

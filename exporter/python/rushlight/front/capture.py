@@ -37,7 +37,7 @@ def capture(model, example_inputs, train=False, source=True, names=None):
         model = os.fspath(model)
         if is_program_file(model):
             model = torch.export.load(model)
-    _refuse_meta(model, example_inputs)
+    refuse_meta(model, example_inputs)
     if isinstance(model, torch.export.ExportedProgram):
         return capture_program(model, source)
     model = with_plain_weights(model)
@@ -65,7 +65,8 @@ def _tensors_of(model):
     return ()
 
 
-def _refuse_meta(model, example_inputs):
+def refuse_meta(model, example_inputs):
+    """Raises an error if a tensor has no values."""
     for name, t in _tensors_of(model):
         if isinstance(t, torch._subclasses.FakeTensor):
             raise RushlightError("bad-argument", f"torch.export kept no values of the tensor {name}. It loses the values of tensors "

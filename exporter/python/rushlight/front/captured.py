@@ -52,8 +52,8 @@ class Captured:
     lines: dict = dataclasses.field(default_factory=dict)  # as fx_graph.lines_of gives
     methods: dict = dataclasses.field(default_factory=dict)  # {name: that of the target}, where they differ
     calls: list = dataclasses.field(default_factory=list)  # of MethodCall: a call of each of several methods
-    program: object = None  # the ExportedProgram, if it is one
-    result: object = None  # its answer -> that of the file, which may have names
+    program: object = None  # the ExportedProgram, if it is one, or {method: ExportedProgram}
+    result: object = None  # (method, its answer) -> that of the file, which may have names
     graph: object = None  # (method, args, exact) -> answer of the ExportedProgram's graph, in float64 if `exact`
     tracer: object = None  # (method, args, exact) -> values of all its nodes
 
@@ -63,7 +63,7 @@ class Captured:
         if method in self.methods:
             names = [a.name for a in self.target._c._get_method(self.methods[method]).schema.arguments[1:]]
         elif self.program is not None:
-            names = [port["name"] for port in self.target["methods"][0]["inputs"]]
+            names = [port["name"] for port in self._ports(method)]
         elif isinstance(self.target, torch.jit.ScriptFunction):
             names = [a.name for a in self.target.schema.arguments]
         elif isinstance(self.target, torch.jit.ScriptModule) and hasattr(getattr(self.target, "forward", None), "schema"):
@@ -71,10 +71,13 @@ class Captured:
         names = core.unique_names(names)
         return [*(mine or own for mine, own in itertools.zip_longest(given, names[: len(given)])), *names[len(given):]]
 
-    def constraints(self, given=()):
-        """Returns [(input, constraints on its sizes), ...] of an ExportedProgram."""
-        ports = self.target["methods"][0]["inputs"] if self.program is not None else []
-        return [(name, port.get("constraints", [])) for name, port in zip(self.input_names(given), ports)]
+    def constraints(self, given=(), method="forward"):
+        """Returns [(input, constraints on its sizes), ...] of a method of an ExportedProgram."""
+        ports = self._ports(method) if self.program is not None else []
+        return [(name, port.get("constraints", [])) for name, port in zip(self.input_names(given, method), ports)]
+
+    def _ports(self, method):
+        return next(one["inputs"] for one in self.target["methods"] if one["name"] == method)
 
 
 def grouped(warnings):

@@ -36,7 +36,7 @@ def capture_methods(given, train):
         ValueError, TypeError: `given` has another form
         RushlightError: a method cannot be traced
     """
-    methods = {_checked(name): _method(name, pair) for name, pair in given.items()}
+    methods = {checked_name(name): _method(name, pair) for name, pair in given.items()}
     root = with_plain_weights(_placed(methods))
 
     def call(model, name, args):
@@ -60,7 +60,8 @@ def capture_methods(given, train):
                     methods={name: f"_method_{name}" for name in methods}, calls=calls)
 
 
-def _checked(name):
+def checked_name(name):
+    """Returns the name of a method, which must be an identifier."""
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"the name of a method must be an identifier, got {name!r}")
     return name
