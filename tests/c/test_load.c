@@ -317,11 +317,10 @@ static const struct {
   rush_status want;
   const char *says;
 } headers[] = {
-    {"an HTML page", 0, 1, '<', RUSH_ERR_BAD_FILE, "it starts with '<', as an HTML page does"},
-    {"a zip", 0, 4, 0x04034b50, RUSH_ERR_BAD_FILE, "a zip, as PyTorch writes (.pt, .pth, .pt2)"},
-    {"a pickle", 0, 2, 0x0280, RUSH_ERR_BAD_FILE, "torch.save wrote it"},
-    {"an ONNX model", 0, 2, 0x0708, RUSH_ERR_BAD_FILE,
-         "an ONNX model: rushlight.export the PyTorch model"},
+    {"an HTML page", 0, 1, '<', RUSH_ERR_BAD_FILE, "this is an HTML page, not a .rush file"},
+    {"a zip", 0, 4, 0x04034b50, RUSH_ERR_BAD_FILE, "this is a PyTorch file, not"},
+    {"a pickle", 0, 2, 0x0280, RUSH_ERR_BAD_FILE, "this is a PyTorch file, not"},
+    {"an ONNX model", 0, 2, 0x0708, RUSH_ERR_BAD_FILE, "this is an ONNX model, not"},
     {"other magic", 1, 1, 'P', RUSH_ERR_BAD_FILE, "byte 0 to 7 are 89 50 55 53 48 0d 0a 1a"},
     {"line ends changed", 5, 1, 0x0a, RUSH_ERR_BAD_FILE, "not a .rush file"},
     {"version 0", 8, 4, 0, RUSH_ERR_UNSUPPORTED, "format version 0, this runtime reads version 1"},

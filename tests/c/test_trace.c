@@ -252,7 +252,7 @@ static void values_that_cannot_be_compared_are_refused(void **state) {
   const rush_traced other = {8, &value, 1, NULL},
                     falling[2] = {{7, &value, 1, NULL}, {3, &value, 1, NULL}};
   assert_int_equal(rush_session_trace(r->session, &other, 1, 0, 0), RUSH_ERR_BAD_ARGUMENT);
-  assert_contains("other", rush_ctx_error(r->ctx), "from another graph");
+  assert_contains("other", rush_ctx_error(r->ctx), "belongs to another graph");
   assert_int_equal(rush_session_trace(r->session, falling, 2, 0, 0), RUSH_ERR_BAD_ARGUMENT);
   assert_contains("order", rush_ctx_error(r->ctx), "must be sorted");
   assert_int_equal(rush_session_trace_test(r->session, 0), RUSH_ERR_BAD_ARGUMENT);

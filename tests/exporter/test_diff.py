@@ -287,12 +287,12 @@ def test_a_large_network(out):
 
 def test_what_does_not_belong_together_is_refused(out):
     rushlight.export(scripted(), X, out)
-    with pytest.raises(rushlight.RushlightError, match="from another graph"):
+    with pytest.raises(rushlight.RushlightError, match="belongs to another graph"):
         rushlight.diff(out, torch.jit.script(Rounds()), (torch.ones(3), 4))
     with pytest.raises(rushlight.RushlightError, match="holds no trace"):
         rushlight.diff(out)
     rushlight.export(scripted(), X, out, source=False)
-    with pytest.raises(rushlight.RushlightError, match="without sources"):
+    with pytest.raises(rushlight.RushlightError, match="it has no sources"):
         rushlight.diff(out, scripted(), X)
     with pytest.raises(ValueError, match="argument 'x' is missing"):
         rushlight.diff(out, scripted())
@@ -534,7 +534,7 @@ def test_dynamic_sizes_of_an_exported_program(out):
 def test_another_exported_program_is_refused(out):
     args = (torch.randn(2, 3),)
     rushlight.export(program_of(Branchless(), args), args, out)
-    with pytest.raises(rushlight.RushlightError, match="from another graph"):
+    with pytest.raises(rushlight.RushlightError, match="belongs to another graph"):
         rushlight.diff(out, program_of(nn.Linear(3, 2), args), args)
 
 

@@ -186,15 +186,24 @@ def test_call_without_the_methods_name_says_so(out):
         assert "1." not in str(e.value) and len(str(e.value)) < 200
 
 
-def test_a_wrong_dtype_names_the_input(out):
+def test_a_wrong_dtype_or_shape_names_the_input(out):
     rushlight.export(Pair(), (torch.ones(2, 2), torch.ones(2, dtype=torch.int64)), out)
     session = rushlight.load(out)
     assert_close(session(torch.ones(2, 2, dtype=torch.float64), torch.ones(2)), torch.full((2, 2), 2.0, dtype=torch.float64))
     rushlight.export(nn.Linear(2, 3), torch.ones(1, 2), out)
     session = rushlight.load(out)
-    with pytest.raises(rushlight.RushlightError, match='^input "input" is float64 but was exported as float32: forward, instruction 0'):
+    with pytest.raises(rushlight.RushlightError, match=r'^input "input" is float64 \[1, 2\] but was exported as float32 \[1, 2\]: f'):
         session.run({"input": torch.ones(1, 2, dtype=torch.float64)})
     with pytest.raises(rushlight.RushlightError, match="^forward: input 'input' has dtype uint16, which is not supported"):
         session.run({"input": torch.ones(1, 2, dtype=torch.uint16)})
+    for wrong, shape in ((torch.ones(1, 3), "1, 3"), (torch.ones(3), "3"), (torch.ones(2, 1, 5), "2, 1, 5")):
+        what = rf'^input "input" is float32 \[{shape}\] but was exported as float32 \[1, 2\]: forward, instruction 0'
+        with pytest.raises(rushlight.RushlightError, match=what):
+            session.run({"input": wrong})
+    n = Dim("n")
+    rushlight.export(nn.Linear(2, 3), torch.ones(4, 2), out, dynamic_shapes={"input": {0: n}})
+    with pytest.raises(rushlight.RushlightError, match=r'^input "input" is float32 \[7, 3\] but was exported as float32 \[7, 2\]'):
+        rushlight.load(out)(torch.ones(7, 3))
+    rushlight.export(nn.Embedding(3, 2), torch.tensor([1]), out)
     with pytest.raises(rushlight.RushlightError, match="^forward, instruction 0"):
-        session.run({"input": torch.ones(1, 3)})
+        rushlight.load(out)(torch.tensor([3]))

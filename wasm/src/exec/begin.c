@@ -55,20 +55,45 @@ static rush_status take_args(rush_session *s, const rush_file_method *f, const r
   return RUSH_OK;
 }
 
-/* Keeps the first input whose dtype is not that of the export's examples. A program may take
- * others, too; where it fails, that is the likely cause. */
+/* Returns the export's example of a port. It is like `actual` where the export leaves it open. */
+static rush_file_hint example_of(const rush_model *m, uint32_t port, rush_file_hint actual) {
+  const rush_file_hint *hint = m->hints + m->ports[port].hint;
+  if (hint->dtype != RUSH_DTYPE_UNKNOWN) actual.dtype = hint->dtype;
+  if (hint->rank > RUSH_MAX_RANK) return actual;
+  actual.rank = hint->rank;
+  for (int d = 0; d < RUSH_MAX_RANK; d++) {
+    if (hint->sizes[d] >= 0) actual.sizes[d] = hint->sizes[d];
+  }
+  return actual;
+}
+
+/* Keeps the first input whose dtype or shape is not that of the export's example. A program may
+ * take others, too; where it fails, that is the likely cause. */
 static void find_odd_input(rush_session *s, const rush_file_method *f) {
-  const rush_model *m = s->m;
   s->odd_port = RUSH_NONE;
   for (uint32_t k = f->n_inputs; k-- > 0;) {
-    const uint32_t hint = m->ports[f->inputs + k].hint;
-    const rush_value *v = s->registers + k;
-    if (hint == RUSH_NONE || v->kind != RUSH_KIND_TENSOR) continue;
-    const int dtype = (int)rush_as_tensor(v)->dtype;
-    if (m->hints[hint].dtype == RUSH_DTYPE_UNKNOWN || m->hints[hint].dtype == dtype) continue;
-    s->odd_port = f->inputs + k;
-    s->odd_dtype = dtype;
+    const uint32_t port = f->inputs + k;
+    if (s->m->ports[port].hint == RUSH_NONE || s->registers[k].kind != RUSH_KIND_TENSOR) continue;
+    const rush_tensor *t = rush_as_tensor(s->registers + k);
+    rush_file_hint actual = {.dtype = (uint8_t)t->dtype, .rank = t->rank};
+    memcpy(actual.sizes, t->sizes, sizeof *t->sizes * t->rank);
+    const rush_file_hint example = example_of(s->m, port, actual);
+    if (memcmp(&example, &actual, sizeof actual) == 0) continue;
+    s->odd_port = port;
+    s->odd = actual;
   }
+}
+
+void rush_note_odd_input(rush_session *s, rush_status status) {
+  if (s->odd_port == RUSH_NONE || status == RUSH_ERR_INTERRUPTED || status == RUSH_ERR_NO_MEMORY)
+    return;
+  const rush_file_hint *odd = &s->odd, example = example_of(s->m, s->odd_port, *odd);
+  char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
+  rush_fail_prefix(
+      s->ctx, status, "input \"%s\" is %s %s but was exported as %s %s: ",
+      rush_string(s->m, s->m->ports[s->odd_port].name), rush_dtype_name((rush_dtype)odd->dtype),
+      rush_shape_text(odd->rank, odd->sizes, a), rush_dtype_name((rush_dtype)example.dtype),
+      rush_shape_text(example.rank, example.sizes, b));
 }
 
 /* ---- Constraints ----------------------------------------------------------------------------- */

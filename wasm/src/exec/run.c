@@ -391,15 +391,6 @@ static rush_status grant(rush_session *s, uint64_t budget, uint64_t done, uint64
   return rush_charge(s->ctx, *more * INSTR_WORK);
 }
 
-static void note_odd_input(rush_session *s, rush_status st) {
-  if (s->odd_port == RUSH_NONE || st == RUSH_ERR_INTERRUPTED || st == RUSH_ERR_NO_MEMORY) return;
-  const rush_file_port *port = s->m->ports + s->odd_port;
-  rush_fail_prefix(s->ctx, st,
-                   "input \"%s\" is %s but was exported as %s: ", rush_string(s->m, port->name),
-                   rush_dtype_name((rush_dtype)s->odd_dtype),
-                   rush_dtype_name((rush_dtype)s->m->hints[port->hint].dtype));
-}
-
 rush_status rush_session_not_stepping(const rush_session *s) {
   RUSH_CHECK(s->ctx, !s->stepping, RUSH_ERR_BAD_STATE, "the session is already running");
   return RUSH_OK;
@@ -423,7 +414,7 @@ static rush_status step(rush_session *s, uint64_t budget) {
       s->steps -= granted - done; /* those that were granted and did not run */
       if (st == RUSH_PENDING) return st;
       rush_fail_prefix_instr(s->ctx, s->m, s->pc, st);
-      note_odd_input(s, st);
+      rush_note_odd_input(s, st);
       if (st == RUSH_ERR_INTERRUPTED) s->ctx->stopped = true;
       rush_session_clear(s);
       return st;

@@ -42,9 +42,10 @@ struct rush_session {
   /* An instruction is running: print and poll functions must not enter the session. */
   bool stepping;
   uint32_t method, pc;
-  uint32_t next;     /* the instruction after the current one, which may change it */
-  uint32_t odd_port; /* the first input of the run whose dtype differs from the export's, or NONE */
-  int odd_dtype;
+  uint32_t next; /* the instruction after the current one, which may change it */
+  /* The first input of the run whose dtype or shape differs from the export's, or NONE; its own. */
+  uint32_t odd_port;
+  rush_file_hint odd;
   rush_value result;
 
   const rush_observer *observer; /* NULL if there is none */
@@ -61,6 +62,9 @@ struct rush_session {
 
 /* Creates a deep copy of a constant, which the caller may write. */
 rush_status rush_session_copy(rush_session *s, uint32_t constant, rush_value *out);
+/* Puts the input that differs from the export's example, if there is one, before the message of a
+ * run that failed with this status. */
+void rush_note_odd_input(rush_session *s, rush_status status);
 /* Fails with BAD_STATE while a step is running. */
 rush_status rush_session_not_stepping(const rush_session *s);
 /* Between these two, drops end soon after a stop request (rush_drop). */

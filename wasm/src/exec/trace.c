@@ -193,11 +193,10 @@ static rush_status start(rush_session *s, const rush_traced *items, size_t n, do
   rush_release(s->ctx, owners, n * sizeof *owners);
   if (paired > 0 || n == 0 || !has_operators(m)) return RUSH_OK;
   RUSH_CHECK(s->ctx, !has_handles(m), RUSH_ERR_BAD_ARGUMENT,
-             "the trace has no node that this file comes from: it was exported from another graph");
+             "the trace belongs to another graph than the file");
   return rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT,
-                   "no operator of this file has a counterpart in PyTorch's graph: it was exported "
-                   "without sources, or is made of decompositions alone. Its outputs can be "
-                   "compared: verify replays its test vectors");
+                   "no operator of this file has a counterpart in PyTorch's graph: it has no "
+                   "sources, or consists of decompositions. Compare its outputs by verify");
 }
 
 rush_status rush_session_trace(rush_session *s, const rush_traced *items, size_t n, double rtol,

@@ -103,18 +103,15 @@ static rush_status place(rush_ctx *ctx, rush_model *m, const rush_file_section *
   return RUSH_OK;
 }
 
-/* The first bytes of other file formats that are mistaken for a .rush file, with advice. */
+/* The first bytes of other file formats that are mistaken for a .rush file. */
 static const struct {
   uint8_t at, n;
   char bytes[5];
-  const char *says;
+  const char *name;
 } others[] = {
-    {0, 1, "<", "it starts with '<', as an HTML page does"},
-    {0, 4, "PK\3\4",
-     "a zip, as PyTorch writes (.pt, .pth, .pt2): rushlight.export makes one of it"},
-    {0, 2, "\x80\2", "torch.save wrote it: load it in Python, and rushlight.export the model"},
-    {8, 1, "{", "a .safetensors file has no program: rushlight.export the model with its weights"},
-    {0, 1, "\x8", "an ONNX model: rushlight.export the PyTorch model that it was made of"},
+    {0, 1, "<", "an HTML page"},        {0, 4, "PK\3\4", "a PyTorch file"},
+    {0, 2, "\x80\2", "a PyTorch file"}, {8, 1, "{", "a .safetensors file"},
+    {0, 1, "\x8", "an ONNX model"},
 };
 
 rush_status rush_header_check(rush_ctx *ctx, const rush_model *m) {
@@ -123,7 +120,10 @@ rush_status rush_header_check(rush_ctx *ctx, const rush_model *m) {
     RUSH_CHECK(ctx,
                memcmp(m->head + others[i].at, others[i].bytes, others[i].n) != 0 ||
                    memcmp(h->magic, RUSH_MAGIC, sizeof h->magic) == 0,
-               BAD, "not a .rush file: %s", others[i].says);
+               BAD,
+               "this is %s, not a .rush file. rushlight.export() writes a .rush file from a "
+               "PyTorch model",
+               others[i].name);
   RUSH_CHECK(ctx, memcmp(h->magic, RUSH_MAGIC, sizeof h->magic) == 0, BAD,
              "not a .rush file: byte 0 to 7 are %02x %02x %02x %02x %02x %02x %02x %02x",
              h->magic[0], h->magic[1], h->magic[2], h->magic[3], h->magic[4], h->magic[5],
