@@ -1,5 +1,6 @@
 """export_text(): models with an encoder and a decoder, and Whisper."""
 
+import copy
 import json
 
 import pytest
@@ -131,9 +132,53 @@ def test_a_whisper_without_alignment_heads_has_no_times(out):
     assert session.methods() == ["encode", "forward"] and facts_of(session)["align"] is False
 
 
-def test_half_precision_is_refused(out):
-    with pytest.raises(rushlight.RushlightError, match="T5ForConditionalGeneration must have weights in float32, got torch.float16"):
-        rushlight.export_text(text_models.seq2seq("T5").half(), text_models.tokenizer(), out)
+# ---- half precision
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", text_models.SEQ2SEQ)
+@torch.no_grad()
+def test_a_checkpoint_in_half_precision_computes_in_float32(name, dtype, out):
+    model = text_models.seq2seq(name).to(dtype)
+    report = rushlight.export_text(model, text_models.tokenizer(), out, length=24)
+    halves = sum(p.numel() * 2 for p in model.parameters())
+    assert report.weights_bytes < 1.2 * halves and {p.dtype for p in model.parameters()} == {dtype}
+    session, wide = rushlight.load(out), copy.deepcopy(model).float()
+    for length in (11, 3, 20):
+        source, tokens = torch.randint(256, (1, length)), torch.randint(256, (1, 9))
+        want = wide(source, decoder_input_ids=tokens).logits[0]
+        torch.testing.assert_close(session.call("encode", source), wide.get_encoder()(source)[0].mean(1), rtol=1e-4, atol=1e-4)
+        for begin, end in (0, 5), (5, 6), (6, 9):
+            got = session(tokens[:, begin:end], torch.tensor(begin))[0]
+            torch.testing.assert_close(got, want[end - 1], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_whisper_in_half_precision_computes_in_float32(dtype, out, tmp_path):
+    model = text_models.whisper().to(dtype)
+    rushlight.export_text(model, text_models.tokenizer(), out)
+    rushlight.export_text(model.float(), text_models.tokenizer(), tmp_path / "w.rush")
+    session, wide = rushlight.load(out), rushlight.load(tmp_path / "w.rush")
+    for count in (9000, 16000, 5000):
+        samples = sound(count)
+        torch.testing.assert_close(session.call("encode", samples), wide.call("encode", samples), rtol=1e-4, atol=1e-4)
+        got = greedy(session, PROMPT, 14, below=256)
+        assert got == greedy(wide, PROMPT, 14, below=256)
+        times = [one.call("align", torch.tensor([PROMPT + got[:-1]]), torch.tensor(4), torch.tensor(count // 320)) for one in (session, wide)]
+        torch.testing.assert_close(*times)
+
+
+@pytest.mark.parametrize("quantize", ["int8", "int8-weights", "int4"])
+@pytest.mark.parametrize("name", ["T5", "Bart"])
+def test_half_precision_is_quantized_like_float32(name, quantize, out, tmp_path):
+    model = text_models.seq2seq(name).to(torch.bfloat16)
+    report = rushlight.export_text(model, text_models.tokenizer(), out, quantize=quantize)
+    wide = rushlight.export_text(model.float(), text_models.tokenizer(), tmp_path / "w.rush", quantize=quantize)
+    assert report.quantized["layers"] >= wide.quantized["layers"] > 10 and report.weights_bytes <= wide.weights_bytes
+    sessions = rushlight.load(out), rushlight.load(tmp_path / "w.rush")
+    source, tokens = torch.randint(256, (1, 7)), torch.randint(256, (1, 5))
+    torch.testing.assert_close(*[one.call("encode", source) for one in sessions])
+    torch.testing.assert_close(*[one(tokens, torch.tensor(0)) for one in sessions])
 
 
 def test_an_encoder_of_pictures_is_refused_by_name(out):

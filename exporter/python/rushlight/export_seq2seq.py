@@ -50,8 +50,6 @@ def export_seq2seq(model, tokenizer, path, length, stop, assets, options):
 
 def _kind_of(model, speech, text):
     name = type(model).__name__
-    if model.dtype != torch.float32:
-        raise unsupported(f"{name} must have weights in float32, got {model.dtype}: use model.float(), and quantize= for a smaller file")
     if name == "WhisperForConditionalGeneration":
         return speech
     if getattr(model, "main_input_name", "input_ids") != "input_ids":

@@ -17,10 +17,20 @@ def _widened(value):
     return value.to(torch.float32) if isinstance(value, torch.Tensor) and value.dtype in HALVES else value
 
 
+def _narrows(function, args, kwargs):
+    """Returns whether a call converts a float32 tensor to half precision, as T5 does with what a layer of half precision takes."""
+    if function is not torch.Tensor.to or args[0].dtype != torch.float32:
+        return False
+    wanted = [getattr(value, "dtype", value) for value in (*args[1:], *(kwargs or {}).values())]
+    return any(value in HALVES for value in wanted if isinstance(value, torch.dtype))
+
+
 class InFloat32(TorchFunctionMode):
     """Layers convert their weights, so that all activations are float32."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
+        if _narrows(function, args, kwargs):
+            return args[0]
         if function in _PRODUCTS:
             args, kwargs = pytree.tree_map(_widened, (args, kwargs or {}))
         out = function(*args, **(kwargs or {}))

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from .attention import attention_of
 from .cache import CACHES, Rows, check_logits
+from .half_precision import computing
 
 _LEAST = torch.finfo(torch.float32).min
 
@@ -69,7 +70,11 @@ class Seq2Seq(nn.Module):
         return self._decoded(tokens, position).logits[:, -1].float()
 
     def _states(self, tokens):
-        return self.model.get_encoder()(tokens, return_dict=True)[0]
+        return self._encoded(tokens)
+
+    def _encoded(self, inputs):
+        with computing(self.model):
+            return self.model.get_encoder()(inputs, return_dict=True)[0]
 
     def _decoded(self, tokens, position, **more):
         read = [layer.read() for layer in self.cross]
@@ -86,8 +91,9 @@ def _run(model, states, tokens, cache, position, **more):
     from transformers.modeling_outputs import BaseModelOutput
 
     caches = dict.fromkeys(CACHES & inspect.signature(model.forward).parameters.keys(), cache)
-    return model(encoder_outputs=BaseModelOutput(last_hidden_state=states), decoder_input_ids=tokens, **caches,
-                 cache_position=position + torch.arange(tokens.size(1)), use_cache=True, return_dict=True, **more)
+    with computing(model):
+        return model(encoder_outputs=BaseModelOutput(last_hidden_state=states), decoder_input_ids=tokens, **caches,
+                     cache_position=position + torch.arange(tokens.size(1)), use_cache=True, return_dict=True, **more)
 
 
 def _crossed(model, states):

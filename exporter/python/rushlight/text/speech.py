@@ -94,7 +94,7 @@ class Speech(Seq2Seq):
         return torch.sin(torch.arange(min(self.most // 2, 8000)) / 9) * 0.3
 
     def _states(self, samples):
-        return self.model.get_encoder()(self._spectrogram(padded(samples, self.most))[None], return_dict=True)[0]
+        return self._encoded(self._spectrogram(padded(samples, self.most))[None])
 
     def _spectrogram(self, samples):
         """Returns the logarithms [mels, frames] that WhisperFeatureExtractor computes."""
