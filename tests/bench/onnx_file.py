@@ -28,6 +28,8 @@ def _attribute(name, value):
         return _field(1, name) + _number(2 << 3 | 5) + numpy.float32(value).tobytes() + _field(20, 1)
     if isinstance(value, int):
         return _field(1, name) + _field(3, value) + _field(20, 2)
+    if isinstance(value, str):
+        return _field(1, name) + _field(4, value) + _field(20, 3)
     return _field(1, name) + b''.join(_field(8, n) for n in value) + _field(20, 7)
 
 

@@ -1,8 +1,12 @@
 """Times language models beside wllama and onnxruntime-web, for `./dev bench --text`.
 
-Each contender has one turn with a model in a new page of Chromium: it loads the file, reads the prompt and generates tokens, several
-times. A time is the least of these. A turn that exceeds its limit is named. Results are printed and written one by one. `same tokens` counts the generated tokens that agree with PyTorch's before the first that differs.
-`cosine` compares the logits after the prompt, less their mean. `page MB` is the memory of the page's process.
+Each contender has two turns with a model, each in a new page of Chromium: it loads the file, reads the prompt and generates tokens,
+several times. All contenders have their first turn before one has its second. A time is the least of all. A turn that exceeds its limit
+is named. Results are printed and written one by one. `rushlight-weights` is a file whose activations have 16 bits.
+
+In the first turn, SmolLM2 also answers ten questions, and other models the prompt. `same tokens` counts the tokens that agree with
+PyTorch's before the first that differs, of all questions. Weights of other models are random, and so are their tokens. `cosine` compares
+the logits after the questions, less their mean: the mean of all, and the least. `page MB` is the memory of the page's process.
 """
 
 import statistics
@@ -10,7 +14,9 @@ import statistics
 import turns
 from tables import table
 
+OURS = ('rushlight', 'rushlight-weights')
 RIVALS = ('wllama', 'ort')
+TURNS = 2
 QUICK = ('smollm2-135m',)  # the models of a run without names, on one thread
 FILE = turns.HERE.parents[1] / 'build' / 'bench' / 'text' / 'results.json'
 
@@ -23,8 +29,22 @@ def jobs(names, rivals, arguments):
         for bits in language_models.BITS:
             folder = language_models.make(name, bits, arguments.tokens).name
             for count in threads:
-                for rival in ('rushlight', *rivals):
-                    yield {'folder': folder, 'rival': rival, 'threads': count, 'rounds': arguments.rounds or 3, 'limit': 1000 * arguments.limit}
+                for turn in range(TURNS):
+                    for rival in (*OURS, *rivals):
+                        yield {'folder': folder, 'rival': rival, 'threads': count, 'rounds': arguments.rounds or 3, 'compare': not turn,
+                               'limit': 1000 * arguments.limit}
+
+
+def add(results, result):
+    """Adds a turn to the results: the least times of the turns of one contender, and what only its first one measures."""
+    key = [result[what] for what in ('folder', 'rival', 'threads')]
+    known = next((r for r in results if [r['folder'], r['rival'], r['threads']] == key), None)
+    if known is None:
+        results.append(result)
+    elif 'error' in result:
+        known.update(error=result['error'])
+    elif 'error' not in known:
+        known.update({what: min(known[what], result[what]) for what in ('load', 'prompt', 'decode')})
 
 
 def ratios(results, rival):
@@ -44,17 +64,20 @@ def said(result):
 
 
 def show(results, tokens):
+    import language_models
     rows = []
     for r in results:
         if 'error' in r:
             continue
         rows.append([r['folder'], r['rival'], r['threads'], f'{1000 / r["prompt"]:.0f}', f'{1000 / r["decode"]:.1f}', f'{r["load"]:.0f}',
-                     f'{r["memory"] / 1e6:.0f}', f'{r["bytes"] / 1e6:.0f}', f'{r["same"]} of {tokens}', f'{r["cosine"]:.5f}'])
-    table(['model', 'contender', 'threads', 'prompt, tokens/s', 'decoding, tokens/s', 'load ms', 'page MB', 'file MB', 'same tokens', 'cosine'],
-          rows)
+                     f'{r["memory"] / 1e6:.0f}', f'{r["bytes"] / 1e6:.0f}',
+                     f'{sum(r["same"])} of {len(r["same"]) * tokens}' if r['folder'].startswith(language_models.REAL) else '–',
+                     f'{statistics.mean(r["cosines"]):.4f}', f'{min(r["cosines"]):.4f}'])
+    table(['model', 'contender', 'threads', 'prompt, tokens/s', 'decoding, tokens/s', 'load ms', 'page MB', 'file MB', 'same tokens', 'cosine',
+           'least'], rows)
     for rival in dict.fromkeys(r['rival'] for r in results):
         each = ratios(results, rival)
-        if rival != 'rushlight' and each:
+        if rival in RIVALS and each:
             print(f"Rushlight's tokens a second are {statistics.geometric_mean(each):.1f} times {rival}'s, as a geometric mean, and at least "
                   f'{min(each):.1f} times.')
 
@@ -68,8 +91,9 @@ def main(arguments):
             turns.fail(f'there is no language model {name}: {", ".join(language_models.MODELS)}')
     results = []
     for job in jobs(names, rivals, arguments):
-        results.append(turns.run('text_turns.mjs', job))
-        print(said(results[-1]), flush=True)
+        result = turns.run('text_turns.mjs', job)
+        print(said(result), flush=True)
+        add(results, result)
         turns.write(arguments.json or FILE, {'results': results})
     print(f'\n{results[0]["host"]}')
     show(results, arguments.tokens)

@@ -1,5 +1,9 @@
 """Writes language models as ONNX with onnxruntime's own operators, as transformers.js loads them: MatMulNBits with 4 bits in groups of
-32, products of 8 bits with a scale for each column, and GroupQueryAttention, whose keys and values are inputs and outputs."""
+32, products of 8 bits with a scale for each column, and GroupQueryAttention, whose keys and values are inputs and outputs.
+
+In wasm, MatMulNBits has no kernel for 4 bits, and makes floats of the whole weight at each run, whatever its accuracy level and the size
+of its groups. Weights that fit in memory as float32 can therefore be unpacked once, when the file is loaded: onnxruntime folds the
+nodes that do it."""
 
 import numpy
 import torch
@@ -30,10 +34,11 @@ def head_dim(config):
 
 
 class Writer:
-    """A file with the layers of a model. `bits` are those of linear layers. Words have 8."""
+    """A file with the layers of a model. `bits` are those of linear layers. Words have 8. With `unpack`, 4 bits become floats at load."""
 
-    def __init__(self, model, bits, length):
-        self.model, self.config, self.bits, self.length, self.file = model, model.config, bits, length, OnnxFile()
+    def __init__(self, model, bits, length, unpack):
+        self.model, self.config, self.bits, self.length, self.file = model, model.config, bits, length, OnnxFile(18)
+        self.unpack = unpack
         self.head_dim = head_dim(self.config)
         self.turns = {}  # {base of the rotary positions: their cosines and sines}
         self.gemma = self.config.model_type.startswith('gemma')
@@ -65,9 +70,23 @@ class Writer:
     def _weights(self, x, linear):
         if self.bits == 8:
             return self._of_bytes(x, linear.weight)
+        if self.unpack:
+            return self.file.node('MatMul', [x, self._unpacked(linear)])
         parts = [self.file.constant(part) for part in _in_groups(linear.weight)]
         return self.file.own('MatMulNBits', [x, *parts], K=linear.in_features, N=linear.out_features, bits=4, block_size=GROUP,
                              accuracy_level=4)
+
+    def _unpacked(self, linear):
+        """Makes float32 [columns, rows] of 4-bit integers."""
+        node, constant = self.file.node, self.file.constant
+        packed, scales = _in_groups(linear.weight)
+        packed = constant(packed[..., None])
+        low = node('BitwiseAnd', [packed, constant(numpy.array(15, numpy.uint8))])
+        high = node('BitShift', [packed, constant(numpy.array(4, numpy.uint8))], direction='RIGHT')
+        steps = node('Cast', [node('Concat', [low, high], axis=-1)], to=1)  # [rows, groups, 16, 2]
+        values = node('Mul', [node('Sub', [steps, constant(numpy.float32(8))]), constant(scales[..., None, None])])
+        rows = node('Reshape', [values, constant(numpy.array([linear.out_features, linear.in_features], numpy.int64))])
+        return node('Transpose', [rows], perm=[1, 0])
 
     def _normed(self, x, norm):
         weight = norm.weight.detach().float().numpy() + (1 if self.gemma else 0)
@@ -122,6 +141,6 @@ class Writer:
         return self.file.node('Add', [x, self._feed_forward(layer.mlp, self._normed(x, layer.post_attention_layernorm))])
 
 
-def onnx_of(model, bits, length):
+def onnx_of(model, bits, length, unpack=False):
     """Returns the bytes of a file for a model of transformers: Llama, Qwen3 or Gemma 3."""
-    return Writer(model, bits, length).bytes()
+    return Writer(model, bits, length, unpack).bytes()

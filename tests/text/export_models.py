@@ -66,9 +66,11 @@ def write_bench():
             language_models.round_weights(model, bits)
             tokens = list(range(20, 32))
             name = f"{architecture}-int{bits}"
-            (FOLDER / f"{name}.onnx").write_bytes(onnx_of(model, bits, 64))
-            out[name] = {**language_models.sizes(model.config), "tokens": tokens, "limit": 0.05,
-                         "logits": model(torch.tensor([tokens])).logits[0, -2:].tolist()}
+            about = {**language_models.sizes(model.config), "tokens": tokens, "limit": 0.05,
+                     "logits": model(torch.tensor([tokens])).logits[0, -2:].tolist()}
+            for file, unpack in ({name: False} if bits == 8 else {name: False, f"{name}-unpacked": True}).items():
+                (FOLDER / f"{file}.onnx").write_bytes(onnx_of(model, bits, 64, unpack))
+                out[file] = about
     (FOLDER / "bench.json").write_text(json.dumps(out))
 
 

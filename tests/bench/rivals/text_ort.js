@@ -1,7 +1,7 @@
 // Generates tokens with onnxruntime-web's wasm backend. The keys and values are outputs of a step, and inputs of the
 // next one.
 
-export const file = 'model.onnx';
+export const files = { ort: 'model.onnx' };
 
 /** @param {Uint8Array} bytes @param {any} about @param {{ threads: number }} options */
 export async function open(bytes, about, { threads }) {

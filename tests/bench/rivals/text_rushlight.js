@@ -2,7 +2,7 @@
 
 import { load } from '../../../js/src/index.js';
 
-export const file = 'model.rush';
+export const files = { rushlight: 'model.rush', 'rushlight-weights': 'weights.rush' };
 
 /** @param {Uint8Array} bytes @param {any} about @param {{ threads: number }} options */
 export async function open(bytes, about, { threads }) {

@@ -1,6 +1,6 @@
 // Generates tokens with wllama, which is llama.cpp in wasm. It has no step for one token: it generates them itself.
 
-export const file = 'model.gguf';
+export const files = { wllama: 'model.gguf' };
 
 const WASM = new URL('./node_modules/@wllama/wllama/esm/wasm/wllama.wasm', import.meta.url).href;
 const LOGGER = { debug() {}, log() {}, warn() {}, error: console.error };
