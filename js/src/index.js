@@ -64,6 +64,8 @@ export { tensor } from './api/tensor.js';
  * @typedef {import('./base/types.js').Port} Port
  * @typedef {import('./base/types.js').SizeConstraint} SizeConstraint
  * @typedef {import('./base/types.js').InputValue} InputValue
+ * @typedef {import('./base/types.js').WebGpuBuffer} WebGpuBuffer
+ * @typedef {import('./base/types.js').WebGpuDevice} WebGpuDevice
  * @typedef {import('./base/types.js').Value} Value
  * @typedef {import('./base/types.js').MethodTypes} MethodTypes
  * @typedef {import('./base/types.js').ModelTypes} ModelTypes
@@ -116,6 +118,22 @@ export { tensor } from './api/tensor.js';
 /**
  * @template {import('./base/types.js').DType} [D=import('./base/types.js').DType]
  * @typedef {import('./base/types.js').TensorLike<D>} TensorLike
+ */
+
+/**
+ * @template {import('./base/types.js').DType} [D=import('./base/types.js').DType]
+ * @typedef {import('./base/types.js').GpuTensorInput<D>} GpuTensorInput
+ */
+
+/**
+ * @template {import('./base/types.js').DType} [D=import('./base/types.js').DType]
+ * @typedef {import('./gpu/gpu-tensor.js').GpuTensor<D>} GpuTensor a result that stays on the GPU
+ */
+
+/**
+ * @template T
+ * @template {'webgpu' | undefined} G
+ * @typedef {import('./base/types.js').OutputsOn<T, G>} OutputsOn
  */
 
 /**

@@ -15,7 +15,15 @@ before(async () => {
 });
 after(() => host?.close());
 
-for (const file of ['in-page.js', 'lost-in-page.js', 'weights-in-page.js', 'rows-in-page.js', 'profile-in-page.js']) {
+for (const file of [
+  'in-page.js',
+  'lost-in-page.js',
+  'weights-in-page.js',
+  'rows-in-page.js',
+  'profile-in-page.js',
+  'outputs-in-page.js',
+  'refused-in-page.js',
+]) {
   const names = readFileSync(new URL(file, import.meta.url), 'utf8').matchAll(
     /^ {2}(?:'([^']+)'|"([^"]+)"): async \(\) => \{$/gm,
   );
@@ -38,7 +46,9 @@ for (const file of ['in-page.js', 'lost-in-page.js', 'weights-in-page.js', 'rows
     // What PyTorch has, too, is a feature.
     test(
       name,
-      /^(in|lost-in|profile-in)-page/.test(file) ? async () => void (await body()) : shown('GPU', `${name}`, body),
+      /^(in|lost-in|profile-in|refused-in)-page/.test(file)
+        ? async () => void (await body())
+        : shown('GPU', `${name}`, body),
     );
   }
 }

@@ -336,7 +336,7 @@ test('what does not fit the model is refused with what it wants, and the model s
   for (const [inputs, message, details] of rows) await refused(model.run(inputs), message, details);
   await refused(
     model.run({ x: new Float32Array(2) }, /** @type {any} */ ({ sginal: 1 })),
-    /no option "sginal"; known are method, outputs, signal, transfer, yield/,
+    /no option "sginal"; known are method, outputs, outputDevice, signal, transfer, yield/,
   );
   await refused(model.run({ x: new Float32Array(2) }, { method: 'back' }), /no method "back"; known are forward/);
   await refused(model.call('forward'), /input "x" is missing/);

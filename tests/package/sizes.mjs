@@ -51,7 +51,7 @@ const ROWS = [
   ['`rushlight/safetensors`', { add: ['media/safetensors'], most: 2_000 }],
   ['options `cache` and `integrity`', { add: ['api/load-options'], most: 15_500 }],
   ['option `worker`', { add: ['api/load-options'], scripts: ['worker/worker'], most: 38_000 }],
-  ['option `device`', { add: ['gpu/load-gpu', 'gpu/choose'], most: 6_000 }],
+  ['option `device`', { add: ['gpu/load-gpu', 'gpu/choose'], most: 8_000 }],
   ['option `threads`', { add: ['worker/threads'], scripts: ['worker/thread'], most: 4_000 }],
 ];
 

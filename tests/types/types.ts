@@ -1,7 +1,8 @@
 // The types are an interface, so they are tested: each @ts-expect-error must be one.
 
 import { load, plan, RushlightError, tensor } from 'rushlight';
-import type { Backend, Description, ErrorCode, LoadOptions, Model, Port, ProfileRow, StepValue, Tensor, TensorLike, Value, ValueMeta, VerifyReport } from 'rushlight';
+import type { Backend, Description, ErrorCode, LoadOptions, Model, Port, GpuTensor,
+  ProfileRow, StepValue, Tensor, TensorLike, Value, ValueMeta, VerifyReport } from 'rushlight';
 import { cached, clear, list, remove, size } from 'rushlight/cache';
 import type { CachedModel } from 'rushlight/cache';
 import { Interpreter, Profiler, ShapeProp, printTabular } from 'rushlight/fx';
@@ -94,6 +95,16 @@ async function use(signal: AbortSignal) {
   const simd: 'simd' | 'relaxed' = name;
   const inputs: Port[] = model.inputs;
   const greatest: number | null | undefined = inputs[0]?.constraints?.[0]?.max;
+  const { y: onGpu } = await model.run({ x: ok }, { outputDevice: 'webgpu' });
+  const there: GpuTensor | undefined = onGpu;
+  if (there) await model.run({ x: there });
+  const fetched: Tensor | undefined = await there?.download();
+  void fetched;
+  // @ts-expect-error its elements are not in memory
+  void onGpu?.data;
+  await model.run({ x: { gpuBuffer: {}, dtype: 'float32', shape: [2] } });
+  // @ts-expect-error results stay on the GPU, or come to memory
+  await model.run({ x: ok }, { outputDevice: 'cpu' });
   const pixels = new Float32Array(2);
   await model.run({ x: pixels }, { transfer: [pixels.buffer] });
   // @ts-expect-error buffers are handed over, not the arrays on them

@@ -4,6 +4,7 @@
 #include "blocks/elements/pointwise.h"
 #include "blocks/shape.h"
 #include "call/schema.h"
+#include "tensor/device_interface.h"
 #include "tensor/layout.h"
 
 #define SERVICE(name) (rush_gpu_service *)name,

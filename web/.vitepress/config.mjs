@@ -34,6 +34,7 @@ const guide = {
     ['Threads', 'threads'],
     ['GPU', 'device'],
     ['Operators on the GPU', 'device-operators'],
+    ['Tensors on the GPU', 'device-tensors'],
     ['Download once', 'cache'],
     ['Bundlers', 'bundlers'],
     ['Download sizes', 'download'],

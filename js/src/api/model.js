@@ -94,7 +94,7 @@ import { copied, isPlainObject, isTensorObject, throwMismatch } from '../engine/
  */
 
 /** The options of run(). */
-export const RUN_OPTIONS = ['method', 'outputs', 'signal', 'transfer', 'yield'];
+export const RUN_OPTIONS = ['method', 'outputs', 'outputDevice', 'signal', 'transfer', 'yield'];
 
 /** The number of models that were not disposed. */
 export let liveModels = 0;
@@ -270,10 +270,13 @@ export class Model {
    * to the caller.
    * @template {Extract<keyof M, string>} [K=import('../base/types.js').DefaultMethod<M>]
    * @template {keyof M[K]['outputs']} [O=keyof M[K]['outputs']]
+   * @template {'webgpu' | undefined} [G=undefined]
    * @param {M[K]['inputs']} inputs
-   * @param {RunOptions & { method?: K, outputs?: readonly O[] }} [options] outputs: the names of the outputs to
-   *   return; the others are not copied out of the model's memory
-   * @returns {Promise<Pick<M[K]['outputs'], O>>} a Tensor (or other value) for each output
+   * @param {RunOptions & { method?: K, outputs?: readonly O[], outputDevice?: G }} [options] outputs: the names of the
+   *   outputs to return; the others are not copied out of the model's memory. outputDevice: 'webgpu' leaves tensors on
+   *   the GPU, for a model that `load` has put there
+   * @returns {Promise<import('../base/types.js').OutputsOn<Pick<M[K]['outputs'], O>, G>>} a Tensor (or other value) for
+   *   each output; with outputDevice, a GpuTensor
    * @throws {RushlightError} `bad-argument`, `model-raised`, `unsupported`, `operator`, `out-of-memory`, `aborted` or
    *   `disposed`
    */
@@ -282,15 +285,15 @@ export class Model {
       this.#alive();
       checkOptions('run', options, RUN_OPTIONS);
       const { method, index } = this.#method(options.method),
-        { signal, transfer } = options;
-      const outputs = /** @type {readonly string[] | undefined} */ (options.outputs);
-      const wanted = outputs ? checkNames(method, 'output', outputs) : 'named';
+        { signal, transfer } = options,
+        outputs = /** @type {readonly string[] | undefined} */ (options.outputs),
+        wanted = outputs ? checkNames(method, 'output', outputs) : 'named';
       return this.#enqueueRun(
         method,
         positional(method, inputs),
         (host, args, transferred) =>
-          /** @type {Promise<Pick<M[K]['outputs'], O>>} */ (
-            host.run(index, args, wanted, options.yield !== false, signal, transferred)
+          /** @type {Promise<import('../base/types.js').OutputsOn<Pick<M[K]['outputs'], O>, G>>} */ (
+            host.run(index, args, wanted, options.yield !== false, signal, options.outputDevice, transferred)
           ),
         signal,
         transfer,

@@ -113,10 +113,36 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
  */
 
 /**
+ * @typedef {typeof globalThis extends { GPUBuffer: { prototype: infer B } } ? B : object} WebGpuBuffer a `GPUBuffer`,
+ *   where TypeScript knows WebGPU
+ * @typedef {typeof globalThis extends { GPUDevice: { prototype: infer B } } ? B : object} WebGpuDevice a `GPUDevice`,
+ *   likewise
+ */
+
+/**
  * @template {DType} [D=DType]
- * @typedef {ElementsOf<D> | ElementOf<D> | TensorInput<D>} TensorLike
+ * @typedef {object} GpuTensorInput a tensor in a buffer of the GPU, for a model that `load` has put there. The run
+ *   copies it on the GPU. A GpuTensor is one
+ * @property {WebGpuBuffer} gpuBuffer the buffer, which needs the usage COPY_SRC and `model.backend.gpuDevice`
+ * @property {number} [offset] the first byte, a multiple of 4; 0 by default
+ * @property {D | (string & {})} [dtype] by default the model's dtype
+ * @property {readonly number[]} [shape] by default the model's shape, if all sizes are known
+ * @property {undefined} [data] is for tensors in memory
+ */
+
+/**
+ * @template {DType} [D=DType]
+ * @typedef {ElementsOf<D> | ElementOf<D> | TensorInput<D> | GpuTensorInput<D>} TensorLike
  *   a value that an input accepts as a tensor: a Tensor, also without dtype or shape if they are known; an array;
- *   nested arrays, which give the shape; a number for a tensor without dimensions
+ *   nested arrays, which give the shape; a number for a tensor without dimensions; a buffer of the GPU
+ */
+
+/**
+ * @template T
+ * @template {'webgpu' | undefined} G
+ * @typedef {G extends 'webgpu' ? { [K in keyof T]: T[K] extends Tensor<infer D> ?
+ *   import('../gpu/gpu-tensor.js').GpuTensor<D> : T[K] } : T} OutputsOn the outputs of run(), whose tensors are
+ *   GpuTensors with the option `outputDevice`
  */
 
 /**

@@ -27,6 +27,11 @@ const ROW_BYTES = 40,
 const needsGpu = (where) =>
   new RushlightError('unsupported', `${where}: the model must run on the GPU: load it with device: 'webgpu'`);
 
+/** Refuses results on the GPU, for a model on the CPU. @returns {never} */
+export function refuse() {
+  throw needsGpu('run: outputDevice');
+}
+
 /** @implements {Diagnostics} */
 export class LocalDiagnostics {
   #host;

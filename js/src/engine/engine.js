@@ -404,7 +404,6 @@ export class Engine {
   async run(method, n, write, read, yields, signal) {
     this.begin(method, n, write);
     await undefined; // the caller continues, because the arguments are copied
-    if (!this.alive) throw disposedError();
     await this.drive(yields, signal);
     return this.result(read);
   }
@@ -468,7 +467,6 @@ export class Engine {
       if (e instanceof RushlightError && e.code === 'operator') throw e;
       throw this.#opError(e);
     }
-    if (!this.alive) throw disposedError();
   }
 
   /**

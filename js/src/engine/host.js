@@ -20,8 +20,9 @@ import { parseType } from '../base/types.js';
  * @property {() => string} describeText the description for people
  * @property {() => string} graphText the program as JSON
  * @property {(method: number, args: readonly InputValue[], form: Form, yields: boolean, signal?: AbortSignal,
- *   transferred?: boolean) => Promise<unknown>} run
- *   runs a method to its end; `transferred` allows the host to hand the buffers of the arguments over
+ *   outputDevice?: string, transferred?: boolean) => Promise<unknown>} run
+ *   runs a method to its end; with `outputDevice`, tensors of the result stay there; `transferred` allows the host to
+ *   hand the buffers of the arguments over
  * @property {() => Promise<import('../api/model.js').Memory>} memory what the runtime holds
  * @property {() => Promise<void>} reset sets attributes back to the file's values
  * @property {(seed: bigint) => Promise<void>} manualSeed seeds the random numbers
@@ -115,9 +116,11 @@ export class LocalHost {
    * @param {Form} form
    * @param {boolean} yields
    * @param {AbortSignal} [signal]
+   * @param {string} [outputDevice]
    * @returns {Promise<unknown>}
    */
-  async run(index, args, form, yields, signal) {
+  async run(index, args, form, yields, signal, outputDevice) {
+    if (outputDevice) (await this.#diagnostics()).refuse();
     return this.engine.run(index, args.length, this.writer(index, args), this.reader(index, form), yields, signal);
   }
 

@@ -13,6 +13,7 @@ import { bytesFrom, checkResponse, fetchSource, withFirstBytes } from '../source
  * @property {BackendName} name its name
  * @property {number} threads the number of threads that compute
  * @property {'webgpu'} [device] the device that computes beside the CPU
+ * @property {import('../base/types.js').WebGpuDevice} [gpuDevice] the same, to make buffers that are inputs
  * @property {string} reason the reason for this binary and this number of threads
  *
  * @typedef {string | URL | Response | WebAssembly.Module | ArrayBuffer | ArrayBufferView} WasmSource

@@ -147,11 +147,11 @@ export function isDetached(v) {
 }
 
 /**
- * Copies a value, so that later changes by the caller have no effect.
+ * Copies a value, so that later changes by the caller have no effect. A buffer of the GPU is not copied.
  * @template T @param {T} v @returns {T}
  */
 export function copied(v) {
-  if (v === null || typeof v !== 'object') return v;
+  if (typeof v !== 'object' || !v || /** @type {{ gpuBuffer?: unknown }} */ (v).gpuBuffer) return v;
   if (ArrayBuffer.isView(v)) return /** @type {{ slice?: () => T }} */ (v).slice?.() ?? v;
   if (Array.isArray(v)) return /** @type {T} */ (v.map(copied));
   if (v instanceof Map) return /** @type {T} */ (new Map([...v].map(([key, value]) => [key, copied(value)])));

@@ -1,9 +1,13 @@
 // Executes the commands of wasm/src/gpu with WebGPU. It makes no decisions.
 
+import { messageOf } from '../base/errors.js';
+
 /**
  * The part of WebGPU that is used here. Users of the package may have no types of WebGPU.
  * @typedef {object} GpuBuffer
  * @property {number} size
+ * @property {number} usage
+ * @property {string} mapState
  * @property {() => void} destroy
  * @property {(mode: number) => Promise<void>} mapAsync
  * @property {() => ArrayBuffer} getMappedRange
@@ -43,6 +47,8 @@
  * @property {(how: object) => object} createBindGroup
  * @property {() => GpuEncoder} createCommandEncoder
  * @property {(how: object) => { destroy: () => void }} createQuerySet
+ * @property {(filter: string) => void} pushErrorScope
+ * @property {() => Promise<{ message: string } | null>} popErrorScope
  *
  * @typedef {object} GpuInfo
  * @property {string} [vendor]
@@ -70,10 +76,10 @@
  * @property {Map<string, object>} pipelines by their number of buffers and WGSL
  */
 
-const STORAGE = 0x80,
-  UNIFORM = 0x40,
+const UNIFORM = 0x40,
   COMPUTE = 0x4;
-export const COPY_SRC = 0x4,
+export const STORAGE = 0x80,
+  COPY_SRC = 0x4,
   COPY_DST = 0x8,
   MAP_READ = 0x1,
   READ = 0x1;
@@ -119,7 +125,7 @@ export class Driver {
         this.#groups.clear();
       },
       write: (/** @type {number} */ buffer, /** @type {number} */ p, /** @type {number} */ size) =>
-        this.#write(buffer, bytes(p, size)),
+        this.upload(this.#buffer(buffer), bytes(p, size)),
       makePipeline: (/** @type {number} */ p, /** @type {number} */ size, /** @type {number} */ n) =>
         this.#makePipeline(new TextDecoder().decode(bytes(p, size).slice()), n),
       dispatch: (
@@ -148,18 +154,6 @@ export class Driver {
     if (size > Math.min(maxBufferSize, maxStorageBufferBindingSize)) return 0;
     this.#buffers.set(++this.#last, this.#device.createBuffer({ size, usage: STORAGE | COPY_SRC | COPY_DST }));
     return this.#last;
-  }
-
-  /** @param {number} buffer @param {Uint8Array} from */
-  #write(buffer, from) {
-    const whole = from.length & -4,
-      to = this.#buffer(buffer);
-    if (whole) this.#device.queue.writeBuffer(to, 0, from, 0, whole);
-    if (whole < from.length) {
-      const rest = new Uint8Array(4);
-      rest.set(from.subarray(whole));
-      this.#device.queue.writeBuffer(to, whole, rest);
-    }
   }
 
   /** @param {number} n buffers, the result last */
@@ -295,6 +289,47 @@ export class Driver {
     staging.unmap();
     this.#staging.push(staging);
     return undefined;
+  }
+
+  /**
+   * Copies a buffer of the caller, after all commands before. Returns why the device refuses that, if it does. No other
+   * command is between both calls for the scope, so that it has only the errors of this copy.
+   * @param {number} number @param {GpuBuffer} from @param {number} offset @param {number} bytes
+   * @returns {Promise<string | undefined>}
+   */
+  copyIn(number, from, offset, bytes) {
+    const device = this.#device;
+    /** @type {string | undefined} */ let thrown;
+    device.pushErrorScope('validation');
+    try {
+      const encoder = device.createCommandEncoder();
+      encoder.copyBufferToBuffer(from, offset, this.#buffer(number), 0, bytes);
+      device.queue.submit([encoder.finish()]);
+    } catch (e) {
+      thrown = messageOf(e);
+    }
+    return device.popErrorScope().then(
+      (error) => thrown ?? error?.message,
+      () => thrown, // the device was lost
+    );
+  }
+
+  /** @param {number} number @param {number} offset @param {GpuBuffer} to @param {number} bytes */
+  copyOut(number, offset, to, bytes) {
+    this.#endPass();
+    const encoder = (this.#encoder ??= this.#device.createCommandEncoder());
+    encoder.copyBufferToBuffer(this.#buffer(number), offset, to, 0, bytes);
+  }
+
+  /** Writes bytes before all commands that are not submitted yet. @param {GpuBuffer} to @param {Uint8Array} from */
+  upload(to, from) {
+    const whole = from.length & -4;
+    if (whole) this.#device.queue.writeBuffer(to, 0, from, 0, whole);
+    if (whole < from.length) {
+      const rest = new Uint8Array(4);
+      rest.set(from.subarray(whole));
+      this.#device.queue.writeBuffer(to, whole, rest);
+    }
   }
 
   /** Destroys the buffers of this model. */

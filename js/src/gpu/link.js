@@ -16,6 +16,11 @@ import { Cursor } from '../engine/wasm-sections.js';
  * @property {(gpu: number, idle: 0 | 1) => void} rush_gpu_set_idle
  * @property {(gpu: number, session: number) => void} rush_gpu_keep_random
  * @property {(gpu: number, session: number) => void} rush_gpu_return_random
+ * @property {(gpu: number, keeps: 0 | 1) => void} rush_gpu_keep_results
+ * @property {(gpu: number) => void} rush_gpu_submit
+ * @property {(gpu: number, session: number, dtype: number, rank: number, sizes: number, out: number, buffer: number) =>
+ *   number} rush_gpu_make_input
+ * @property {(gpu: number, session: number, tensor: number, place: number) => number} rush_gpu_place_result
  * @property {() => void} __wasm_apply_data_relocs
  */
 

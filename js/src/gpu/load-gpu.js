@@ -1,11 +1,13 @@
 // load() with the option `device: 'webgpu'`.
 
-import { RushlightError, badArgument } from '../base/errors.js';
+import { RushlightError, badArgument, describeValue } from '../base/errors.js';
 import { once, packageFile } from '../base/platform.js';
 import { compile } from '../engine/runtime.js';
 import { copied } from '../engine/values.js';
 import { ONLY_CPU, TIMESTAMPS, isLost, nameOf, sharedDevice } from './device.js';
-import { Driver } from './driver.js';
+import { COPY_DST, COPY_SRC, Driver, STORAGE } from './driver.js';
+import { exchange, keeping } from './exchange.js';
+import { GpuTensor, roomFor } from './gpu-tensor.js';
 import { link } from './link.js';
 
 /** @typedef {import('../engine/host.js').LocalHost} LocalHost */
@@ -13,9 +15,10 @@ import { link } from './link.js';
 const own = once(() => compile(() => packageFile(new URL('../../wasm/rushlight-gpu.wasm', import.meta.url))));
 
 /** The device of one model, in place of threads: createRuntime() of engine/runtime.js. */
-class Gpu {
+export class Gpu {
   /** The text of the fault that ended the use of the device. @type {string | undefined} */ fault;
   /** @type {import('../engine/runtime.js').Backend | undefined} */ backend;
+  /** @type {import('./exchange.js').GpuValues | undefined} */ values;
   #wasm = /** @type {import('./link.js').GpuExports} */ ({});
   #at = 0;
   /** @type {Driver | undefined} */ #driver;
@@ -58,6 +61,7 @@ class Gpu {
     this.#wasm.rush_gpu_lose(this.#at);
     if (!this.backend) return;
     delete this.backend.device;
+    delete this.backend.gpuDevice;
     this.backend.reason += `; ${this.fault}, and operators now run on the CPU`;
   }
 
@@ -90,6 +94,50 @@ class Gpu {
   /** Measures kernels from now on, or no longer. @param {import('./profile-gpu.js').Timer} [timer] */
   setTimer(timer) {
     this.#driver?.setTimer(timer);
+  }
+
+  /** Lets the tensors of results stay on the device, or no longer. @param {0 | 1} keeps */
+  keepResults(keeps) {
+    this.#wasm.rush_gpu_keep_results(this.#at, keeps);
+  }
+
+  /** Submits the recorded commands. Throws if the device has reported a fault so far. */
+  submit() {
+    this.#wasm.rush_gpu_submit(this.#at);
+    this.#driver?.submit();
+    if (this.#shared.fault === undefined) return;
+    this.lose(this.#shared.fault);
+    throw new RushlightError('device-lost', this.#shared.fault);
+  }
+
+  /**
+   * Makes a tensor of a session. Returns the status.
+   * @param {number} session @param {number} dtype @param {number} rank @param {number} sizes
+   * @param {number} out @param {number} buffer where its number belongs
+   */
+  makeInput(session, dtype, rank, sizes, out, buffer) {
+    return this.#wasm.rush_gpu_make_input(this.#at, session, dtype, rank, sizes, out, buffer);
+  }
+
+  /** @param {number} session @param {number} value @param {number} place @returns the status */
+  placeResult(session, value, place) {
+    return this.#wasm.rush_gpu_place_result(this.#at, session, value, place);
+  }
+
+  /**
+   * Makes a tensor for the caller.
+   * @param {import('../base/types.js').DType} dtype @param {number[]} shape @param {number} size
+   * @param {(driver: Driver, buffer: import('./driver.js').GpuBuffer) => void} fill
+   */
+  tensor(dtype, shape, size, fill) {
+    const usage = STORAGE | COPY_SRC | COPY_DST,
+      buffer = this.device.createBuffer({ size: Math.max(4, roomFor(size)), usage });
+    fill(this.driver, buffer);
+    return new GpuTensor(this.#shared, buffer, dtype, shape, size);
+  }
+
+  get driver() {
+    return /** @type {Driver} */ (this.#driver);
   }
 
   end() {
@@ -158,6 +206,20 @@ function diagnose(host, gpu) {
   };
 }
 
+/** @param {unknown} outputDevice @param {Gpu} gpu */
+function checkOutputDevice(outputDevice, { fault }) {
+  if (outputDevice !== 'webgpu')
+    throw badArgument(`run: outputDevice must be 'webgpu', got ${describeValue(outputDevice)}`);
+  if (fault !== undefined)
+    throw new RushlightError('device-lost', `run: outputDevice: ${fault}, and the model now runs on the CPU`);
+}
+
+/** @param {Gpu} gpu @param {unknown} cause */
+const lostInputs = ({ fault }, cause) =>
+  new RushlightError('device-lost', `${fault}, and with it inputs of this run. Operators now run on the CPU`, {
+    cause,
+  });
+
 /**
  * Lets a host wait for bytes of the device, and run again on the CPU if the device was lost.
  * @param {LocalHost} host @param {Gpu} gpu
@@ -165,7 +227,9 @@ function diagnose(host, gpu) {
 function adopt(host, gpu) {
   const state = host.state.bind(host),
     run = host.run.bind(host),
-    hasState = host.description.attributes.length > 0;
+    hasState = host.description.attributes.length > 0,
+    values = exchange(host, gpu);
+  gpu.values = values;
   host.state = () =>
     attempt(host, gpu, '', async () => {
       for (;;) {
@@ -176,17 +240,23 @@ function adopt(host, gpu) {
         }
       }
     });
-  host.run = async (index, args, ...how) => {
-    if (gpu.fault !== undefined) return run(index, args, ...how);
-    if (hasState) return attempt(host, gpu, '', () => run(index, args, ...how));
+  host.run = async (index, args, form, yields, signal, outputDevice) => {
+    const begin = (/** @type {typeof args} */ from) => run(index, from, form, yields, signal);
+    if (outputDevice !== undefined) {
+      checkOutputDevice(outputDevice, gpu);
+      return attempt(host, gpu, '', () => keeping(host.engine, values, gpu, () => begin(args)));
+    }
+    if (gpu.fault !== undefined) return begin(args);
+    if (hasState) return attempt(host, gpu, '', () => begin(args));
     const mine = copied(args);
     gpu.keepRandom(host.engine.session);
     try {
-      return await run(index, args, ...how);
+      return await begin(args);
     } catch (e) {
       if (!isLost(e)) throw e;
+      if (values.took) throw lostInputs(gpu, e);
       gpu.returnRandom(host.engine.session);
-      return run(index, mine, ...how);
+      return begin(mine);
     }
   };
   diagnose(host, gpu);
@@ -215,6 +285,7 @@ export async function planGpu({ gpu, ...options }) {
         if (!made) throw badArgument('load: `wasm` must not be compiled already with device: "webgpu"');
         made.backend = backend;
         backend.device = 'webgpu';
+        backend.gpuDevice = /** @type {import('../base/types.js').WebGpuDevice} */ (shared.device);
         backend.reason += `; the GPU is ${nameOf(shared)}, as requested`;
       },
     }),

@@ -10,7 +10,7 @@ import { COPY_DST, COPY_SRC, MAP_READ, READ, SLOTS } from './driver.js';
  * @typedef {import('../engine/host.js').LocalHost} LocalHost
  * @typedef {import('../engine/engine.js').ProfileRow} ProfileRow
  * @typedef {{ device: import('./driver.js').GpuDevice, setTimer: (timer?: Timer) => void,
- *   lose: (fault: string) => void }} MeasuredGpu the device of a model
+ *   lose: (fault: string) => void, values?: import('./exchange.js').GpuValues }} MeasuredGpu the device of a model
  * @typedef {object} Batch the dispatches of a submit
  * @property {string[]} instrs the instruction of each
  * @property {{ destroy: () => void }} queries two timestamps of each
@@ -107,9 +107,13 @@ async function drive(host, timer, signal) {
  */
 export async function profileOn(host, gpu, profile) {
   const timer = new Timer(gpu.device),
-    { engine } = host;
+    { engine } = host,
+    own = engine.drive;
   gpu.setTimer(timer);
-  engine.drive = (_, signal) => drive(host, timer, signal);
+  engine.drive = async (_, signal) => {
+    await gpu.values?.checked();
+    return drive(host, timer, signal);
+  };
   try {
     const rows = await profile();
     const times = await timer.times().catch(async (/** @type {unknown} */ cause) => {
@@ -122,7 +126,7 @@ export async function profileOn(host, gpu, profile) {
       .sort((a, b) => b.ms + b.gpuMs - a.ms - a.gpuMs);
   } finally {
     gpu.setTimer();
-    Reflect.deleteProperty(engine, 'drive');
+    engine.drive = own;
     timer.destroy();
   }
 }

@@ -189,9 +189,12 @@ class WorkerClient {
    * @param {Form} form
    * @param {boolean} yields
    * @param {AbortSignal} [signal]
+   * @param {string} [outputDevice]
    * @param {boolean} [transferred]
    */
-  run(index, args, form, yields, signal, transferred) {
+  async run(index, args, form, yields, signal, outputDevice, transferred) {
+    if (outputDevice)
+      throw new RushlightError('unsupported', 'run: outputDevice is not supported with the option `worker` of load()');
     return this.ask('run', [index, args, form, yields], signal, transferred ? [...buffersIn(args)] : []);
   }
   tail() {

@@ -20,6 +20,8 @@ for (const file of [
   '../weights-in-page.js',
   '../rows-in-page.js',
   '../profile-in-page.js',
+  '../outputs-in-page.js',
+  '../refused-in-page.js',
 ]) {
   for (const [name, run] of Object.entries((await import(file)).tests)) {
     // Node stores no decision.

@@ -362,7 +362,7 @@ static rush_status run_instr(rush_session *s, uint32_t i) {
       break;
     default: { /* RETURN */
       if (RUSH_UNLIKELY(s->ctx->device != NULL))
-        RUSH_TRY(s->ctx->device->fetch(&s->heap, operand(s, c->operands[0])));
+        RUSH_TRY(s->ctx->device->fetch_result(&s->heap, operand(s, c->operands[0])));
       rush_assign(&s->heap, &s->result, rush_value_retained(*operand(s, c->operands[0])));
       rush_session_clear(s);
       return rush_take_stop(s->ctx);

@@ -1,4 +1,5 @@
 #include "exec/session.h"
+#include "tensor/device_interface.h"
 
 void rush_session_enter(rush_session *s) {
   s->heap.in_run = true;
@@ -168,6 +169,10 @@ void rush_session_get_random(const rush_session *s, rush_random *out) {
 void rush_session_set_random(rush_session *s, const rush_random *random) {
   s->own_random = *random;
   if (random->used > RUSH_RANDOM_WORDS) s->own_random.used = RUSH_RANDOM_WORDS;
+}
+
+rush_heap *rush_session_heap(rush_session *s) {
+  return &s->heap;
 }
 
 void rush_session_trim(rush_session *s) {

@@ -122,6 +122,7 @@ rush_status rush_gpu_create(rush_ctx *ctx, const rush_gpu_driver *driver, void *
   g->device = (rush_device){.run = run,
                             .fetch = rush_gpu_fetch,
                             .fetch_storage = rush_gpu_fetch_storage,
+                            .fetch_result = rush_gpu_fetch_result,
                             .forget = rush_gpu_forget,
                             .reads_weights = reads_weights,
                             .add_step = rush_gpu_add_step,

@@ -45,6 +45,7 @@ struct rush_gpu {
   uint64_t batch;    /* of commands, since the last submit */
   uint32_t commands; /* recorded in it */
   bool lost, idle;
+  bool keeps_results; /* on the device, for the host */
   rush_random random; /* of the session, when the run began */
   bool refused;       /* the driver could not make a buffer for the current call */
   rush_gpu_buffer *free[RUSH_GPU_CLASSES];
@@ -82,6 +83,9 @@ void rush_gpu_written(rush_gpu *g, rush_storage *s);
 /* The functions of rush_device. */
 rush_status rush_gpu_fetch(rush_heap *heap, const rush_value *v);
 rush_status rush_gpu_fetch_storage(rush_heap *heap, rush_storage *s);
+rush_status rush_gpu_fetch_result(rush_heap *heap, const rush_value *v);
+/* Returns whether the host can copy the tensor from the device, perhaps after a kernel has. */
+bool rush_gpu_can_place(const rush_tensor *t);
 void rush_gpu_forget(rush_heap *heap, rush_storage *s);
 /* Says that the bytes in memory will be written. */
 void rush_gpu_will_write(rush_heap *heap, const rush_value *v);
@@ -116,7 +120,6 @@ void rush_gpu_prelude(rush_text *t, const char *types);
 /* The functions that n texts use: exp_, expm1_, sigmoid_, tanh_, erf_, gelu_, log_, sin_, div_,
  * sqrt_ and hardswish_. */
 void rush_gpu_functions(rush_text *t, const char *const *texts, int n);
-void rush_gpu_submit(rush_gpu *g);
 /* Counts the work of a kernel: `each` steps for n elements. Refuses the call, which then runs in
  * memory, if it is more than a device should do without a pause, where nothing can stop it. */
 rush_status rush_gpu_charge(rush_gpu *g, uint64_t n, uint64_t each);

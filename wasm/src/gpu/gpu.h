@@ -50,6 +50,26 @@ void rush_gpu_arrived(rush_gpu *gpu);
 void rush_gpu_lose(rush_gpu *gpu);
 /* Lets all rows run in memory for some time, or no longer. The bytes on the device stay. */
 void rush_gpu_set_idle(rush_gpu *gpu, bool idle);
+/* Lets the tensors of results stay on the device, or no longer. */
+void rush_gpu_keep_results(rush_gpu *gpu, bool keeps);
+/* Submits the recorded commands. */
+void rush_gpu_submit(rush_gpu *gpu);
+
+/* A tensor on the device, in row-major order. */
+typedef struct rush_gpu_region {
+  uint32_t buffer; /* 0 if its elements are in memory only. The next members are then not set */
+  uint32_t dtype, rank;
+  uint32_t offset; /* bytes, a multiple of 4 */
+  int64_t sizes[RUSH_MAX_RANK];
+} rush_gpu_region;
+
+/* Makes a tensor of the session on the device. Then the host copies the elements to *buffer.
+ * All commands that use the buffer have been submitted. */
+rush_status rush_gpu_make_input(rush_gpu *gpu, struct rush_session *session, rush_dtype dtype,
+                                int rank, const int64_t *sizes, rush_value *out, uint32_t *buffer);
+/* Says where a tensor of a result is. It may replace the tensor by a copy in row-major order. */
+rush_status rush_gpu_place_result(rush_gpu *gpu, struct rush_session *session, rush_value *tensor,
+                                  rush_gpu_region *region);
 /* Keeps the state of the session's random numbers, for a run that begins again. */
 void rush_gpu_keep_random(rush_gpu *gpu, const struct rush_session *session);
 /* Sets that state back. */

@@ -210,11 +210,17 @@ rush_status rush_gpu_fetch_storage(rush_heap *heap, rush_storage *s) {
   return RUSH_PENDING;
 }
 
-/* Fetches a value, and what it contains. Stores in *late whether a transfer is pending. */
-static rush_status fetch(rush_heap *heap, const rush_value *v, int depth, bool *late) {
+typedef struct fetching {
+  bool keeps; /* tensors that the host can copy from the device */
+  bool late;  /* a transfer is pending */
+} fetching;
+
+/* Fetches a value, and what it contains. */
+static rush_status fetch(rush_heap *heap, const rush_value *v, int depth, fetching *f) {
   if (v->kind == RUSH_KIND_TENSOR) {
+    if (f->keeps && rush_gpu_can_place(rush_as_tensor(v))) return RUSH_OK;
     const rush_status st = rush_gpu_fetch_storage(heap, rush_as_tensor(v)->storage);
-    *late = *late || st == RUSH_PENDING;
+    f->late = f->late || st == RUSH_PENDING;
     return st == RUSH_PENDING ? RUSH_OK : st;
   }
   if (!rush_is_container(v->kind)) return RUSH_OK;
@@ -223,15 +229,21 @@ static rush_status fetch(rush_heap *heap, const rush_value *v, int depth, bool *
   for (size_t k = 0; k < list->n; k++) {
     if (!rush_is_object(list->items + k)) continue;
     RUSH_TRY(rush_charge(heap->ctx, 1));
-    RUSH_TRY(fetch(heap, list->items + k, depth + 1, late));
+    RUSH_TRY(fetch(heap, list->items + k, depth + 1, f));
   }
   return RUSH_OK;
 }
 
 rush_status rush_gpu_fetch(rush_heap *heap, const rush_value *v) {
-  bool late = false;
-  RUSH_TRY(fetch(heap, v, 0, &late));
-  return late ? RUSH_PENDING : RUSH_OK;
+  fetching f = {0};
+  RUSH_TRY(fetch(heap, v, 0, &f));
+  return f.late ? RUSH_PENDING : RUSH_OK;
+}
+
+rush_status rush_gpu_fetch_result(rush_heap *heap, const rush_value *v) {
+  fetching f = {.keeps = rush_gpu_of(heap)->keeps_results};
+  RUSH_TRY(fetch(heap, v, 0, &f));
+  return f.late ? RUSH_PENDING : RUSH_OK;
 }
 
 void rush_gpu_will_write(rush_heap *heap, const rush_value *v) {

@@ -12,6 +12,7 @@
 struct rush_call;
 struct rush_op;
 struct rush_storage;
+struct rush_session;
 
 typedef struct rush_device {
   /* Runs the row of a call, also in place, or returns false and leaves the row to the interpreter,
@@ -22,6 +23,8 @@ typedef struct rush_device {
    * their way. */
   rush_status (*fetch)(rush_heap *heap, const rush_value *v);
   rush_status (*fetch_storage)(rush_heap *heap, struct rush_storage *s);
+  /* The same for the result of a run, whose tensors may stay on the device. */
+  rush_status (*fetch_result)(rush_heap *heap, const rush_value *v);
   /* Forgets what the device has of a storage. The bytes in memory stay. */
   void (*forget)(rush_heap *heap, struct rush_storage *s);
   /* Returns whether the row reads its weights on the device, so that they are not packed. */
@@ -34,5 +37,7 @@ typedef struct rush_device {
    * the steps must run one by one. */
   bool (*run_steps)(struct rush_call *c, uint32_t n, rush_status *status);
 } rush_device;
+
+rush_heap *rush_session_heap(struct rush_session *session);
 
 #endif

@@ -41,7 +41,7 @@ static inline void *rush_data(const rush_tensor *t) {
 /* Returns false for a weight that was packed for the kernels when it was loaded. Only its shape is
  * left. */
 static inline bool rush_has_elements(const rush_tensor *t) {
-  return t->storage->data || t->storage->bytes == 0;
+  return t->storage->data || t->storage->on_device || t->storage->bytes == 0;
 }
 /* Returns whether the only holder may write anything there: nothing else refers to the tensor or to
  * its storage, the tensor begins with the storage, and the storage is not a weight. */
