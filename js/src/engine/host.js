@@ -106,7 +106,7 @@ export class LocalHost {
           : (/** @type {number} */ i) => !form.includes(/** @type {string} */ (outputs[i]?.name));
       const results = spread ? values.readItems(at, leave) : outputs.length && !leave?.(0) ? [values.read(at)] : [];
       const named = results.map((v, i) => [outputs[i]?.name ?? String(i), v]);
-      return Object.fromEntries(leave ? named.filter((_, i) => !leave(i)) : named);
+      return Object.fromEntries(named.filter((_, i) => !leave?.(i)));
     };
   }
 
