@@ -611,9 +611,9 @@ static void make_uniform(builder *b, uint32_t storage) {
   R(constraint_name, BAD_FILE, "its name does not exist", REC(constraint, CONSTRAINTS,             \
       1)->name = 999)                                                                              \
   R(constraint_least, BAD_FILE, "no size is in its range", REC(constraint, CONSTRAINTS,            \
-      1)->least = -1)                                                                              \
+      1)->min = -1)                                                                              \
   R(constraint_most, BAD_FILE, "no size is in its range", REC(constraint, CONSTRAINTS,             \
-      1)->most = 1)                                                                                \
+      1)->max = 1)                                                                                \
   R(constraint_order, BAD_FILE, "ports and dimensions must be sorted", REC(constraint,             \
       CONSTRAINTS,                                                                                 \
       1)->dim = 0)                                                                                 \

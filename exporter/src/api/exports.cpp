@@ -21,16 +21,16 @@ namespace {
 
 // ---- Export
 
-// [dim, name, least, most or null, varies, leaf or null, [root, factor, checked] or null], as
+// [dim, name, min, max or null, varies, leaf or null, [root, factor, checked] or null], as
 // front/dynamic_shapes.py and exported_program/guards.py make it.
 Constraint constraint_from(const Json &from) {
   const std::vector<Json> &row = from.list();
-  const Json &most = row.at(3), &leaf = row.at(5), &multiple = row.at(6);
+  const Json &max = row.at(3), &leaf = row.at(5), &multiple = row.at(6);
   Constraint out = {};
   out.dim = row.at(0).integer();
   out.name = row.at(1).text();
-  out.least = row.at(2).integer();
-  out.most = most.is_none() ? INT64_MAX : most.integer();
+  out.min = row.at(2).integer();
+  out.max = max.is_none() ? INT64_MAX : max.integer();
   out.varies = row.at(4).boolean();
   out.inside = !leaf.is_none();
   out.leaf = leaf.is_none() ? 0 : static_cast<size_t>(leaf.integer());

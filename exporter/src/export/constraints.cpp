@@ -60,12 +60,12 @@ void add(std::vector<Constraint> *all, const Constraint &more, const std::string
     all->insert(at, more);
     return;
   }
-  at->least = std::max(at->least, more.least);
-  at->most = std::min(at->most, more.most);
-  if (at->least > at->most)
+  at->min = std::max(at->min, more.min);
+  at->max = std::min(at->max, more.max);
+  if (at->min > at->max)
     throw std::invalid_argument("dynamic_shapes: the range of size " + std::to_string(more.dim) +
                                 " of '" + input + "' must not be empty, got " +
-                                std::to_string(at->least) + " to " + std::to_string(at->most));
+                                std::to_string(at->min) + " to " + std::to_string(at->max));
   if (!more.name.empty()) rename(all, &*at, more.name);
   if (more.factor == 1) return;
   at->root = more.root;
@@ -155,7 +155,7 @@ struct Varying {
 // The constraints on all sizes of a group.
 struct Group {
   std::string name;
-  int64_t least = 1, most = INT64_MAX;
+  int64_t min = 1, max = INT64_MAX;
   bool stays = false;
 };
 
@@ -180,8 +180,8 @@ Varyings varying_sizes(const std::vector<Constraint> &constraints, size_t method
     const size_t group = out.group_of(p.factor == 1 ? p.name : p.root);
     Group &g = out.groups[group];
     g.stays |= !p.varies || t.size(p.dim) % p.factor != 0;
-    g.least = std::max(g.least, (p.least + p.factor - 1) / p.factor);
-    g.most = std::min(g.most, p.most / p.factor);
+    g.min = std::max(g.min, (p.min + p.factor - 1) / p.factor);
+    g.max = std::min(g.max, p.max / p.factor);
     out.sizes.push_back({&p, t.size(p.dim) / p.factor, group});
   }
   return out;
@@ -191,12 +191,12 @@ Varyings varying_sizes(const std::vector<Constraint> &constraints, size_t method
 using Step = std::function<int64_t(int64_t size, const Group &group, size_t at)>;
 
 int64_t upwards(int64_t to, const Group &group) {
-  return std::min(to, group.most);
+  return std::min(to, group.max);
 }
 
 // Never chooses 0, which many programs refuse.
 int64_t downwards(int64_t to, const Group &group) {
-  return upwards(std::max(to, group.least), group);
+  return upwards(std::max(to, group.min), group);
 }
 
 // Each step of a decoder has size 1, for which programs take other branches. So each group alone is

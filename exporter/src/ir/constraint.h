@@ -11,7 +11,7 @@ struct Constraint {
   size_t input;
   int64_t dim;
   std::string name;  // sizes of one name are equal; "" if it has none
-  int64_t least = 0, most = INT64_MAX;
+  int64_t min = 0, max = INT64_MAX;
   bool varies = true;   // the export also tries other sizes
   bool inside = false;  // of a tensor in a list or dict; it is not in the file
   size_t leaf = 0;      // which tensor of the input

@@ -1,6 +1,6 @@
 // `self.keys = torch.cat([self.keys, k], 2)`: a growing cache is not copied in each run.
 //
-// rush::grow is cat that reserves room for the next elements (wasm/src/tensor/room.h).
+// rush::grow is cat that reserves capacity for the next elements (wasm/src/tensor/growable.h).
 #include "ir/alias.h"
 #include "passes/match.h"
 #include "passes/passes.h"
@@ -10,7 +10,7 @@ namespace rush {
 namespace {
 
 // Returns whether the whole value becomes the attribute. A part of it, such as a sliding window,
-// needs no room.
+// needs no spare capacity.
 bool is_set(const Value *value, int64_t slot) {
   for (const Use &use : value->uses) {
     if (use.node->op == "rush::set_attr" && use.node->constant(0)->i == slot) return true;

@@ -85,7 +85,7 @@ class Encoder {
       if (!p.inside)
         constraints_.push_back({methods_[p.method].inputs + static_cast<uint32_t>(p.input),
                                 static_cast<uint32_t>(p.dim), tables_.string_or_none(p.name), 0,
-                                p.least, p.most});
+                                p.min, p.max});
   }
 
   void define(const Value *v) {

@@ -131,8 +131,8 @@
  *
  * HINTS AND CONSTRAINTS. A hint describes the examples of the export. It gives the shape of data
  * that comes without one and the memory to plan for, and it forbids nothing. A constraint is
- * about size `dim` of the tensor at the input `port`. That size must be at least `least` and at
- * most `most`. Sizes with the same `name` (unless it is RUSH_NONE) at the inputs of one method
+ * about size `dim` of the tensor at the input `port`. That size must be at least `min` and at
+ * most `max`. Sizes with the same `name` (unless it is RUSH_NONE) at the inputs of one method
  * must be equal. A reader that knows the section refuses a run whose inputs violate a
  * constraint. Records are sorted by port, then by dim. The program's own instructions check all
  * other conditions of an exported program.
@@ -397,7 +397,7 @@ typedef struct rush_file_traced {
 
 typedef struct rush_file_constraint {
   uint32_t port, dim, name, reserved;
-  int64_t least, most;
+  int64_t min, max;
 } rush_file_constraint; /* 32 */
 
 typedef struct rush_file_measure {

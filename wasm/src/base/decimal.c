@@ -6,12 +6,12 @@
 #include <string.h>
 
 /* More digits than DIGITS never change the rounding, except that it must be known whether any of
- * them is nonzero. With this many digits, an exponent outside [LEAST, GREATEST] means infinity or
- * 0. */
-enum { DIGITS = 780, GREATEST = 400, LEAST = -1200, LIMBS = 136 };
+ * them is nonzero. With this many digits, an exponent outside [MIN_EXPONENT,
+ * MAX_EXPONENT] means infinity or 0. */
+enum { DIGITS = 780, MAX_EXPONENT = 400, MIN_EXPONENT = -1200, LIMBS = 136 };
 
-/* A natural number below 2^(32 LIMBS). This holds 10^(DIGITS + GREATEST) and 10^-LEAST with 64 bits
- * to spare. */
+/* A natural number below 2^(32 LIMBS). This holds 10^(DIGITS + MAX_EXPONENT) and 10^-MIN_EXPONENT
+ * with 64 bits to spare. */
 typedef struct big {
   int n; /* number of limbs in use */
   uint32_t limb[LIMBS];
@@ -139,9 +139,9 @@ const char *rush_parse_decimal(const char *text, double *out) {
   if (!any) return text;
   at = read_exponent(at, 'e', &ten);
   if (more) times(&digits, 10, 1), ten--;
-  double size = digits.n == 0 || ten < LEAST ? 0
-                : ten > GREATEST             ? INFINITY
-                                             : value_of(&digits, (int)ten);
+  double size = digits.n == 0 || ten < MIN_EXPONENT ? 0
+                : ten > MAX_EXPONENT                ? INFINITY
+                                                    : value_of(&digits, (int)ten);
   *out = sign * size;
   return at;
 }

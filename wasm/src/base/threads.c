@@ -20,11 +20,11 @@ typedef struct native {
 } native;
 #endif
 
-#ifndef RUSH_LEAST_WORK /* loops with fewer steps stay on their thread */
-#ifdef RUSH_FUZZ        /* fuzzed programs are small */
-#define RUSH_LEAST_WORK 1
+#ifndef RUSH_MIN_WORK /* loops with fewer steps stay on their thread */
+#ifdef RUSH_FUZZ      /* fuzzed programs are small */
+#define RUSH_MIN_WORK 1
 #else
-#define RUSH_LEAST_WORK (24 << 10)
+#define RUSH_MIN_WORK (24 << 10)
 #endif
 #endif
 
@@ -32,10 +32,10 @@ enum {
   COUNT_BITS = 20,
   COUNT_MASK = (1 << COUNT_BITS) - 1,
   LONG = 1 << 26, /* maximum steps per item for threads that cannot check for a stop request */
-  CHUNK = RUSH_LEAST_WORK / 3 + 1, /* minimum steps per chunk */
-  CHUNKS = 8, /* per thread, if there is enough work; late threads take fewer */
+  CHUNK = RUSH_MIN_WORK / 3 + 1, /* minimum steps per chunk */
+  CHUNKS = 8,                    /* per thread, if there is enough work; late threads take fewer */
   /* Maximum steps per chunk of small items, between two checks for a stop request. */
-  MOST = 1 << 19,
+  MAX_STEPS = 1 << 19,
 #ifdef __wasm__
   PAUSES = 1 << 16, /* polls before a helper sleeps: tens of microseconds */
   LOOK = 1 << 19,   /* pauses between two checks for a stop request: about a millisecond */
@@ -173,7 +173,7 @@ static void announce(rush_pool *p) {
 
 static bool serial(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, const void *arg) {
   if (work > LONG) work = LONG; /* such items check by themselves */
-  const size_t grain = work > MOST ? 1 : (size_t)(MOST / (work + 1)) + 1;
+  const size_t grain = work > MAX_STEPS ? 1 : (size_t)(MAX_STEPS / (work + 1)) + 1;
   for (size_t i = 0; i < n; i += grain) {
     const size_t some = n - i < grain ? n - i : grain;
     if (rush_should_stop(ctx, work * some)) return true;
@@ -232,13 +232,13 @@ bool rush_parallel(rush_ctx *ctx, size_t n, uint64_t work, rush_task *task, cons
   rush_pool *p = ctx ? ctx->pool : NULL;
   uint64_t total;
   if (RUSH_LIKELY(!p) || n < 2 || work > LONG ||
-      __builtin_mul_overflow(work, (uint64_t)n, &total) || total < RUSH_LEAST_WORK)
+      __builtin_mul_overflow(work, (uint64_t)n, &total) || total < RUSH_MIN_WORK)
     return serial(ctx, n, work, task, arg);
 
   size_t chunks =
       total / CHUNK < p->threads * CHUNKS ? (size_t)(total / CHUNK) : p->threads * CHUNKS;
-  if (total / MOST > chunks)
-    chunks = total / MOST < COUNT_MASK ? (size_t)(total / MOST) : COUNT_MASK;
+  if (total / MAX_STEPS > chunks)
+    chunks = total / MAX_STEPS < COUNT_MASK ? (size_t)(total / MAX_STEPS) : COUNT_MASK;
   if (chunks > n) chunks = n;
   p->grain = (n + chunks - 1) / chunks;
   chunks = (n + p->grain - 1) / p->grain;

@@ -1,8 +1,8 @@
 #include "blocks/concatenate.h"
 
 #include "base/threads.h"
+#include "tensor/growable.h"
 #include "tensor/layout.h"
-#include "tensor/room.h"
 
 enum { PIECE = 1 << 14 }; /* bytes per work item */
 
@@ -196,13 +196,13 @@ rush_status rush_cat_growing(rush_heap *heap, size_t n, const rush_tensor *const
   RUSH_TRY(make_plan(heap->ctx, n, tensors, dim, &p));
   const rush_tensor *const first = tensors[0];
   const int64_t total = p.sizes[p.dim];
-  if (p.format != RUSH_FORMAT_CONTIGUOUS || first->storage->had_room) {
+  if (p.format != RUSH_FORMAT_CONTIGUOUS || first->storage->was_growable) {
     RUSH_TRY(new_joined(heap, &p, n, tensors, dtype, out));
-    (*out)->storage->had_room = first->storage->had_room;
+    (*out)->storage->was_growable = first->storage->was_growable;
     return fill(heap, n, tensors, p.dim, *out, out);
   }
   if (!is_skipped(first) && dtype == first->dtype &&
-      rush_has_room(first, p.dim, total - first->sizes[p.dim])) {
+      rush_can_grow(first, p.dim, total - first->sizes[p.dim])) {
     const int64_t had = first->sizes[p.dim];
     RUSH_TRY(rush_tensor_grown(heap, first, total - had, out));
     rush_tensor behind = **out;
@@ -212,6 +212,7 @@ rush_status rush_cat_growing(rush_heap *heap, size_t n, const rush_tensor *const
     for (int d = 0; d < behind.rank; d++) behind.numel *= behind.sizes[d];
     return fill(heap, n - 1, tensors + 1, p.dim, &behind, out);
   }
-  RUSH_TRY(rush_tensor_new_roomy(heap, dtype, p.rank, p.sizes, p.dim, total + total / 2 + 1, out));
+  RUSH_TRY(
+      rush_tensor_new_growable(heap, dtype, p.rank, p.sizes, p.dim, total + total / 2 + 1, out));
   return fill(heap, n, tensors, p.dim, *out, out);
 }

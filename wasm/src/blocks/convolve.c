@@ -54,14 +54,14 @@ static bool constant_ints(const rush_prepare *p, int arg, int dims, int64_t *out
 
 /* A transposed convolution runs as one plain convolution per phase. The number of phases is the
  * product of its strides. */
-enum { MOST_PHASES = 1 << 16 };
+enum { MAX_PHASES = 1 << 16 };
 
 static bool few_phases(int dims, const int64_t *stride) {
   int64_t n = 1;
   for (int d = 0; d < dims; d++) {
-    if (stride[d] > MOST_PHASES) return false;
+    if (stride[d] > MAX_PHASES) return false;
     n *= stride[d];
-    if (n > MOST_PHASES) return false;
+    if (n > MAX_PHASES) return false;
   }
   return true;
 }
@@ -142,7 +142,7 @@ static rush_status check_lists(rush_call *c, rush_conv_args *a, int dims) {
   }
   RUSH_CHECK_ARG(!a->transposed || few_phases(dims, a->stride),
                  "a transposed convolution whose strides multiply to more than %d is not supported",
-                 MOST_PHASES);
+                 MAX_PHASES);
   return RUSH_OK;
 }
 

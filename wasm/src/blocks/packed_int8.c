@@ -47,17 +47,17 @@ rush_status rush_int8_rows_new(rush_call *c, int64_t m, int64_t k, rush_int8_row
 
 /* Chooses scale and zero point for a range as fbgemm and QNNPACK do: QuantUtils.h. */
 static float choose(double low, double high, int64_t levels, int32_t *zero_point) {
-  static const double LEAST = 6.1000000685453415e-05;
+  static const double MIN_SCALE = 6.1000000685453415e-05;
   const double most = (double)levels;
   if (low > 0) low = 0;
   if (high < 0) high = 0;
   double scale = (high - low) / most;
   if (isinf(1.0f / (float)scale)) scale = 0.1;
-  if (scale < LEAST) {
-    const double grown = (double)(1.0f / (float)scale * (float)LEAST), from = low;
-    low = high == 0 ? -LEAST * most : (double)(float)(low * grown);
-    high = from == 0 ? LEAST * most : (double)(float)(high * grown);
-    scale = LEAST;
+  if (scale < MIN_SCALE) {
+    const double grown = (double)(1.0f / (float)scale * (float)MIN_SCALE), from = low;
+    low = high == 0 ? -MIN_SCALE * most : (double)(float)(low * grown);
+    high = from == 0 ? MIN_SCALE * most : (double)(float)(high * grown);
+    scale = MIN_SCALE;
   }
   const bool by_low = -fabs(low / scale) < most - fabs(high / scale);
   double zero = by_low ? -low / scale : most - high / scale;

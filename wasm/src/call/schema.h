@@ -54,14 +54,14 @@ void rush_schema_take_complex(rush_schema *schema);
 void rush_schema_free(rush_ctx *ctx, rush_schema *schema);
 
 /* Returns whether an argument of a row must be turned back. A tensor that is written and has
- * aliases or a room always is, because checks of overlaps read strides, and bytes in a room must
- * not be written. */
+ * aliases or is growable always is, because checks of overlaps read strides, and the memory that
+ * growable tensors share must not be written. */
 static inline bool rush_needs_order(const rush_op *op, const rush_schema_arg *arg,
                                     const rush_value *v) {
   if (!rush_is_object(v)) return false;
   if (!(op->flags & (RUSH_OP_ANY_LAYOUT | RUSH_OP_VIEW))) return true;
   return arg->written && v->kind == RUSH_KIND_TENSOR &&
-         (rush_as_tensor(v)->storage->refs > 1 || rush_as_tensor(v)->storage->room);
+         (rush_as_tensor(v)->storage->refs > 1 || rush_as_tensor(v)->storage->growable);
 }
 /* Puts turned tensors in `args` into PyTorch's order where the row needs that. */
 rush_status rush_lay_args(rush_heap *heap, const rush_op *op, const rush_schema *schema,

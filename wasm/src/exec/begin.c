@@ -132,14 +132,13 @@ static rush_status enforce_constraint(rush_session *s, const rush_file_method *f
   RUSH_CHECK(s->ctx, size >= 0, RUSH_ERR_BAD_ARGUMENT,
              "input \"%s\" must have %d dimensions, as at export, got %d", input, rank_of(m, p),
              rush_as_tensor(v)->rank);
-  const bool fixed = p->least == p->most, small = size < p->least;
-  RUSH_CHECK(s->ctx, !small && size <= p->most, RUSH_ERR_BAD_ARGUMENT,
+  const bool fixed = p->min == p->max, small = size < p->min;
+  RUSH_CHECK(s->ctx, !small && size <= p->max, RUSH_ERR_BAD_ARGUMENT,
              "size %u of input \"%s\" must be %s%lld%s, got %lld", p->dim, input,
              fixed   ? ""
              : small ? "at least "
                      : "at most ",
-             (long long)(small ? p->least : p->most), fixed ? ", as at export" : "",
-             (long long)size);
+             (long long)(small ? p->min : p->max), fixed ? ", as at export" : "", (long long)size);
   const rush_file_constraint *first = first_of_name(m, f, p);
   const int64_t other = first ? constrained_size(s, f, first) : -1;
   RUSH_CHECK(s->ctx, other < 0 || size == other, RUSH_ERR_BAD_ARGUMENT,

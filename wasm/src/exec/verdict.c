@@ -22,7 +22,7 @@ static const double NEAR = 0.25;
 static const double MULTIPLE_OF_FAR = 1.25;
 /* Rule 3: the greatest difference may be this multiple of rtol. The L2 distance may be at most
  * rtol. */
-static const double GREATEST = 2.5;
+static const double MAX_NORMALIZED = 2.5;
 
 void rush_verdict_begin(rush_verdict *v, double rtol, double atol, double most, bool measured,
                         bool by_norm) {
@@ -93,7 +93,7 @@ bool rush_verdict_is_right(const rush_verdict *v) {
            sqrt(v->rushlight.l2) <= multiple * fmax(pytorch, least * norm) + near * norm &&
            (!far || v->difference.l2 <= v->pytorch.l2);
   }
-  return v->by_norm && v->difference.max <= GREATEST * v->rtol * v->most &&
+  return v->by_norm && v->difference.max <= MAX_NORMALIZED * v->rtol * v->most &&
          sqrt(v->difference.l2) <= v->rtol * norm;
 }
 

@@ -63,9 +63,9 @@ void rush_gpu_dispatch_elements(rush_gpu_job *job, uint64_t n) {
 }
 
 rush_status rush_gpu_charge(rush_gpu *g, uint64_t n, uint64_t each) {
-  enum { MOST_EACH = 1 << 22, PER_STEP = 1 << 10 /* of a device, in the time of rush_charge */ };
+  enum { MAX_EACH = 1 << 22, PER_STEP = 1 << 10 /* of a device, in the time of rush_charge */ };
   const uint64_t most = (uint64_t)1 << 40;
-  g->refused = each > MOST_EACH || (each > 0 && n > most / each);
+  g->refused = each > MAX_EACH || (each > 0 && n > most / each);
   RUSH_CHECK(g->ctx, !g->refused, RUSH_ERR_NO_MEMORY, "a kernel would take too long");
   return rush_charge(g->ctx, n * each / PER_STEP);
 }

@@ -1,7 +1,7 @@
 /* Buffers, and the storages that lie in them. */
 #include "gpu/device.h"
 
-enum { LEAST = 256, STEPS = 4, FIRST = 16 /* items of an array */ };
+enum { MIN_BYTES = 256, STEPS = 4, FIRST = 16 /* items of an array */ };
 
 rush_status rush_gpu_grow(rush_gpu *g, void **items, size_t *most, size_t item) {
   size_t n = FIRST, before, after;
@@ -17,8 +17,8 @@ rush_status rush_gpu_grow(rush_gpu *g, void **items, size_t *most, size_t item) 
 
 /* Returns the size class for `bytes`: 256 bytes, then four steps per power of two. */
 static unsigned size_class(size_t bytes, size_t *room) {
-  if (bytes <= LEAST) {
-    *room = LEAST;
+  if (bytes <= MIN_BYTES) {
+    *room = MIN_BYTES;
     return 0;
   }
   const unsigned log2 = 63 - (unsigned)__builtin_clzll((unsigned long long)(bytes - 1));

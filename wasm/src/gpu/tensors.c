@@ -40,8 +40,8 @@ bool rush_gpu_can_rearrange(const rush_tensor *t) {
 }
 
 bool rush_gpu_is_writable(const rush_tensor *t) {
-  return rush_gpu_can_read(t) && !t->storage->borrowed && !t->storage->room && !rush_is_turned(t) &&
-         is_apart(t) && t->rank <= RUSH_GPU_DIMS;
+  return rush_gpu_can_read(t) && !t->storage->borrowed && !t->storage->growable &&
+         !rush_is_turned(t) && is_apart(t) && t->rank <= RUSH_GPU_DIMS;
 }
 
 rush_status rush_gpu_result(rush_gpu *g, rush_call *c, int rank, const int64_t *sizes,

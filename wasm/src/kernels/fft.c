@@ -8,8 +8,8 @@
 /* A complex number in one vector. */
 typedef double c2 __attribute__((vector_size(16), aligned(8), may_alias));
 
-/* MOST: greatest factor with a pass; CHUNK: steps between checks for a stop request */
-enum { MOST = 47, CHUNK = 512 };
+/* MAX_FACTOR: greatest factor with a pass; CHUNK: steps between checks for a stop request */
+enum { MAX_FACTOR = 47, CHUNK = 512 };
 
 static inline c2 times(c2 a, c2 b) {
   const c2 re = {a[0], a[0]}, im = {a[1], a[1]}, turned = {-b[1], b[0]};
@@ -43,7 +43,7 @@ static double complex root(uint64_t k, uint64_t n) {
 /* Returns the part of n without factors that have a pass. Writes these factors unless `factors` is
  * NULL. */
 static size_t factorize(size_t n, uint8_t *factors) {
-  for (size_t f = 4; f <= MOST; f = f == 4 ? 2 : f == 2 ? 3 : f + 2)
+  for (size_t f = 4; f <= MAX_FACTOR; f = f == 4 ? 2 : f == 2 ? 3 : f + 2)
     for (; n % f == 0; n /= f)
       if (factors) *factors++ = (uint8_t)f;
   if (factors) *factors = 0;
@@ -134,7 +134,7 @@ static void pass_5(const pass *t) {
 static void pass_any(const pass *t) {
   const size_t p = t->p, turn = t->m * t->s; /* step between p-th roots of unity */
   EACH_J EACH_Q {
-    c2 x[MOST];
+    c2 x[MAX_FACTOR];
     for (size_t k = 0; k < p; k++) x[k] = X(k);
     for (size_t r = 0; r < p; r++) {
       c2 sum = x[0];

@@ -38,13 +38,14 @@ typedef struct product {
 } product;
 
 static bool plan(const rush_ctx *ctx, const rush_half_product *p, product *t) {
-  enum { PRODUCTS = 1 << 25, LEAST = 32, EACH = 4, CACHE = 24 * 1024, ALIGN = 16 };
+  enum { PRODUCTS = 1 << 25, MIN_ROWS = 32, EACH = 4, CACHE = 24 * 1024, ALIGN = 16 };
   const size_t threads = rush_threads(ctx), nr = rush_gemm_nr(), cut = 4 * nr;
   *t = (product){.p = *p, .nr = nr};
   t->columns = rush_gemm_columns(p->k, p->n) / cut * cut;
   if (t->columns < cut) t->columns = cut;
   /* Enough rows to make the cost of widening negligible. */
-  const size_t most = PRODUCTS / (t->columns * (p->k + 1)), rows = most < LEAST ? LEAST : most;
+  const size_t most = PRODUCTS / (t->columns * (p->k + 1)),
+               rows = most < MIN_ROWS ? MIN_ROWS : most;
   t->down = (p->m - 1) / rows + 1;
   t->rows = (p->m - 1) / t->down + 1;
   const size_t wanted = EACH * threads / t->down + 1;

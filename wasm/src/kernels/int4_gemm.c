@@ -69,8 +69,8 @@ static size_t block_bytes(const rush_int4_matrix *b) {
 
 bool rush_int4_packed(const rush_int4_matrix *b, size_t *bytes) {
   /* An upper bound for the bytes per weight in a block, for all group sizes. */
-  enum { MOST = 2 * NR * (sizeof(float) + sizeof(int32_t) + KR) };
-  if (b->k > SIZE_MAX / MOST - 1) return false;
+  enum { MAX_BYTES = 2 * NR * (sizeof(float) + sizeof(int32_t) + KR) };
+  if (b->k > SIZE_MAX / MAX_BYTES - 1) return false;
   return !__builtin_mul_overflow(up(b->n, NR), block_bytes(b), bytes);
 }
 
@@ -107,8 +107,8 @@ static size_t row_bytes(const rush_int4_matrix *b) {
 }
 
 bool rush_int4_rows(const rush_int4_matrix *b, size_t m, size_t *bytes) {
-  enum { MOST = LANES * sizeof(int16_t) + 2 * LANES };
-  if (b->k > SIZE_MAX / MOST - 1) return false;
+  enum { MAX_BYTES = LANES * sizeof(int16_t) + 2 * LANES };
+  if (b->k > SIZE_MAX / MAX_BYTES - 1) return false;
   return !__builtin_mul_overflow(m, row_bytes(b), bytes);
 }
 
@@ -337,11 +337,11 @@ RUSH_INLINE void add_quads_of_two(size_t blocks, size_t quads, const uint8_t *w,
 }
 RUSH_INLINE void times_small_of_two(size_t blocks, size_t quads, const uint8_t *w, size_t far,
                                     const void *row, i4 out[2][2]) {
-  enum { MOST = RUSH_NIBBLE_QUADS };
+  enum { MAX_QUADS = RUSH_NIBBLE_QUADS };
   const int8_t *x = row;
   for (size_t b = 0; b < blocks; b++) out[b][0] = out[b][1] = i4_set(0);
-  for (; quads > MOST; quads -= MOST, w += MOST * 16, x += MOST * KR)
-    add_quads_of_two(blocks, MOST, w, far, x, out);
+  for (; quads > MAX_QUADS; quads -= MAX_QUADS, w += MAX_QUADS * 16, x += MAX_QUADS * KR)
+    add_quads_of_two(blocks, MAX_QUADS, w, far, x, out);
   add_quads_of_two(blocks, quads, w, far, x, out);
 }
 #endif

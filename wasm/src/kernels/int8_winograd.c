@@ -8,7 +8,7 @@ enum { NR = RUSH_INT8_NR, KR = RUSH_INT8_KR, MR = RUSH_INT8_MR, LANES = 8, PLACE
 
 /* The least channels and tiles that are worth it; the most channels whose sums, four times as
  * large, fit. */
-enum { LEAST_CHANNELS = 16, MOST_CHANNELS = 1024, LEAST_TILES = 8 };
+enum { MIN_CHANNELS = 16, MAX_CHANNELS = 1024, MIN_TILES = 8 };
 
 static size_t half_up(size_t n) {
   return (n + 1) / 2;
@@ -25,10 +25,10 @@ static bool is_shifted(const rush_int8_window *w, int d) {
 
 bool rush_int8_winograd_fits(const rush_int8_conv *v) {
   const rush_int8_window *w = &v->window;
-  return v->groups == 1 && v->channels >= LEAST_CHANNELS && v->channels <= MOST_CHANNELS &&
-         v->channels % LANES == 0 && v->outs >= LEAST_CHANNELS && w->kernel[0] == 3 &&
+  return v->groups == 1 && v->channels >= MIN_CHANNELS && v->channels <= MAX_CHANNELS &&
+         v->channels % LANES == 0 && v->outs >= MIN_CHANNELS && w->kernel[0] == 3 &&
          w->kernel[1] == 3 && w->kernel[2] == 1 && w->out[2] == 1 &&
-         half_up(w->out[0]) * half_up(w->out[1]) >= LEAST_TILES && is_shifted(w, 0) &&
+         half_up(w->out[0]) * half_up(w->out[1]) >= MIN_TILES && is_shifted(w, 0) &&
          is_shifted(w, 1);
 }
 

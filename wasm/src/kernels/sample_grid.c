@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "kernels/simd.h"
 
-enum { TAPS = 4, MOST = 16 /* 16 for 2-d cubic; 8 for 3-d linear */, BLOCK = 64 };
+enum { TAPS = 4, MAX_TAPS = 16 /* 16 for 2-d cubic; 8 for 3-d linear */, BLOCK = 64 };
 
 #define GRID_SAMPLE(T, f, FABS, FMOD, FLOOR, RINT)                                                 \
   typedef struct taps_##f {                                                                        \
@@ -85,8 +85,8 @@ enum { TAPS = 4, MOST = 16 /* 16 for 2-d cubic; 8 for 3-d linear */, BLOCK = 64 
   /* The taps of a few grid points, which all channels share. Tap k of point i is at offset */     \
   /* at[k][i] from the channel's first element, or outside. */                                     \
   typedef struct block_##f {                                                                       \
-    ptrdiff_t at[MOST][BLOCK];                                                                     \
-    T weight[MOST][BLOCK];                                                                         \
+    ptrdiff_t at[MAX_TAPS][BLOCK];                                                                 \
+    T weight[MAX_TAPS][BLOCK];                                                                     \
     bool outside; /* whether any tap has at[k][i] < 0 */                                           \
     int taps;                                                                                      \
   } block_##f;                                                                                     \

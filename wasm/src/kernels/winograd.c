@@ -29,9 +29,9 @@
 #define UNEVEN 65536.0f /* between the squares of two pixels of a tile */
 
 enum {
-  MOST = 6,          /* rows of a tile of inputs */
-  LEAST_IN = 16,     /* input channels: with fewer, sums are too short to tell errors apart */
-  MOST_IN = 4096,    /* so that a block is bounded */
+  MAX_ROWS = 6,      /* rows of a tile of inputs */
+  MIN_IN = 16,       /* input channels: with fewer, sums are too short to tell errors apart */
+  MAX_IN = 4096,     /* so that a block is bounded */
   ALIGN = 64,        /* of every part of the scratch memory */
   LINE = 16,         /* floats between planes, so that these do not meet in the cache */
   TILES = 32,        /* of an item, about */
@@ -157,7 +157,7 @@ static size_t best_size(const rush_conv *s, size_t nr) {
   for (int d = 0; d < 3; d++)
     if (s->kernel[d] != (d == 0 ? 1 : 3) || s->stride[d] != 1 || s->dilation[d] != 1) return 1;
   if (s->transposed || s->groups != 1 || s->in[0] != 1 || s->out[0] != 1 || s->padding[0] != 0 ||
-      s->in_c < LEAST_IN || s->in_c > MOST_IN)
+      s->in_c < MIN_IN || s->in_c > MAX_IN)
     return 1;
   const double two = cost(s, 2, nr), four = cost(s, 4, nr), direct = 0.9 * cost(s, 1, nr);
   if (two >= direct && four >= direct) return 1;
@@ -280,7 +280,7 @@ static bool is_even(range r) {
 
 /* A tile of inputs: where each is (outside the image, where zeros are), and whether all are of
  * about one size. */
-static bool look_at_tile(const job *j, size_t tile, const float *at[MOST * MOST]) {
+static bool look_at_tile(const job *j, size_t tile, const float *at[MAX_ROWS * MAX_ROWS]) {
   const rush_conv *s = j->s;
   const place p = place_of(j, tile);
   const ptrdiff_t height = (ptrdiff_t)s->in[1], width = (ptrdiff_t)s->in[2];
@@ -325,7 +325,7 @@ static void transform_inputs(const void *arg, size_t begin, size_t end, unsigned
   const job *j = arg;
   (void)who;
   for (size_t t = begin; t < end; t++) {
-    const float *at[MOST * MOST];
+    const float *at[MAX_ROWS * MAX_ROWS];
     j->uneven[t] = !look_at_tile(j, j->first_tile + t, at);
     float *to = j->inputs + t * j->in_row;
     if (j->size == 2) {

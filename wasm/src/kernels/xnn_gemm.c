@@ -191,9 +191,9 @@ size_t rush_gemm_columns_of_few(size_t m, size_t n, size_t k, size_t threads) {
 
 /* Returns the rows of a stack, which take a few milliseconds with all columns. */
 static size_t stack_of(const product *p) {
-  enum { PRODUCTS = 1 << 27, LEAST = 128 };
+  enum { PRODUCTS = 1 << 27, MIN_ROWS = 128 };
   const size_t rows = PRODUCTS / (p->n * (p->k + 1));
-  return rows < LEAST ? LEAST : rows;
+  return rows < MIN_ROWS ? MIN_ROWS : rows;
 }
 
 void rush_gemm_parallel(rush_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda,

@@ -483,7 +483,7 @@ static rush_status check_constraints(rush_ctx *ctx, const rush_model *m) {
     if (p->port >= m->n_ports || p->dim >= RUSH_MAX_RANK || p->reserved)
       BAD(RUSH_SEC_CONSTRAINTS, i, "its port or dimension does not exist");
     if (!string_or_none(m, p->name)) BAD(RUSH_SEC_CONSTRAINTS, i, "its name does not exist");
-    if (p->least < 0 || p->most < p->least) BAD(RUSH_SEC_CONSTRAINTS, i, "no size is in its range");
+    if (p->min < 0 || p->max < p->min) BAD(RUSH_SEC_CONSTRAINTS, i, "no size is in its range");
     if (i > 0 && (p[-1].port > p->port || (p[-1].port == p->port && p[-1].dim >= p->dim)))
       BAD(RUSH_SEC_CONSTRAINTS, i, "ports and dimensions must be sorted");
   }

@@ -27,12 +27,12 @@ static void text_constraints(rush_text *t, const rush_model *m, uint32_t port) {
       rush_print_name(t, m, p->name);
       rush_text_add(t, ",");
     }
-    if (p->most == INT64_MAX)
-      rush_text_add(t, " %lld or more", (long long)p->least);
-    else if (p->most == p->least)
-      rush_text_add(t, " %lld", (long long)p->least);
+    if (p->max == INT64_MAX)
+      rush_text_add(t, " %lld or more", (long long)p->min);
+    else if (p->max == p->min)
+      rush_text_add(t, " %lld", (long long)p->min);
     else
-      rush_text_add(t, " %lld to %lld", (long long)p->least, (long long)p->most);
+      rush_text_add(t, " %lld to %lld", (long long)p->min, (long long)p->max);
   }
 }
 

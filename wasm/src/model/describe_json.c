@@ -56,12 +56,12 @@ static void json_constraints(rush_json *j, uint32_t port) {
       rush_json_string(j, p->name);
     }
     rush_json_key(j, "min");
-    rush_json_value(j, "%lld", (long long)p->least);
+    rush_json_value(j, "%lld", (long long)p->min);
     rush_json_key(j, "max");
-    if (p->most == INT64_MAX) {
+    if (p->max == INT64_MAX) {
       rush_json_value(j, "null");
     } else {
-      rush_json_value(j, "%lld", (long long)p->most);
+      rush_json_value(j, "%lld", (long long)p->max);
     }
     rush_json_close(j, '}');
   }

@@ -118,16 +118,16 @@ static void print_complex(rush_text *t, const rush_file_constant *c) {
 
 /* Prints a list, tuple or dict. */
 static void print_items(rush_text *t, const rush_model *m, const rush_file_constant *c) {
-  enum { MOST_ITEMS = 16 };
+  enum { MAX_ITEMS = 16 };
   const char *brackets = c->kind == RUSH_CONST_LIST   ? "[]"
                          : c->kind == RUSH_CONST_DICT ? "{}"
                                                       : "()";
   rush_text_bytes(t, brackets, 1);
-  for (uint64_t k = 0; k < c->p0 && k < MOST_ITEMS && !t->failed; k++) {
+  for (uint64_t k = 0; k < c->p0 && k < MAX_ITEMS && !t->failed; k++) {
     if (k) rush_text_add(t, "%s", c->kind == RUSH_CONST_DICT && k % 2 ? ": " : ", ");
     rush_print_constant(t, m, m->lists[c->a + k]);
   }
-  if (c->p0 > MOST_ITEMS) rush_text_add(t, ", ... %llu in all", (unsigned long long)c->p0);
+  if (c->p0 > MAX_ITEMS) rush_text_add(t, ", ... %llu in all", (unsigned long long)c->p0);
   rush_text_bytes(t, brackets + 1, 1);
 }
 

@@ -47,7 +47,7 @@ static inline bool rush_has_elements(const rush_tensor *t) {
  * its storage, the tensor begins with the storage, and the storage is not a weight. */
 static inline bool rush_is_unshared(const rush_tensor *t) {
   return t->object.refs == 1 && t->storage->refs == 1 && t->offset == 0 && !t->storage->borrowed &&
-         !t->storage->has_conjugate && !t->storage->room;
+         !t->storage->has_conjugate && !t->storage->growable;
 }
 /* Returns a header of the real (0) or imaginary (1) parts of a complex tensor. It holds no
  * reference. */

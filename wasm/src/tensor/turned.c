@@ -85,8 +85,8 @@ rush_status rush_turn_back(rush_heap *heap, rush_storage *storage) {
   storage->data = ordered.data;
   storage->bytes = ordered.bytes;
   storage->turned = NULL;
-  storage->had_room |= storage->room != NULL;
-  storage->room = NULL;
+  storage->was_growable |= storage->growable != NULL;
+  storage->growable = NULL;
   for (rush_tensor *t = turned->first; t; t = t->next_turned) {
     memcpy(t->strides, t->nominal, t->rank * sizeof *t->strides);
     t->offset = t->nominal_offset;

@@ -26,9 +26,9 @@ static void leave_turned(rush_tensor *t) {
 
 void rush_storage_free_bytes(rush_heap *heap, rush_storage *s) {
   if (RUSH_UNLIKELY(s->on_device)) heap->ctx->device->forget(heap, s);
-  if (s->borrowed || (s->room && --s->room->refs > 0)) return;
+  if (s->borrowed || (s->growable && --s->growable->refs > 0)) return;
   rush_heap_free(heap, s->data);
-  rush_heap_free(heap, s->room);
+  rush_heap_free(heap, s->growable);
 }
 
 static void drop_storage(rush_heap *heap, rush_storage *s) {

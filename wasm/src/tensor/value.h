@@ -20,12 +20,14 @@ typedef struct rush_storage {
   /* For complex numbers: whether a conjugate was made, and whether this is one. A conjugate is a
    * view in PyTorch and a copy here, so neither of the two may be written. */
   bool has_conjugate, is_conjugate;
-  bool had_room; /* and was laid in PyTorch's order, for an operator that wants it so: room.h */
+  /* Whether it was growable and was laid in PyTorch's order, for an operator that wants it so. */
+  bool was_growable;
   size_t bytes;
   void *data;
   struct rush_quant *quant;   /* NULL but of quantized tensors: quant.h */
   struct rush_turned *turned; /* NULL where the elements lie in PyTorch's order: turned.h */
-  struct rush_room *room;     /* NULL but where other storages may have the same bytes: room.h */
+  /* NULL but where other storages may have the same bytes: growable.h */
+  struct rush_growable *growable;
   struct rush_on_device *on_device; /* NULL until a device has used it: device_interface.h */
 } rush_storage;
 
@@ -44,7 +46,7 @@ typedef struct rush_tensor {
 } rush_tensor;
 
 /* The order of a turned storage (turned.h): that of the tensor of all its elements, which is dense
- * unless there is room behind it (room.h). */
+ * unless there is spare capacity behind it (growable.h). */
 struct rush_turned {
   rush_tensor *first; /* the tensors on the storage, linked by next_turned */
   rush_dtype dtype;
@@ -52,8 +54,8 @@ struct rush_turned {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK], nominal[RUSH_MAX_RANK];
 };
 
-/* Memory that several turned storages share (room.h): it is the `data` of each. */
-struct rush_room {
+/* Memory that several turned storages share (growable.h): it is the `data` of each. */
+struct rush_growable {
   size_t refs;      /* storages */
   int dim;          /* along which tensors grow */
   int64_t used;     /* the size along `dim` of the longest tensor so far */

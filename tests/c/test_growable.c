@@ -1,9 +1,9 @@
-/* Tests room: joined elements follow the old ones in the same memory, and a write gets its own
+/* Tests growable tensors: joined elements follow the old ones in the same memory, and a write gets its own
  * copy. */
 #include "harness.h"
 
 #include "blocks/concatenate.h"
-#include "tensor/room.h"
+#include "tensor/growable.h"
 
 enum { N = 40 };
 
@@ -84,9 +84,9 @@ static void a_place_is_given_once(void **state) {
   assert_ptr_not_equal(second->storage->data, t->storage->data);
   rush_tensor *part;
   OK(rush_tensor_new_view(&r->heap, first, 3, SIZES(2, 4, 3), first->strides, 0, &part));
-  assert_false(rush_has_room(part, 1, 1)); /* part of a longer tensor */
-  assert_true(rush_has_room(first, 1, 2) && !rush_has_room(first, 1, 3));
-  assert_false(rush_has_room(first, 0, 1) || rush_has_room(none, 1, 1));
+  assert_false(rush_can_grow(part, 1, 1)); /* part of a longer tensor */
+  assert_true(rush_can_grow(first, 1, 2) && !rush_can_grow(first, 1, 3));
+  assert_false(rush_can_grow(first, 0, 1) || rush_can_grow(none, 1, 1));
   assert_true(counts(t) && counts(first) && counts(second));
   rush_tensor *all[] = {none, t, first, second, part};
   for (int k = 0; k < 5; k++) rush_tensor_drop(&r->heap, all[k]);
@@ -126,8 +126,8 @@ static void each_goes_by_itself(void **state) {
   }
 }
 
-/* A program that needed PyTorch's order once will need it again, so room is not reserved twice. */
-static void what_was_laid_again_gets_no_room(void **state) {
+/* A program that needed PyTorch's order once will need it again: no capacity is reserved twice. */
+static void what_was_laid_again_gets_no_spare_capacity(void **state) {
   (void)state;
   bench bench_, *r = &bench_;
   bench_open(r);
@@ -174,8 +174,8 @@ int main(void) {
       cmocka_unit_test(what_is_joined_lies_behind_it),
       cmocka_unit_test(a_place_is_given_once),
       cmocka_unit_test(each_goes_by_itself),
-      cmocka_unit_test(what_was_laid_again_gets_no_room),
+      cmocka_unit_test(what_was_laid_again_gets_no_spare_capacity),
       cmocka_unit_test(without_memory_nothing_is_lost),
   };
-  return cmocka_run_group_tests_name("room", tests, NULL, NULL);
+  return cmocka_run_group_tests_name("growable", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-#include "tensor/room.h"
+#include "tensor/growable.h"
 
-/* Another size along one dimension; the strides stay. There is memory for so many. */
+/* Another size along one dimension; the strides stay. There must be memory for so many. */
 static void set_size(rush_tensor *t, int dim, int64_t n) {
   t->sizes[dim] = n;
   t->numel = 1;
@@ -24,20 +24,22 @@ static rush_status turn(rush_heap *heap, rush_tensor *t) {
   return RUSH_OK;
 }
 
-rush_status rush_tensor_new_roomy(rush_heap *heap, rush_dtype dtype, int rank, const int64_t *sizes,
-                                  int dim, int64_t capacity, rush_tensor **out) {
+rush_status rush_tensor_new_growable(rush_heap *heap, rush_dtype dtype, int rank,
+                                     const int64_t *sizes, int dim, int64_t capacity,
+                                     rush_tensor **out) {
   int64_t wide[RUSH_MAX_RANK];
   rush_tensor *t;
-  struct rush_room *room;
+  struct rush_growable *growable;
   *out = NULL;
   memcpy(wide, sizes, (size_t)rank * sizeof *sizes);
   wide[dim] = capacity;
   RUSH_TRY(rush_tensor_new(heap, dtype, rank, wide, &t));
   set_size(t, dim, sizes[dim]);
-  rush_status st = rush_heap_alloc(heap, sizeof *room, (void **)&room);
+  rush_status st = rush_heap_alloc(heap, sizeof *growable, (void **)&growable);
   if (st == RUSH_OK) {
-    *room = (struct rush_room){.refs = 1, .dim = dim, .used = sizes[dim], .capacity = capacity};
-    t->storage->room = room;
+    *growable =
+        (struct rush_growable){.refs = 1, .dim = dim, .used = sizes[dim], .capacity = capacity};
+    t->storage->growable = growable;
     st = turn(heap, t);
   }
   if (st != RUSH_OK) {
@@ -48,9 +50,10 @@ rush_status rush_tensor_new_roomy(rush_heap *heap, rush_dtype dtype, int rank, c
   return RUSH_OK;
 }
 
-bool rush_has_room(const rush_tensor *t, int dim, int64_t n) {
-  const struct rush_room *room = t->storage->room;
-  if (!room || room->dim != dim || room->used != t->sizes[dim] || n > room->capacity - room->used)
+bool rush_can_grow(const rush_tensor *t, int dim, int64_t n) {
+  const struct rush_growable *growable = t->storage->growable;
+  if (!growable || growable->dim != dim || growable->used != t->sizes[dim] ||
+      n > growable->capacity - growable->used)
     return false;
   const struct rush_turned *all = t->storage->turned;
   if (t->dtype != all->dtype || t->rank != all->rank || t->offset != 0) return false;
@@ -62,8 +65,8 @@ bool rush_has_room(const rush_tensor *t, int dim, int64_t n) {
 }
 
 rush_status rush_tensor_grown(rush_heap *heap, const rush_tensor *t, int64_t n, rush_tensor **out) {
-  struct rush_room *room = t->storage->room;
-  const int dim = room->dim;
+  struct rush_growable *growable = t->storage->growable;
+  const int dim = growable->dim;
   int64_t none[RUSH_MAX_RANK];
   rush_tensor *grown;
   *out = NULL;
@@ -81,9 +84,9 @@ rush_status rush_tensor_grown(rush_heap *heap, const rush_tensor *t, int64_t n, 
   rush_heap_free(heap, storage->data);
   storage->data = t->storage->data;
   storage->bytes = t->storage->bytes;
-  storage->room = room;
-  room->refs++;
-  room->used += n;
+  storage->growable = growable;
+  growable->refs++;
+  growable->used += n;
   *out = grown;
   return RUSH_OK;
 }
