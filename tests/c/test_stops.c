@@ -6,6 +6,7 @@
 #include "../stop.h"
 #include "call/schema.h"
 #include "harness.h"
+#include "model/model.h"
 
 enum {
   LARGE = 1 << 22,
@@ -647,6 +648,46 @@ static void an_input_that_shares_itself_is_interrupted(void **state) {
   rig_close(r);
 }
 
+/* ---- Weights that are copied ----------------------------------------------------------------- */
+
+static void a_session_with_large_state_looks(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_ = {0}, *b = &b_;
+  const int64_t sizes[] = {1 << 24};
+  build_types(b);
+  build_attribute(b, "state", 3, build_tensor(b, RUSH_FLOAT32, 1, sizes, NULL));
+  build_method(b, "forward", VALUE, 1, U32(VALUE));
+  build_return(b, 0);
+  open_plainly(r);
+  rig_load(r, b);
+  stop_watch w = stop_begin(1);
+  rush_ctx_set_poll(r->ctx, stop_ask, &w);
+  assert_int_equal(rush_session_create(r->ctx, r->model, &r->session), RUSH_ERR_INTERRUPTED);
+  rush_ctx_set_poll(r->ctx, NULL, NULL);
+  OK(rush_session_create(r->ctx, r->model, &r->session));
+  rig_close(r);
+}
+
+static void a_repeated_pattern_looks(void **state) {
+  (void)state;
+  enum { MOST = 1 << 26 };
+  const uint8_t pattern[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  rig rig_, *r = &rig_;
+  rig_open(r);
+  uint8_t *data = malloc(MOST);
+  for (size_t n = 0; n < 70; n++) {
+    memset(data, 0, 80);
+    OK(rush_repeat(r->ctx, data, n, pattern));
+    for (size_t i = 0; i < 80; i++) assert_int_equal(data[i], i < n ? pattern[i % 8] : 0);
+  }
+  stop_watch w = stop_begin(1);
+  rush_ctx_set_poll(r->ctx, stop_ask, &w);
+  assert_int_equal(rush_repeat(r->ctx, data, MOST, pattern), RUSH_ERR_INTERRUPTED);
+  free(data);
+  rig_close(r);
+}
+
 int main(int argc, char **argv) {
   measures = argc > 1 && strcmp(argv[1], "--times") == 0;
   const struct CMUnitTest tests[] = {
@@ -655,6 +696,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(the_end_of_a_run_can_be_stopped),
       cmocka_unit_test(each_of_these_stops_in_a_value_that_shares_itself),
       cmocka_unit_test(an_input_that_shares_itself_is_interrupted),
+      cmocka_unit_test(a_session_with_large_state_looks),
+      cmocka_unit_test(a_repeated_pattern_looks),
       cmocka_unit_test(every_operator_looks_whether_to_stop),
       cmocka_unit_test(every_operator_on_nothing_ends_soon)};
   return cmocka_run_group_tests_name("stops", tests, NULL, NULL);

@@ -37,10 +37,13 @@ static rush_status new_storage(rush_heap *heap, bool borrowed, size_t bytes, voi
   return RUSH_OK;
 }
 
-void rush_repeat(void *data, size_t bytes, const uint8_t pattern[8]) {
-  uint8_t *at = data;
-  for (; bytes >= 8; bytes -= 8, at += 8) memcpy(at, pattern, 8);
-  memcpy(at, pattern, bytes);
+rush_status rush_repeat(rush_ctx *ctx, void *data, size_t bytes, const uint8_t pattern[8]) {
+  if (bytes <= 8) return rush_copy_bytes(ctx, data, pattern, bytes);
+  RUSH_TRY(rush_copy_bytes(ctx, data, pattern, 8));
+  for (size_t known = 8; known < bytes; known *= 2) /* doubles the filled part */
+    RUSH_TRY(rush_copy_bytes(ctx, (char *)data + known, data,
+                             known < bytes - known ? known : bytes - known));
+  return RUSH_OK;
 }
 
 /* ---- Random test inputs ---------------------------------------------------------------------- */
@@ -150,22 +153,21 @@ void rush_constants_drop(rush_heap *heap, const rush_model *m, rush_value *value
 static rush_status copy_tensor(rush_heap *heap, const rush_model *m, const rush_file_tensor *r,
                                rush_storage **copies, rush_value *out) {
   rush_storage **s = copies + r->storage;
+  rush_status st = RUSH_OK;
   if (!*s) {
     size_t bytes = (size_t)m->storages[r->storage].bytes;
     void *data;
     RUSH_TRY(rush_heap_alloc(heap, bytes, &data));
-    rush_status st = new_storage(heap, false, bytes, data, s);
+    st = new_storage(heap, false, bytes, data, s);
     if (st != RUSH_OK) {
       rush_heap_free(heap, data);
       return st;
     }
     const rush_weight *w = m->weights + r->storage;
-    if (w->pattern)
-      rush_repeat(data, bytes, w->pattern);
-    else if (bytes)
-      memcpy(data, w->data, bytes);
+    st = w->pattern ? rush_repeat(heap->ctx, data, bytes, w->pattern)
+                    : rush_copy_bytes(heap->ctx, data, w->data, bytes);
   }
-  rush_status st = tensor_on(heap, r, *s, out);
+  if (st == RUSH_OK) st = tensor_on(heap, r, *s, out);
   if (st != RUSH_OK && (*s)->refs == 0) {
     rush_heap_free(heap, (*s)->data);
     rush_heap_free(heap, *s);

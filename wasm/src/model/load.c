@@ -351,7 +351,7 @@ static rush_status next_storage(rush_loader *l) {
     const size_t bytes = (size_t)m->storages[l->storage].bytes;
     if (!w->data && !(w->pattern && w->needs == 0)) RUSH_TRY(open_storage(l, l->storage, bytes));
     if (bytes > 0 && !w->pattern) return RUSH_OK;
-    if (w->data && w->pattern) rush_repeat(w->data, bytes, w->pattern);
+    if (w->data && w->pattern) RUSH_TRY(rush_repeat(l->ctx, w->data, bytes, w->pattern));
     RUSH_TRY(storage_arrived(l, l->storage++));
   }
   return RUSH_OK;

@@ -92,7 +92,7 @@ struct rush_model {
 };
 
 /* Writes the bytes of a uniform storage. */
-void rush_repeat(void *data, size_t bytes, const uint8_t pattern[8]);
+rush_status rush_repeat(rush_ctx *ctx, void *data, size_t bytes, const uint8_t pattern[8]);
 
 /* Returns the zero-terminated text of a string index, or "" for RUSH_NONE. */
 static inline const char *rush_string(const rush_model *m, uint32_t i) {
