@@ -1,6 +1,7 @@
 /* Decisions about a device: which rows run there, what is uploaded and read back. The driver is a
  * recorder. Its buffers are blocks of memory, which no kernel writes, so that the results of rows
  * are whatever a test puts into them. */
+#include "exec/session.h"
 #include "gpu/device.h"
 #include "harness.h"
 
@@ -338,6 +339,69 @@ static void a_product_of_too_many_steps_runs_in_memory(void **state) {
   check_in_memory(b, "float32[1, 1](4.19431e+06)");
 }
 
+/* All kernels are dispatched by these two functions. */
+static void every_dispatch_counts_its_work(void **state) {
+  (void)state;
+  recorder recorder_, *r = &recorder_;
+  open_device(r);
+  rush_gpu_job job = {.g = r->gpu, .pipeline = 1};
+  r->pipelines = 1;
+  const uint64_t before = r->ctx->work;
+  OK(rush_gpu_dispatch_elements(&job, 1 << 20, 1 << 10));
+  OK(rush_gpu_dispatch(&job, 16, 2, rush_gpu_work_of_lines(32, 1 << 20)));
+  OK(rush_gpu_dispatch_elements(&job, 1, 1));
+  assert_in_range(r->ctx->work - before, (1 << 20) + (1 << 15), (1 << 20) + (1 << 15) + 100);
+  assert_int_equal(r->dispatches, 3);
+  assert_int_equal(rush_gpu_dispatch_elements(&job, 1, (1 << 22) + 1), RUSH_ERR_NO_MEMORY);
+  assert_int_equal(rush_gpu_dispatch_elements(&job, (1 << 30) + 1, 1 << 10), RUSH_ERR_NO_MEMORY);
+  assert_int_equal(rush_gpu_dispatch(&job, 1, 1, rush_gpu_work_of_lines(1, (uint64_t)1 << 29)),
+                   RUSH_ERR_NO_MEMORY);
+  assert_int_equal(r->dispatches, 3);
+  close(r);
+}
+
+static void write_nothing(rush_text *t, const void *what) {
+  (void)t, (void)what;
+}
+
+static void a_session_has_a_number_of_pipelines(void **state) {
+  (void)state;
+  recorder recorder_, *r = &recorder_;
+  open_device(r);
+  rush_gpu_job job = {.g = r->gpu};
+  for (uint32_t key = 0; key < RUSH_GPU_PIPELINES; key++)
+    OK(rush_gpu_find_pipeline(&job, &key, 1, "ff", write_nothing, NULL));
+  const uint32_t one = 5, more = RUSH_GPU_PIPELINES;
+  assert_int_equal(rush_gpu_find_pipeline(&job, &more, 1, "ff", write_nothing, NULL),
+                   RUSH_ERR_NO_MEMORY);
+  assert_true(r->gpu->refused); /* the row runs in memory */
+  OK(rush_gpu_find_pipeline(&job, &one, 1, "ff", write_nothing, NULL));
+  assert_int_equal(r->pipelines, RUSH_GPU_PIPELINES);
+  close(r);
+}
+
+/* A row in memory may write whatever is in its arguments. */
+static void tensors_in_nested_lists_leave_the_device(void **state) {
+  (void)state;
+  builder b = {0};
+  recorder recorder_, *r = &recorder_;
+  build_rows(&b, 1, (const char *const[]){"aten::relu"});
+  open(r, &b);
+  rush_heap *heap = &r->rig.session->heap;
+  rush_tensor *t;
+  rush_value v, inner, outer;
+  OK(rush_gpu_tensor(r->gpu, heap, RUSH_FLOAT32, 1, (const int64_t[]){4}, NULL, &t));
+  v = rush_of_tensor(t);
+  OK(rush_new_list(heap, RUSH_KIND_LIST, 1, &v, 1, &inner));
+  OK(rush_new_list(heap, RUSH_KIND_TUPLE, 1, &inner, 1, &outer));
+  OK(rush_gpu_will_write(heap, &outer));
+  assert_null(t->storage->on_device->buffer);
+  rush_drop(heap, &outer);
+  rush_drop(heap, &inner);
+  rush_drop(heap, &v);
+  close(r);
+}
+
 /* A kernel walks over six dimensions. Reversed, these seven cannot be joined. */
 static void seven_dimensions_are_rearranged_in_memory(void **state) {
   (void)state;
@@ -458,6 +522,9 @@ int main(void) {
       cmocka_unit_test(a_row_runs_in_memory_if_the_device_has_no_buffer_of_its_size),
       cmocka_unit_test(a_convolution_of_too_many_steps_runs_in_memory),
       cmocka_unit_test(a_product_of_too_many_steps_runs_in_memory),
+      cmocka_unit_test(every_dispatch_counts_its_work),
+      cmocka_unit_test(a_session_has_a_number_of_pipelines),
+      cmocka_unit_test(tensors_in_nested_lists_leave_the_device),
       cmocka_unit_test(seven_dimensions_are_rearranged_in_memory),
       cmocka_unit_test(an_observer_sees_results_of_the_device_in_memory),
       cmocka_unit_test(what_the_host_writes_is_uploaded),

@@ -283,11 +283,13 @@ static rush_status attend_few(rush_gpu *g, rush_call *c, const attention *a,
   RUSH_TRY(rush_gpu_bind(&job, values->out.t));
   RUSH_TRY(rush_gpu_find_pipeline(&job, key, 2, types, write_few, &f));
   scores->out = values->out;
+  const int64_t batch = scores->batch[0] * scores->batch[1];
   rush_gpu_place_product(scores, job.params);
   rush_gpu_place_matrix(&values->b, job.params + 30);
   job.params[35] = (uint32_t)values->n;
-  rush_gpu_dispatch(&job, (uint64_t)scores->m, (uint32_t)(scores->batch[0] * scores->batch[1]));
-  return RUSH_OK;
+  return rush_gpu_dispatch(&job, (uint64_t)scores->m, (uint32_t)batch,
+                           rush_gpu_work_of_lines((uint64_t)(scores->m * batch),
+                                                  (uint64_t)(scores->n * (scores->k + values->n))));
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */

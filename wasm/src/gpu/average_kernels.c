@@ -63,14 +63,12 @@ static rush_status run_averages(rush_gpu *g, rush_call *c, bool adaptive, const 
   const uint32_t key[] = {'d', f.adaptive, f.last};
   RUSH_TRY(rush_gpu_new_images(g, c, 4, sizes, f.last));
   const rush_tensor *out = rush_as_tensor(c->results);
-  RUSH_TRY(rush_gpu_charge(g, (uint64_t)out->numel, each));
   RUSH_TRY(rush_gpu_bind(&job, x));
   RUSH_TRY(rush_gpu_bind(&job, out));
   RUSH_TRY(rush_gpu_find_pipeline(&job, key, 3, "ff", write_averages, &f));
   rush_gpu_place_images(x, out, job.params);
   memcpy(job.params + 11, words, 8 * sizeof *words);
-  rush_gpu_dispatch_elements(&job, (uint64_t)out->numel);
-  return RUSH_OK;
+  return rush_gpu_dispatch_elements(&job, (uint64_t)out->numel, each);
 }
 
 static bool fits(const rush_tensor *x, const int64_t *size) {

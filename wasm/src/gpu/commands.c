@@ -28,6 +28,9 @@ rush_status rush_gpu_find_pipeline(rush_gpu_job *job, const uint32_t *key, uint3
     job->pipeline = g->pipelines[k].number;
     return RUSH_OK;
   }
+  g->refused = g->n_pipelines == RUSH_GPU_PIPELINES;
+  RUSH_CHECK(g->ctx, !g->refused, RUSH_ERR_NO_MEMORY, "a session can have %d pipelines at most",
+             RUSH_GPU_PIPELINES);
   if (g->n_pipelines == g->most_pipelines)
     RUSH_TRY(rush_gpu_grow(g, (void **)&g->pipelines, &g->most_pipelines, sizeof *g->pipelines));
   RUSH_TRY(make_pipeline(g, types, text, what, &job->pipeline));
@@ -42,10 +45,19 @@ rush_status rush_gpu_bind(rush_gpu_job *job, const rush_tensor *t) {
   return rush_gpu_bytes(job->g, job->c->heap, t->storage, &job->buffers[job->n_buffers++]);
 }
 
-void rush_gpu_dispatch(rush_gpu_job *job, uint64_t groups, uint32_t z) {
+static rush_status charge(rush_gpu *g, rush_gpu_work work) {
+  enum { MAX_EACH = 1 << 22, PER_STEP = 1 << 10 /* of a device, in the time of rush_charge */ };
+  const uint64_t most = (uint64_t)1 << 40;
+  g->refused = work.each > MAX_EACH || (work.each > 0 && work.n > most / work.each);
+  RUSH_CHECK(g->ctx, !g->refused, RUSH_ERR_NO_MEMORY, "a kernel would take too long");
+  return rush_charge(g->ctx, work.n * work.each / PER_STEP + 1);
+}
+
+rush_status rush_gpu_dispatch(rush_gpu_job *job, uint64_t groups, uint32_t z, rush_gpu_work work) {
   rush_gpu *g = job->g;
   uint32_t numbers[RUSH_GPU_BUFFERS];
-  if (groups == 0 || z == 0) return;
+  if (groups == 0 || z == 0) return RUSH_OK;
+  RUSH_TRY(charge(g, work));
   for (uint32_t k = 0; k < job->n_buffers; k++) {
     numbers[k] = job->buffers[k]->number;
     job->buffers[k]->batch = g->batch;
@@ -56,18 +68,12 @@ void rush_gpu_dispatch(rush_gpu_job *job, uint64_t groups, uint32_t z) {
   g->driver->dispatch(g->user, job->pipeline, numbers, job->n_buffers, job->params, x, (uint32_t)y,
                       z);
   if (++g->commands >= RUSH_GPU_COMMANDS) rush_gpu_submit(g);
+  return RUSH_OK;
 }
 
-void rush_gpu_dispatch_elements(rush_gpu_job *job, uint64_t n) {
-  rush_gpu_dispatch(job, (n + RUSH_GPU_GROUP - 1) / RUSH_GPU_GROUP, 1);
-}
-
-rush_status rush_gpu_charge(rush_gpu *g, uint64_t n, uint64_t each) {
-  enum { MAX_EACH = 1 << 22, PER_STEP = 1 << 10 /* of a device, in the time of rush_charge */ };
-  const uint64_t most = (uint64_t)1 << 40;
-  g->refused = each > MAX_EACH || (each > 0 && n > most / each);
-  RUSH_CHECK(g->ctx, !g->refused, RUSH_ERR_NO_MEMORY, "a kernel would take too long");
-  return rush_charge(g->ctx, n * each / PER_STEP);
+rush_status rush_gpu_dispatch_elements(rush_gpu_job *job, uint64_t n, uint64_t each) {
+  return rush_gpu_dispatch(job, (n + RUSH_GPU_GROUP - 1) / RUSH_GPU_GROUP, 1,
+                           (rush_gpu_work){n, each});
 }
 
 void rush_gpu_submit(rush_gpu *g) {

@@ -54,7 +54,7 @@ static rush_status lend(rush_call *c, const rush_schema *schema) {
   }
   if (late) return RUSH_PENDING;
   RUSH_TRY(rush_lay_args(c->heap, c->op, schema, c->args));
-  for (uint32_t k = 0; k < c->n_args; k++) rush_gpu_will_write(c->heap, c->args + k);
+  for (uint32_t k = 0; k < c->n_args; k++) RUSH_TRY(rush_gpu_will_write(c->heap, c->args + k));
   return RUSH_OK;
 }
 

@@ -10,7 +10,8 @@ enum {
   RUSH_GPU_GROUP = 64, /* threads of a workgroup, also in the texts of kernels */
   RUSH_GPU_KEY = 36,
   RUSH_GPU_OPS = 1024,
-  RUSH_GPU_COMMANDS = 1 << 14 /* of a batch, at most */
+  RUSH_GPU_COMMANDS = 1 << 14, /* of a batch, at most */
+  RUSH_GPU_PIPELINES = 1 << 10 /* of a session, at most */
 };
 
 /* A buffer of the pool. */
@@ -19,6 +20,7 @@ typedef struct rush_gpu_buffer {
   uint32_t number;
   size_t bytes;
   uint64_t batch; /* the batch of commands that used it last */
+  bool counted;   /* in the memory of the context */
 } rush_gpu_buffer;
 
 /* What the device knows of a storage. */
@@ -47,7 +49,7 @@ struct rush_gpu {
   bool lost, idle;
   bool keeps_results; /* on the device, for the host */
   rush_random random; /* of the session, when the run began */
-  bool refused;       /* the driver could not make a buffer for the current call */
+  bool refused; /* the current call needs a buffer, a pipeline or a time that it cannot have */
   rush_gpu_buffer *free[RUSH_GPU_CLASSES];
   rush_gpu_pipeline *pipelines;
   size_t n_pipelines, most_pipelines;
@@ -88,7 +90,7 @@ rush_status rush_gpu_fetch_result(rush_heap *heap, const rush_value *v);
 bool rush_gpu_can_place(const rush_tensor *t);
 void rush_gpu_forget(rush_heap *heap, rush_storage *s);
 /* Says that the bytes in memory will be written. */
-void rush_gpu_will_write(rush_heap *heap, const rush_value *v);
+rush_status rush_gpu_will_write(rush_heap *heap, const rush_value *v);
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
@@ -111,18 +113,25 @@ rush_status rush_gpu_find_pipeline(rush_gpu_job *job, const uint32_t *key, uint3
                                    const char *types, rush_gpu_text *text, const void *what);
 /* Adds the buffer of a tensor. */
 rush_status rush_gpu_bind(rush_gpu_job *job, const rush_tensor *t);
-/* Records the dispatch of `groups` workgroups, `z` times. */
-void rush_gpu_dispatch(rush_gpu_job *job, uint64_t groups, uint32_t z);
-/* Records threads for n elements, in workgroups of RUSH_GPU_GROUP. */
-void rush_gpu_dispatch_elements(rush_gpu_job *job, uint64_t n);
+/* The work of a dispatch: `each` steps for n elements or threads. */
+typedef struct rush_gpu_work {
+  uint64_t n, each;
+} rush_gpu_work;
+/* Records the dispatch of `groups` workgroups, `z` times, and counts their work. Refuses the call,
+ * which then runs in memory, if it is more than a device should do without a pause, where nothing
+ * can stop it. */
+rush_status rush_gpu_dispatch(rush_gpu_job *job, uint64_t groups, uint32_t z, rush_gpu_work work);
+/* Records threads for n elements, in workgroups of RUSH_GPU_GROUP, with `each` steps. */
+rush_status rush_gpu_dispatch_elements(rush_gpu_job *job, uint64_t n, uint64_t each);
+/* The work of `lines` workgroups, each of which shares n steps among its threads. */
+static inline rush_gpu_work rush_gpu_work_of_lines(uint64_t lines, uint64_t n) {
+  return (rush_gpu_work){lines * RUSH_GPU_GROUP, n / RUSH_GPU_GROUP + 1};
+}
 /* The beginning of each kernel: its buffers in0, in1, ..., out, and its parameters. */
 void rush_gpu_prelude(rush_text *t, const char *types);
 /* The functions that n texts use: exp_, expm1_, sigmoid_, tanh_, erf_, gelu_, log_, sin_, div_,
  * sqrt_ and hardswish_. */
 void rush_gpu_functions(rush_text *t, const char *const *texts, int n);
-/* Counts the work of a kernel: `each` steps for n elements. Refuses the call, which then runs in
- * memory, if it is more than a device should do without a pause, where nothing can stop it. */
-rush_status rush_gpu_charge(rush_gpu *g, uint64_t n, uint64_t each);
 
 /* ---- Bodies ---------------------------------------------------------------------------------- */
 

@@ -34,13 +34,17 @@ static void write_gather(rush_text *t, const void *what) {
   rush_text_add(t, "%s", (const char *)what);
 }
 
-/* Returns whether the indices are in memory, and all of them are rows. */
-static bool are_rows(const rush_tensor *t, int64_t rows) {
+/* Returns whether the indices are in memory, and all of them are rows. *st is an error if the host
+ * has stopped it. */
+static bool are_rows(rush_ctx *ctx, const rush_tensor *t, int64_t rows, rush_status *st) {
+  enum { PIECE = 1 << 12 };
   if ((t->dtype != RUSH_INT64 && t->dtype != RUSH_INT32) || !rush_is_contiguous(t) ||
       rush_is_turned(t) || t->storage->bytes > INT32_MAX ||
       (t->storage->on_device && !t->storage->on_device->in_memory))
     return false;
   for (int64_t i = 0; i < t->numel; i++) {
+    if (i % PIECE == 0) *st = rush_charge(ctx, PIECE);
+    if (*st != RUSH_OK) return false;
     const int64_t row =
         rush_load_int(t->dtype, (const char *)rush_data(t) + i * (int64_t)rush_itemsize(t));
     if (row < 0 || row >= rows) return false;
@@ -59,8 +63,7 @@ static rush_status dispatch(rush_gpu_job *job, const char *text, const rush_tens
   job->params[2] = (uint32_t)from->offset;
   job->params[5] = (uint32_t)indices->offset;
   job->params[6] = (uint32_t)rush_itemsize(indices) / 4;
-  rush_gpu_dispatch_elements(job, (uint64_t)out->numel);
-  return RUSH_OK;
+  return rush_gpu_dispatch_elements(job, (uint64_t)out->numel, 1);
 }
 
 static rush_status run_gather(rush_gpu *g, rush_call *c, const rush_tensor *w,
@@ -83,8 +86,8 @@ bool rush_gpu_embedding(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush
   (void)row;
   if (!rush_gpu_can_read(w) || rush_is_turned(w) || w->rank != 2 ||
       indices->rank >= RUSH_MAX_RANK || !rush_numel(2, sizes, &numel) || numel >= INT32_MAX ||
-      !are_rows(indices, w->sizes[0]))
-    return false;
+      !are_rows(g->ctx, indices, w->sizes[0], st))
+    return *st != RUSH_OK;
   *st = run_gather(g, c, w, indices);
   return true;
 }
@@ -111,8 +114,8 @@ bool rush_gpu_index_select(rush_gpu *g, rush_call *c, const rush_gpu_row *row, r
   int dim;
   if (!rush_gpu_can_read(t) || t->rank == 0 || t->numel == 0 || !rush_is_contiguous(t) ||
       rush_is_turned(t) || arg_dim(c, 1, t->rank, &dim) != RUSH_OK ||
-      !select_sizes(t, index, dim, each, sizes) || !are_rows(index, t->sizes[dim]))
-    return false;
+      !select_sizes(t, index, dim, each, sizes) || !are_rows(g->ctx, index, t->sizes[dim], st))
+    return *st != RUSH_OK;
   job.params[1] = 1;
   for (int d = dim + 1; d < t->rank; d++) job.params[1] *= (uint32_t)t->sizes[d];
   job.params[3] = (uint32_t)t->sizes[dim];

@@ -91,8 +91,7 @@ rush_status rush_gpu_run_lines(rush_gpu *g, rush_call *c, const rush_gpu_lines *
   job.params[11] = (uint32_t)x->offset;
   memcpy(job.params + 12, &k->number, sizeof k->number);
   memcpy(job.params + 17, k->words, sizeof k->words);
-  rush_gpu_dispatch(&job, k->lines, 1);
-  return RUSH_OK;
+  return rush_gpu_dispatch(&job, k->lines, 1, rush_gpu_work_of_lines(k->lines, k->n));
 }
 
 bool rush_gpu_is_plain(const rush_tensor *t) {

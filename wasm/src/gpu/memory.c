@@ -27,9 +27,13 @@ static unsigned size_class(size_t bytes, size_t *room) {
   return 1 + (log2 - 8) * STEPS + (unsigned)k;
 }
 
-/* Device memory counts against the limits of the context. */
-static rush_status count(rush_gpu *g, size_t bytes) {
+/* Device memory counts against the limits of the context. Without limits, a device may have more
+ * than a 32-bit machine can count, which is then left out. */
+static rush_status count(rush_gpu *g, size_t bytes, bool *counted) {
   rush_ctx *ctx = g->ctx;
+  const size_t most = SIZE_MAX / 2;
+  *counted = ctx->limit || (ctx->live <= most && bytes <= most - ctx->live);
+  if (!*counted) return RUSH_OK;
   RUSH_CHECK(ctx, !ctx->limit || (ctx->live <= ctx->limit && bytes <= ctx->limit - ctx->live),
              RUSH_ERR_NO_MEMORY,
              "out of memory: tried to make a buffer of %zu bytes on the device, %zu bytes are in "
@@ -42,7 +46,7 @@ static rush_status count(rush_gpu *g, size_t bytes) {
 
 static void destroy(rush_gpu *g, rush_gpu_buffer *b) {
   g->driver->destroy_buffer(g->user, b->number);
-  g->ctx->live -= b->bytes;
+  if (b->counted) g->ctx->live -= b->bytes;
   rush_release(g->ctx, b, sizeof *b);
 }
 
@@ -57,11 +61,12 @@ void rush_gpu_trim(rush_gpu *g) {
 }
 
 static rush_status make(rush_gpu *g, size_t room, rush_gpu_buffer **out) {
-  rush_status st = count(g, room);
+  bool counted;
+  rush_status st = count(g, room, &counted);
   if (st == RUSH_ERR_NO_MEMORY) {
     rush_gpu_submit(g); /* its commands may use free buffers */
     rush_gpu_trim(g);
-    st = count(g, room);
+    st = count(g, room, &counted);
   }
   RUSH_TRY(st);
   st = rush_alloc(g->ctx, sizeof **out, (void **)out);
@@ -69,12 +74,12 @@ static rush_status make(rush_gpu *g, size_t room, rush_gpu_buffer **out) {
   if (number == 0) {
     g->refused = st == RUSH_OK;
     if (st == RUSH_OK) rush_release(g->ctx, *out, sizeof **out);
-    g->ctx->live -= room;
+    if (counted) g->ctx->live -= room;
     *out = NULL;
     return rush_fail(g->ctx, RUSH_ERR_NO_MEMORY,
                      "out of memory: cannot make a buffer of %zu bytes on the device", room);
   }
-  **out = (rush_gpu_buffer){.number = number, .bytes = room};
+  **out = (rush_gpu_buffer){.number = number, .bytes = room, .counted = counted};
   return RUSH_OK;
 }
 
@@ -211,13 +216,20 @@ rush_status rush_gpu_fetch_storage(rush_heap *heap, rush_storage *s) {
 }
 
 typedef struct fetching {
-  bool keeps; /* tensors that the host can copy from the device */
-  bool late;  /* a transfer is pending */
+  bool keeps;  /* tensors that the host can copy from the device */
+  bool late;   /* a transfer is pending */
+  bool leaves; /* the bytes in memory will be written, and are there already */
 } fetching;
+
+static rush_status leave(rush_heap *heap, rush_storage *s) {
+  if (s->on_device && !s->borrowed) leave_device(rush_gpu_of(heap), s->on_device);
+  return RUSH_OK;
+}
 
 /* Fetches a value, and what it contains. */
 static rush_status fetch(rush_heap *heap, const rush_value *v, int depth, fetching *f) {
   if (v->kind == RUSH_KIND_TENSOR) {
+    if (f->leaves) return leave(heap, rush_as_tensor(v)->storage);
     if (f->keeps && rush_gpu_can_place(rush_as_tensor(v))) return RUSH_OK;
     const rush_status st = rush_gpu_fetch_storage(heap, rush_as_tensor(v)->storage);
     f->late = f->late || st == RUSH_PENDING;
@@ -246,15 +258,9 @@ rush_status rush_gpu_fetch_result(rush_heap *heap, const rush_value *v) {
   return f.late ? RUSH_PENDING : RUSH_OK;
 }
 
-void rush_gpu_will_write(rush_heap *heap, const rush_value *v) {
-  if (v->kind == RUSH_KIND_TENSOR) {
-    rush_storage *s = rush_as_tensor(v)->storage;
-    if (s->on_device && !s->borrowed) leave_device(rush_gpu_of(heap), s->on_device);
-  } else if (v->kind == RUSH_KIND_LIST) {
-    const rush_list *list = rush_as_list(v);
-    for (size_t k = 0; k < list->n; k++)
-      if (list->items[k].kind == RUSH_KIND_TENSOR) rush_gpu_will_write(heap, list->items + k);
-  }
+rush_status rush_gpu_will_write(rush_heap *heap, const rush_value *v) {
+  fetching f = {.leaves = true};
+  return fetch(heap, v, 0, &f);
 }
 
 static void end_reads(rush_gpu *g, bool arrived) {

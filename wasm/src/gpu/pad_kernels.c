@@ -27,8 +27,7 @@ static rush_status fill_with(rush_gpu *g, rush_call *c, const rush_tensor *t, fl
   RUSH_TRY(rush_gpu_find_pipeline(&job, &key, 1, "f", write_fill, NULL));
   job.params[0] = (uint32_t)t->numel;
   memcpy(job.params + 1, &v, sizeof v);
-  rush_gpu_dispatch_elements(&job, (uint64_t)t->numel);
-  return RUSH_OK;
+  return rush_gpu_dispatch_elements(&job, (uint64_t)t->numel, 1);
 }
 
 /* Reads argument 1: pairs from the last dimension on. Returns false if some are negative. */

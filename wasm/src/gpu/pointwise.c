@@ -226,8 +226,7 @@ static rush_status run_steps_into(rush_gpu *g, rush_call *c, const rush_gpu_prog
     memcpy(job.params + word_of((unsigned)k), p->numbers + k, sizeof *p->numbers);
   job.params[ELEMENTS] = p->walk.numel;
   rush_gpu_place_walk(&p->walk, job.params);
-  rush_gpu_dispatch_elements(&job, (uint64_t)p->walk.numel);
-  return RUSH_OK;
+  return rush_gpu_dispatch_elements(&job, p->walk.numel, (uint64_t)p->n);
 }
 
 static rush_status run_steps(rush_gpu *g, rush_call *c, const rush_gpu_program *p) {
@@ -322,6 +321,5 @@ rush_status rush_gpu_copy(rush_gpu *g, rush_call *c, const rush_tensor *to,
   RUSH_TRY(rush_gpu_find_pipeline(&job, key, 2, "ff", write_scatter, &walk));
   job.params[8] = walk.numel;
   rush_gpu_place_walk(&walk, job.params);
-  rush_gpu_dispatch_elements(&job, (uint64_t)walk.numel);
-  return RUSH_OK;
+  return rush_gpu_dispatch_elements(&job, walk.numel, 1);
 }

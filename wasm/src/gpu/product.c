@@ -116,7 +116,6 @@ rush_status rush_gpu_multiply(rush_gpu *g, rush_call *c, const rush_gpu_product 
                           p->quantized ? rush_gpu_key_quantized(p) : 0};
   uint32_t columns, lines;
   if (p->out.t->numel == 0) return RUSH_OK;
-  RUSH_TRY(rush_gpu_charge(g, (uint64_t)p->out.t->numel, (uint64_t)p->k));
   RUSH_TRY(bind_all(&job, p, &f, types));
   RUSH_TRY(rush_gpu_find_pipeline(&job, key, 7, types, rush_gpu_write_product, &f));
   cut(&f, &columns, &lines);
@@ -125,9 +124,9 @@ rush_status rush_gpu_multiply(rush_gpu *g, rush_call *c, const rush_gpu_product 
   job.params[15] = (uint32_t)((p->m + lines - 1) / lines);
   if (p->quantized) rush_gpu_place_quantized(p, job.params);
   if (p->pixels) memcpy(job.params + 30, p->pixels->words, sizeof p->pixels->words);
-  rush_gpu_dispatch(&job, (uint64_t)job.params[14] * job.params[15],
-                    (uint32_t)(p->batch[0] * p->batch[1]));
-  return RUSH_OK;
+  return rush_gpu_dispatch(&job, (uint64_t)job.params[14] * job.params[15],
+                           (uint32_t)(p->batch[0] * p->batch[1]),
+                           (rush_gpu_work){(uint64_t)p->out.t->numel, (uint64_t)p->k});
 }
 
 /* ---- Operands -------------------------------------------------------------------------------- */

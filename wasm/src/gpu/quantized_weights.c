@@ -304,8 +304,8 @@ static rush_status round_rows(rush_gpu *g, rush_call *c, const rush_gpu_quantize
       x->offset,     q->k,      0,    m * q->k, m * (q->k + q->pieces)};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) job.params[i] = (uint32_t)words[i];
   memcpy(job.params + 8, &most, sizeof most);
-  rush_gpu_dispatch(&job, job.params[0], 1);
-  return RUSH_OK;
+  return rush_gpu_dispatch(&job, job.params[0], 1,
+                           rush_gpu_work_of_lines(job.params[0], (uint64_t)q->piece));
 }
 
 /* ---- Rows of the table ----------------------------------------------------------------------- */

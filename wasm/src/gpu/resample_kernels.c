@@ -75,8 +75,7 @@ static rush_status run_resampling(rush_gpu *g, rush_call *c, const resampling *r
   }
   memcpy(p + 13, &half, sizeof half);
   memcpy(p + 14, &back, sizeof back);
-  rush_gpu_dispatch_elements(&job, (uint64_t)out->numel);
-  return RUSH_OK;
+  return rush_gpu_dispatch_elements(&job, (uint64_t)out->numel, r->linear ? 4 : 1);
 }
 
 /* Reads the sizes of the result from a list of integers. */

@@ -39,8 +39,7 @@ static rush_status run(rush_gpu *g, rush_call *c, const rush_tensor *x, const ru
   job.params[9] = (uint32_t)x->sizes[x->rank - 1];
   job.params[10] = (uint32_t)split;
   rush_gpu_place_walk(walk, job.params);
-  rush_gpu_dispatch_elements(&job, walk->numel);
-  return RUSH_OK;
+  return rush_gpu_dispatch_elements(&job, walk->numel, 1);
 }
 
 /* Along the last dimension, of tensors whose result is row-major. */

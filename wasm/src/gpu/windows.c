@@ -167,15 +167,13 @@ static rush_status run_window(rush_gpu *g, rush_call *c, const window *a, const 
   RUSH_TRY(rush_gpu_new_images(g, c, a->x->rank, sizes, a->last));
   const rush_tensor *out = rush_as_tensor(c->results);
   if (out->numel == 0) return RUSH_OK;
-  RUSH_TRY(rush_gpu_charge(g, (uint64_t)out->numel, steps_of(a)));
   RUSH_TRY(rush_gpu_bind(&job, a->x));
   if (a->w) RUSH_TRY(rush_gpu_bind(&job, a->w));
   if (a->bias) RUSH_TRY(rush_gpu_bind(&job, a->bias));
   RUSH_TRY(rush_gpu_bind(&job, out));
   RUSH_TRY(rush_gpu_find_pipeline(&job, key, 6, types, write_window, a));
   place(a, out, job.params);
-  rush_gpu_dispatch_elements(&job, (uint64_t)out->numel);
-  return RUSH_OK;
+  return rush_gpu_dispatch_elements(&job, (uint64_t)out->numel, steps_of(a));
 }
 
 /* ---- As a product --------------------------------------------------------------------------- */
