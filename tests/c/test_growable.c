@@ -1,5 +1,5 @@
-/* Tests growable tensors: joined elements follow the old ones in the same memory, and a write gets its own
- * copy. */
+/* Tests growable tensors: joined elements follow the old ones in the same memory, and a write gets
+ * its own copy. */
 #include "harness.h"
 
 #include "blocks/concatenate.h"
