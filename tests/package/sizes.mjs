@@ -37,7 +37,7 @@ const LATE = [
  */
 const ROWS = [
   ['`rushlight`', { add: ['index'], most: 13_000 }],
-  ['`rushlight/image`', { add: ['media/image'], most: 3_700 }],
+  ['`rushlight/image`', { add: ['media/image'], most: 3_800 }],
   ['`rushlight/audio`', { add: ['media/audio'], most: 2_600 }],
   ['`rushlight/cache`', { add: ['api/cache'], most: 9_000 }],
   ['`rushlight/pool`', { add: ['api/pool'], most: 9_000 }],

@@ -5,6 +5,7 @@
 
 import { RushlightError, badArgument, checkOptions, describeValue, messageOf } from '../base/errors.js';
 import { tensorParts } from './checks.js';
+import { withDeclared } from './declared-inputs.js';
 
 /** @import { Tensor, TensorOf } from '../base/types.js' */
 
@@ -14,6 +15,9 @@ export { Microphone, openMicrophone } from './microphone.js';
  * @typedef {import('./microphone.js').MicrophoneOptions} MicrophoneOptions
  *
  * @typedef {import('./microphone.js').Step} Step
+ *
+ * @typedef {import('./declared-inputs.js').MediaModel} MediaModel
+ * @typedef {import('./declared-inputs.js').Runnable} Runnable
  *
  * @typedef {object} Sound the part of AudioBuffer that Rushlight uses
  * @property {number} sampleRate samples per second
@@ -26,8 +30,13 @@ export { Microphone, openMicrophone } from './microphone.js';
  * @property {boolean} [mono] whether to average the channels; false by default
  */
 
-/** @param {Sound} source */
-const isSound = (source) => typeof source?.getChannelData === 'function';
+/**
+ * @template {Runnable} M
+ * @typedef {import('./declared-inputs.js').MediaRun<M>} MediaRun
+ */
+
+/** @param {unknown} source */
+const isSound = (source) => typeof (/** @type {Partial<Sound> | null} */ (source)?.getChannelData) === 'function';
 
 /** Returns the samples of each channel, or throws. @param {Sound} source @returns {Float32Array[]} */
 function channelsOf(source) {
@@ -92,6 +101,19 @@ export function audioToTensor(source, options = {}) {
     data = new Float32Array(length * channels.length);
   channels.forEach((x, c) => data.set(x, c * length));
   return { dtype: 'float32', shape: [channels.length, length], data };
+}
+
+/**
+ * Makes run() of a model take sounds: `model.run({ sound: buffer })` with an AudioBuffer. The asset "sounds.json" of
+ * its file has the options of audioToTensor() for each such input, as in `{ "sound": { "sampleRate": 16000 } }`.
+ * Tensors stay as they are.
+ * @template {MediaModel} M
+ * @param {M} model
+ * @returns {Promise<M & MediaRun<M>>} the same model
+ * @throws {RushlightError} `bad-argument`: the file has no such asset, or it names another input
+ */
+export async function withSounds(model) {
+  return withDeclared(model, 'sounds.json', isSound, audioToTensor);
 }
 
 const WIDTH = 6; // zero crossings of the sinc on each side of its center

@@ -5,6 +5,7 @@
 
 import { RushlightError, badArgument, checkOptions, describeValue, unknownNameError } from '../base/errors.js';
 import { tensorParts } from './checks.js';
+import { withDeclared } from './declared-inputs.js';
 
 /** @import { Tensor } from '../base/types.js' */
 
@@ -29,6 +30,8 @@ export { videoFrames } from './video-frames.js';
  *   a picture; `await createImageBitmap(blob)` makes one of a Blob
  *
  * @typedef {import('./video-frames.js').ShownFrame} ShownFrame
+ * @typedef {import('./declared-inputs.js').MediaModel} MediaModel
+ * @typedef {import('./declared-inputs.js').Runnable} Runnable
  *
  * @typedef {'nchw' | 'nhwc' | 'chw' | 'hwc'} Layout the dimensions, outermost first: n is 1, c are the channels
  */
@@ -54,6 +57,13 @@ export { videoFrames } from './video-frames.js';
  *   by default. null ignores alpha, as PIL's convert('RGB') does
  */
 
+/**
+ * @template {Runnable} M
+ * @typedef {import('./declared-inputs.js').MediaRun<M>} MediaRun
+ */
+
+/** The classes of pictures that are drawn to a canvas. */
+const ELEMENTS = /^(HTML(Image|Canvas|Video)Element|OffscreenCanvas|ImageBitmap|VideoFrame)$/;
 const LAYOUTS = ['nchw', 'nhwc', 'chw', 'hwc'];
 /** The choices of imageToTensor(). The first one is the default. */
 const CHOICES = {
@@ -105,6 +115,24 @@ export function imageToTensor(source, options = {}) {
     shape: layout.length > 3 ? [1, ...shape] : shape,
     data: bytes ? new Uint8Array(out.buffer) : out,
   });
+}
+
+/**
+ * Makes run() of a model take pictures: `model.run({ image: video })`. The asset "pictures.json" of its file has the
+ * options of imageToTensor() for each such input, as in `{ "image": { "size": 224 } }`. Tensors stay as they are.
+ * @template {MediaModel} M
+ * @param {M} model
+ * @returns {Promise<M & MediaRun<M>>} the same model
+ * @throws {RushlightError} `bad-argument`: the file has no such asset, or it names another input
+ */
+export async function withPictures(model) {
+  return withDeclared(model, 'pictures.json', isPicture, imageToTensor);
+}
+
+/** Returns whether a value is an ImageSource. @param {unknown} value */
+function isPicture(value) {
+  const { dtype, data, width } = /** @type {Record<string, unknown>} */ (value ?? {});
+  return ELEMENTS.test(tag(value)) || (dtype === undefined && data !== undefined && width !== undefined);
 }
 
 /**
@@ -280,8 +308,7 @@ function flatten(data, background) {
 /** @param {unknown} source @returns {Pixels} */
 function read(source) {
   const kind = tag(source);
-  if (/^(HTML(Image|Canvas|Video)Element|OffscreenCanvas|ImageBitmap|VideoFrame)$/.test(kind))
-    return draw(/** @type {Parameters<typeof draw>[0]} */ (source), kind);
+  if (ELEMENTS.test(kind)) return draw(/** @type {Parameters<typeof draw>[0]} */ (source), kind);
   const { data, width, height, colorSpace = 'srgb' } = /** @type {Pixels & { colorSpace?: string }} */ (source ?? {});
   if (!/^Uint8(Clamped)?Array$/.test(tag(data))) {
     const wanted =
