@@ -127,7 +127,12 @@ export { tensor } from './api/tensor.js';
 
 /**
  * @template {import('./base/types.js').DType} [D=import('./base/types.js').DType]
- * @typedef {import('./gpu/gpu-tensor.js').GpuTensor<D>} GpuTensor a result that stays on the GPU
+ * @typedef {import('./base/types.js').GpuTensorMembers<D>} GpuTensorMembers
+ */
+
+/**
+ * @template {import('./base/types.js').DType} [D=import('./base/types.js').DType]
+ * @typedef {import('./base/types.js').GpuTensor<D>} GpuTensor
  */
 
 /**

@@ -113,10 +113,10 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
  */
 
 /**
- * @typedef {typeof globalThis extends { GPUBuffer: { prototype: infer B } } ? B : object} WebGpuBuffer a `GPUBuffer`,
- *   where TypeScript knows WebGPU
- * @typedef {typeof globalThis extends { GPUDevice: { prototype: infer B } } ? B : object} WebGpuDevice a `GPUDevice`,
- *   likewise
+ * @typedef {typeof globalThis extends Record<'GPUBuffer', Record<'prototype', infer B>> ? B : object} WebGpuBuffer a
+ *   `GPUBuffer`, where TypeScript knows WebGPU
+ * @typedef {typeof globalThis extends Record<'GPUDevice', Record<'prototype', infer B>> ? B : object} WebGpuDevice a
+ *   `GPUDevice`, likewise
  */
 
 /**
@@ -138,11 +138,31 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
  */
 
 /**
+ * @template {DType} [D=DType]
+ * @typedef {object} GpuTensorMembers the members of a GpuTensor
+ * @property {D} dtype PyTorch's name of the elements' type
+ * @property {number[]} shape the size of each dimension, outermost first
+ * @property {WebGpuBuffer} gpuBuffer the buffer with the elements in row-major order. It can be bound as storage, and
+ *   copied
+ * @property {number} offset the first byte in the buffer
+ * @property {number} size the number of bytes
+ * @property {boolean} disposed whether dispose() was called
+ * @property {() => Promise<Tensor<D>>} download copies the tensor to memory. It throws `disposed`, or `device-lost` if
+ *   the GPU was lost or has reported an error
+ * @property {() => void} dispose frees the buffer
+ */
+
+/**
+ * @template {DType} [D=DType]
+ * @typedef {GpuTensorMembers<D> & Disposable} GpuTensor a result that stays on the GPU and belongs to the caller. It is
+ *   also an input of models on the same device
+ */
+
+/**
  * @template T
  * @template {'webgpu' | undefined} G
- * @typedef {G extends 'webgpu' ? { [K in keyof T]: T[K] extends Tensor<infer D> ?
- *   import('../gpu/gpu-tensor.js').GpuTensor<D> : T[K] } : T} OutputsOn the outputs of run(), whose tensors are
- *   GpuTensors with the option `outputDevice`
+ * @typedef {G extends 'webgpu' ? { [K in keyof T]: T[K] extends Tensor<infer D> ? GpuTensor<D> : T[K] } : T} OutputsOn
+ *   the outputs of run(), whose tensors are GpuTensors with the option `outputDevice`
  */
 
 /**

@@ -9,12 +9,18 @@ import { COPY_DST, MAP_READ, READ } from './driver.js';
  * @typedef {import('./driver.js').GpuBuffer} GpuBuffer
  */
 
+/**
+ * @template {DType} D
+ * @typedef {import('../base/types.js').GpuTensorMembers<D>} GpuTensorMembers
+ */
+
 /** The bytes of a copy, a multiple of 4, for n bytes of elements. @param {number} n */
 export const roomFor = (n) => (n + 3) & -4;
 
 /**
  * A tensor on the GPU, which belongs to the caller. It is also an input of models on the same device.
  * @template {DType} [D=DType]
+ * @implements {GpuTensorMembers<D>}
  * @implements {Disposable}
  */
 export class GpuTensor {
