@@ -83,3 +83,33 @@ def test_own_bits_and_an_unknown_architecture(path):
     with pytest.raises(rushlight.RushlightError, match="transformers cannot read .*other.gguf: ") as error:
         rushlight.export_text(other, None, path.with_suffix(".rush"))
     assert error.value.code == "unsupported"
+
+
+@pytest.mark.parametrize("settings,says", [
+    ({"num_hidden_layers": 2_000_000_000}, "its settings have 2000000000 layers, but it has"),
+    ({"intermediate_size": 100_000_000}, "its settings have .* parameters, but its tensors have"),
+    ({"intermediate_size": 136}, "size mismatch"),
+    ({"num_hidden_layers": 3}, "lacks"),
+])
+def test_settings_that_do_not_fit_the_tensors_are_refused(path, settings, says):
+    model = gguf_models.decoder("llama")
+    for name, value in settings.items():
+        setattr(model.config, name, value)
+    gguf_models.write(path, model, "llama")
+    with pytest.raises(rushlight.RushlightError, match=f"(?s)cannot read .*m.gguf: .*{says}"):
+        gguf_file.load(path)
+
+
+def test_a_damaged_file_is_refused_in_words_or_read(path):
+    gguf_models.write(path, gguf_models.decoder("llama"), "llama")
+    data, refused = path.read_bytes(), 0
+    damaged = [data[:end] for end in (0, 3, 24, 100, 1000, len(data) // 2)]
+    damaged += [data[:at] + bytes([data[at] ^ 0xff]) + data[at + 1:] for at in (0, 4, 8, 12, 16, 20, 24, 31, 40, 57, 200, 1000)]
+    for wrong in damaged:
+        path.write_bytes(wrong)
+        for read in (gguf_file.bits, gguf_file.load):
+            try:
+                read(path)
+            except rushlight.RushlightError as error:
+                refused += "m.gguf" in str(error)
+    assert refused >= 2 * 10

@@ -17,6 +17,10 @@ _LAYERS = {"attn_q": "q_proj", "attn_k": "k_proj", "attn_v": "v_proj", "attn_out
 _FUSED = {"ffn_up": "gate_up_proj"}  # in a file without ffn_gate
 
 
+# What transformers and gguf raise for a file that is damaged, or that they do not know.
+_FAULTS = (ValueError, LookupError, RuntimeError, TypeError, OSError, OverflowError)
+
+
 def is_gguf(path):
     return pathlib.Path(path).suffix == ".gguf"
 
@@ -25,19 +29,35 @@ def load(path):
     """Returns the model in float32 and the tokenizer that transformers makes of the file.
 
     Raises:
-        RushlightError: the package gguf is missing, or transformers does not know the architecture
+        RushlightError: the package gguf is missing, transformers does not know the architecture, or the file is damaged
     """
     import transformers
 
-    _gguf()
+    tensors = _tensors(path)
     folder, name = str(pathlib.Path(path).parent), pathlib.Path(path).name
     try:
         config = transformers.AutoConfig.from_pretrained(folder, gguf_file=name)
+        _check_size(config, tensors)
         model = transformers.AutoModelForCausalLM.from_config(config)
         _take_weights(model, str(path))
         return model, transformers.AutoTokenizer.from_pretrained(folder, gguf_file=name)
-    except (ValueError, NotImplementedError, KeyError) as error:
+    except _FAULTS as error:
         raise unsupported(f"transformers cannot read {path}: {error}") from error
+
+
+def _check_size(config, tensors):
+    """Refuses settings of a model that is larger than the file's tensors, before memory is allocated for it."""
+    import torch
+    import transformers
+
+    layers = config.get_text_config().num_hidden_layers
+    if layers > len(tensors):
+        raise ValueError(f"its settings have {layers} layers, but it has {len(tensors)} tensors")
+    with torch.device("meta"):
+        model = transformers.AutoModelForCausalLM.from_config(config)
+    declared, elements = sum(p.numel() for p in model.parameters()), sum(int(t.n_elements) for t in tensors)
+    if declared > 2 * elements:
+        raise ValueError(f"its settings have {declared} parameters, but its tensors have {elements} elements")
 
 
 def _take_weights(model, path):
@@ -54,7 +74,7 @@ def _take_weights(model, path):
 
 def bits(path):
     """Returns the bits of the layers in the form of `quantize`: {pattern of module paths: bits}, by the types of the file's tensors."""
-    types = {tensor.name.removesuffix(".weight"): tensor.tensor_type.name for tensor in _gguf().GGUFReader(path).tensors
+    types = {tensor.name.removesuffix(".weight"): tensor.tensor_type.name for tensor in _tensors(path)
              if tensor.name.endswith(".weight") and len(tensor.shape) == 2}
     by_name = collections.defaultdict(dict)
     for name, kind in types.items():
@@ -75,9 +95,13 @@ def _of_table(kind):
     return _OTHERS if found and found.startswith("int4") else found
 
 
-def _gguf():
+def _tensors(path):
+    """Returns the descriptions of the file's tensors."""
     try:
         import gguf
     except ImportError as error:
         raise unsupported("a .gguf file needs the package gguf: pip install gguf") from error
-    return gguf
+    try:
+        return gguf.GGUFReader(path).tensors
+    except _FAULTS as error:
+        raise unsupported(f"{path} is not a .gguf file that can be read: {error}") from error
