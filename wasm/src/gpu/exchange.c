@@ -42,17 +42,17 @@ static rush_status lay_in_order(rush_gpu *g, rush_heap *heap, rush_value *v) {
   return RUSH_OK;
 }
 
-rush_status rush_gpu_place_result(rush_gpu *g, rush_session *session, rush_value *v,
-                                  rush_gpu_region *out) {
-  *out = (rush_gpu_region){0};
-  if (!rush_gpu_can_place(rush_as_tensor(v))) return RUSH_OK;
-  if (!rush_is_contiguous(rush_as_tensor(v)))
-    RUSH_TRY(lay_in_order(g, rush_session_heap(session), v));
-  const rush_tensor *t = rush_as_tensor(v);
-  out->buffer = t->storage->on_device->buffer->number;
-  out->dtype = t->dtype;
-  out->rank = t->rank;
-  out->offset = (uint32_t)bytes_before(t);
-  for (int d = 0; d < t->rank; d++) out->sizes[d] = t->sizes[d];
+rush_status rush_gpu_place_result(rush_gpu *g, rush_session *session, rush_value *tensor,
+                                  rush_gpu_region *region) {
+  *region = (rush_gpu_region){0};
+  if (!rush_gpu_can_place(rush_as_tensor(tensor))) return RUSH_OK;
+  if (!rush_is_contiguous(rush_as_tensor(tensor)))
+    RUSH_TRY(lay_in_order(g, rush_session_heap(session), tensor));
+  const rush_tensor *t = rush_as_tensor(tensor);
+  region->buffer = t->storage->on_device->buffer->number;
+  region->dtype = t->dtype;
+  region->rank = t->rank;
+  region->offset = (uint32_t)bytes_before(t);
+  for (int d = 0; d < t->rank; d++) region->sizes[d] = t->sizes[d];
   return RUSH_OK;
 }
