@@ -129,10 +129,50 @@ static void wrong_arguments_are_refused(void **state) {
   rig_close(r);
 }
 
+/* A failure names the input that differs from the export's example. */
+static void a_failure_names_the_odd_input(void **state) {
+  (void)state;
+  static const struct {
+    rush_file_hint hint;
+    const char *said;
+  } rows[] = {
+      {{RUSH_FLOAT32, 2, 0, 0, {-1, 3}},
+       "is float32 [2, 3, 4] but was exported as float32 [2, 3]: "},
+      {{RUSH_DTYPE_UNKNOWN, 3, 0, 0, {-1, 5, 4}},
+       "is float32 [2, 3, 4] but was exported as float32 [2, 5, 4]: "},
+      {{RUSH_INT64, 255, 0, 0, {0}}, "is float32 [2, 3, 4] but was exported as int64 [2, 3, 4]: "},
+      {{RUSH_FLOAT32, 3, 0, 0, {-1, 3, 4}}, NULL},
+      {{RUSH_DTYPE_UNKNOWN, 255, 0, 0, {0}}, NULL},
+  };
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    rig rig_, *r = &rig_;
+    builder b_ = {0}, *b = &b_;
+    const uint32_t tensor = build_type(b, RUSH_TYPE_TENSOR);
+    build_method(b, "forward", tensor, 1, U32(tensor));
+    build_return(b, CALL("aten::t", tensor, 0));
+    build_add(b, RUSH_SEC_HINTS, sizeof rows[k].hint, &rows[k].hint, 1);
+    port(b, 0)->hint = 0;
+    rig_open(r);
+    rig_start(r, b);
+    rush_value x;
+    void *data;
+    OK(rush_tensor_create(r->session, RUSH_FLOAT32, 3, (int64_t[]){2, 3, 4}, &x, &data));
+    const char *message = run(r, 0, ARGS(x));
+    assert_contains("the operator", message, "t() expects a tensor with <= 2 dimensions");
+    if (rows[k].said)
+      assert_contains("the input", message, rows[k].said);
+    else
+      assert_null(strstr(message, "exported"));
+    rush_value_release(r->session, &x);
+    rig_close(r);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(sizes_are_checked_against_constraints),
                                      cmocka_unit_test(none_has_no_sizes),
                                      cmocka_unit_test(defaults_stand_for_missing_inputs),
-                                     cmocka_unit_test(wrong_arguments_are_refused)};
+                                     cmocka_unit_test(wrong_arguments_are_refused),
+                                     cmocka_unit_test(a_failure_names_the_odd_input)};
   return cmocka_run_group_tests_name("begin", tests, NULL, NULL);
 }
