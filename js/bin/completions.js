@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { RushlightError } from '../src/base/errors.js';
-import { create } from '../src/text/completions.js';
+import { checkRequest, create } from '../src/text/completions.js';
 import { loadText } from '../src/text/load-text.js';
 import { textLibraries } from './optional-packages.js';
 
@@ -90,9 +90,10 @@ export class Completions {
 
   /** @param {IncomingMessage} request @param {ServerResponse} response */
   async #complete(request, response) {
-    const body = /** @type {import('../src/text/completions.js').CompletionRequest} */ (await readJson(request)),
+    const body = await readJson(request),
       gone = new AbortController();
     response.on('close', () => gone.abort());
+    checkRequest(body);
     const result = await create(await this.#model(), body, this.#name, gone.signal);
     if (!(Symbol.asyncIterator in result)) return this.#send(response, 200, result);
     try {

@@ -126,19 +126,20 @@ static int run_floats(recorder *r, const float *x) {
 static const float four[] = {-1, 2, -3, 4};
 
 /* A program of n rows with one operand each. */
-static void build_rows(builder *b, int n, const char *const *names) {
+/* Opens a device with a program of n rows that follow each other. */
+static void open_rows(recorder *r, int n, const char *const *names) {
+  builder b_ = {0}, *b = &b_;
   const uint32_t tensor = build_type(b, RUSH_TYPE_TENSOR);
   uint32_t x = build_method(b, "forward", tensor, 1, U32(tensor));
   for (int k = 0; k < n; k++) x = CALL(names[k], tensor, x);
   build_return(b, x);
+  open(r, b);
 }
 
 static void rows_follow_each_other_on_the_device(void **state) {
   (void)state;
-  builder b = {0};
   recorder recorder_, *r = &recorder_;
-  build_rows(&b, 3, (const char *const[]){"aten::relu", "aten::sigmoid", "aten::relu"});
-  open(r, &b);
+  open_rows(r, 3, (const char *const[]){"aten::relu", "aten::sigmoid", "aten::relu"});
   assert_int_equal(run_floats(r, four), 1); /* for the result */
   assert_int_equal(r->dispatches, 3);
   assert_int_equal(r->writes, 1);
@@ -152,10 +153,8 @@ static void rows_follow_each_other_on_the_device(void **state) {
 
 static void a_row_without_a_kernel_runs_in_memory(void **state) {
   (void)state;
-  builder b = {0};
   recorder recorder_, *r = &recorder_;
-  build_rows(&b, 3, (const char *const[]){"aten::relu", "aten::lgamma", "aten::relu"});
-  open(r, &b);
+  open_rows(r, 3, (const char *const[]){"aten::relu", "aten::lgamma", "aten::relu"});
   assert_int_equal(run_floats(r, four), 2);
   assert_int_equal(r->dispatches, 2);
   assert_int_equal(r->writes, 2);
@@ -164,10 +163,8 @@ static void a_row_without_a_kernel_runs_in_memory(void **state) {
 
 static void a_view_costs_nothing(void **state) {
   (void)state;
-  builder b = {0};
   recorder recorder_, *r = &recorder_;
-  build_rows(&b, 3, (const char *const[]){"aten::relu", "aten::t", "aten::relu"});
-  open(r, &b);
+  open_rows(r, 3, (const char *const[]){"aten::relu", "aten::t", "aten::relu"});
   assert_int_equal(run_floats(r, four), 1);
   assert_int_equal(r->dispatches, 2);
   close(r);
@@ -183,10 +180,8 @@ static void begin_floats(recorder *r) {
 
 static void a_run_that_ends_early_needs_no_bytes(void **state) {
   (void)state;
-  builder b = {0};
   recorder recorder_, *r = &recorder_;
-  build_rows(&b, 1, (const char *const[]){"aten::relu"});
-  open(r, &b);
+  open_rows(r, 1, (const char *const[]){"aten::relu"});
   begin_floats(r);
   rush_session_cancel(r->rig.session);
   assert_null(rush_gpu_place(r->gpu, r->reads[0].token));
@@ -196,10 +191,8 @@ static void a_run_that_ends_early_needs_no_bytes(void **state) {
 
 static void a_limit_counts_buffers(void **state) {
   (void)state;
-  builder b = {0};
   recorder recorder_, *r = &recorder_;
-  build_rows(&b, 1, (const char *const[]){"aten::relu"});
-  open(r, &b);
+  open_rows(r, 1, (const char *const[]){"aten::relu"});
   const size_t limit = r->ctx->live;
   rush_value in = rig_floats(&r->rig, 4, four);
   OK(rush_session_begin(r->rig.session, 0, &in, 1));
@@ -268,10 +261,8 @@ static const char *run_in_memory(recorder *r) {
 
 static void a_lost_device_leaves_all_rows_to_memory(void **state) {
   (void)state;
-  builder b = {0};
   recorder recorder_, *r = &recorder_;
-  build_rows(&b, 2, (const char *const[]){"aten::relu", "aten::neg"});
-  open(r, &b);
+  open_rows(r, 2, (const char *const[]){"aten::relu", "aten::neg"});
   begin_floats(r);
   rush_gpu_lose(r->gpu);
   r->n_reads = 0;
@@ -284,10 +275,8 @@ static void a_lost_device_leaves_all_rows_to_memory(void **state) {
 
 static void a_row_runs_in_memory_if_the_device_has_no_buffer_of_its_size(void **state) {
   (void)state;
-  builder b = {0};
   recorder recorder_, *r = &recorder_;
-  build_rows(&b, 2, (const char *const[]){"aten::relu", "aten::neg"});
-  open(r, &b);
+  open_rows(r, 2, (const char *const[]){"aten::relu", "aten::neg"});
   r->most = 8;
   assert_string_equal(run_in_memory(r), "float32[4](-0 -2 -0 -4)");
   assert_int_equal(r->dispatches, 0);
@@ -383,10 +372,8 @@ static void a_session_has_a_number_of_pipelines(void **state) {
 /* A row in memory may write whatever is in its arguments. */
 static void tensors_in_nested_lists_leave_the_device(void **state) {
   (void)state;
-  builder b = {0};
   recorder recorder_, *r = &recorder_;
-  build_rows(&b, 1, (const char *const[]){"aten::relu"});
-  open(r, &b);
+  open_rows(r, 1, (const char *const[]){"aten::relu"});
   rush_heap *heap = &r->rig.session->heap;
   rush_tensor *t;
   rush_value v, inner, outer;
@@ -425,11 +412,9 @@ static void seven_dimensions_are_rearranged_in_memory(void **state) {
 
 static void an_observer_sees_results_of_the_device_in_memory(void **state) {
   (void)state;
-  builder b = {0};
   recorder recorder_, *r = &recorder_;
   size_t n;
-  build_rows(&b, 2, (const char *const[]){"aten::relu", "aten::neg"});
-  open(r, &b);
+  open_rows(r, 2, (const char *const[]){"aten::relu", "aten::neg"});
   OK(rush_session_observe(r->rig.session, true));
   begin_floats(r);
   assert_int_equal(r->dispatches, 1);

@@ -47,6 +47,16 @@ function mixed() {
   return f.bytes();
 }
 
+/** relu, n times. */
+function looped() {
+  const f = new RushFile();
+  f.method('forward', { inputs: [port, { name: 'n', type: 'int' }], outputs: ['y'] }, (m, x, n) => {
+    const [y = x] = m.loop(n, [x], (_, v) => [m.op('aten::relu', [v])]);
+    return y;
+  });
+  return f.bytes();
+}
+
 /** @type {Record<string, () => Promise<unknown>>} */
 export const tests = {
   'profile() has the time of each kernel, if the adapter has timestamps': async () => {
@@ -77,12 +87,7 @@ export const tests = {
   },
 
   'profile() sums the times of a loop and of several submits': async () => {
-    const f = new RushFile();
-    f.method('forward', { inputs: [port, { name: 'n', type: 'int' }], outputs: ['y'] }, (m, x, n) => {
-      const [y = x] = m.loop(n, [x], (_, v) => [m.op('aten::relu', [v])]);
-      return y;
-    });
-    const model = await load(f.bytes(), { device: 'webgpu', gpu: separateGpu().gpu });
+    const model = await load(looped(), { device: 'webgpu', gpu: separateGpu().gpu });
     const n = 1500; // more than a submit has
     await counting([...DISPATCHES, [GPUDevice.prototype, 'createQuerySet']], async (count) => {
       const [row] = await model.profile({ x: X, n });
@@ -118,12 +123,7 @@ export const tests = {
   },
 
   'profile() stops by its signal, and the next run is not measured': async () => {
-    const f = new RushFile();
-    f.method('forward', { inputs: [port, { name: 'n', type: 'int' }], outputs: ['y'] }, (m, x, n) => {
-      const [y = x] = m.loop(n, [x], (_, v) => [m.op('aten::relu', [v])]);
-      return y;
-    });
-    const model = await load(f.bytes(), { device: 'webgpu', gpu: separateGpu().gpu });
+    const model = await load(looped(), { device: 'webgpu', gpu: separateGpu().gpu });
     const stopped = await model
       .profile({ x: X, n: 1e9 }, { signal: AbortSignal.timeout(50) })
       .catch((/** @type {any} */ e) => e.code);

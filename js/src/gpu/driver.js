@@ -89,6 +89,9 @@ const PARAMS = 256;
 export const SLOTS = 1024;
 const GROUPS = 1 << 12;
 
+/** The bytes of a copy, a multiple of 4, for n bytes of elements. @param {number} n */
+export const paddedSize = (n) => 4 * Math.ceil(n / 4);
+
 export class Driver {
   #shared;
   #device;
@@ -271,7 +274,7 @@ export class Driver {
     this.#endPass();
     const encoder = (this.#encoder ??= this.#device.createCommandEncoder());
     reads.forEach(({ buffer, bytes }, i) =>
-      encoder.copyBufferToBuffer(buffer, 0, staging, /** @type {number} */ (places[i]), (bytes + 3) & -4),
+      encoder.copyBufferToBuffer(buffer, 0, staging, /** @type {number} */ (places[i]), paddedSize(bytes)),
     );
     this.submit();
     const fault = await staging.mapAsync(READ).then(

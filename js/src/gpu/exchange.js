@@ -3,8 +3,8 @@
 import { RushlightError, badArgument, describeValue, unknownNameError } from '../base/errors.js';
 import { DTYPES, DTYPE_NAMES, partsOf } from '../base/types.js';
 import { Values, VALUE_BYTES, isPlainObject, named, throwMismatch } from '../engine/values.js';
-import { COPY_SRC } from './driver.js';
-import { GpuTensor, roomFor } from './gpu-tensor.js';
+import { COPY_SRC, paddedSize } from './driver.js';
+import { GpuTensor } from './gpu-tensor.js';
 
 /**
  * @typedef {import('../base/types.js').DType} DType
@@ -64,7 +64,7 @@ function checkInput(value, hint, where, device) {
     throw badArgument(`${where}: its shape must be an array of at most ${MAX_RANK} sizes, got ${describeValue(shape)}`);
   if (!Number.isSafeInteger(offset) || offset < 0 || offset % 4)
     throw badArgument(`${where}: its offset must be a multiple of 4, got ${describeValue(offset)}`);
-  const end = offset + roomFor(bytesOf(dtype, shape));
+  const end = offset + paddedSize(bytesOf(dtype, shape));
   if (!(end <= gpuBuffer.size))
     throw badArgument(
       `${where}: the buffer must have ${end} bytes for shape [${shape.join(', ')}], got ${gpuBuffer.size}`,
@@ -111,7 +111,7 @@ export class GpuValues extends Values {
       return m.u32(e.scratch);
     });
     this.took = true;
-    const bytes = roomFor(bytesOf(dtype, shape));
+    const bytes = paddedSize(bytesOf(dtype, shape));
     if (bytes) this.#copies.push({ where, fault: gpu.driver.copyIn(number, gpuBuffer, offset, bytes) });
   }
 
@@ -161,7 +161,7 @@ export class GpuValues extends Values {
           shape = Array.from({ length: rank }, (_, i) => Number(m.i64(place + SIZES + 8 * i))),
           size = bytesOf(dtype, shape);
         return gpu.tensor(dtype, shape, size, (driver, to) =>
-          driver.copyOut(/** @type {number} */ (buffer), offset ?? 0, to, roomFor(size)),
+          driver.copyOut(/** @type {number} */ (buffer), offset ?? 0, to, paddedSize(size)),
         );
       });
     });

@@ -2,7 +2,7 @@
 
 import { RushlightError } from '../base/errors.js';
 import { DTYPES } from '../base/types.js';
-import { COPY_DST, MAP_READ, READ } from './driver.js';
+import { COPY_DST, MAP_READ, READ, paddedSize } from './driver.js';
 
 /**
  * @typedef {import('../base/types.js').DType} DType
@@ -13,9 +13,6 @@ import { COPY_DST, MAP_READ, READ } from './driver.js';
  * @template {DType} D
  * @typedef {import('../base/types.js').GpuTensorMembers<D>} GpuTensorMembers
  */
-
-/** The bytes of a copy, a multiple of 4, for n bytes of elements. @param {number} n */
-export const roomFor = (n) => (n + 3) & -4;
 
 /**
  * A tensor on the GPU, which belongs to the caller. It is also an input of models on the same device.
@@ -58,7 +55,7 @@ export class GpuTensor {
   async download() {
     if (this.disposed) throw new RushlightError('disposed', 'download: the tensor was disposed');
     const { device } = this.#shared,
-      bytes = roomFor(this.size),
+      bytes = paddedSize(this.size),
       staging = device.createBuffer({ size: bytes, usage: MAP_READ | COPY_DST }),
       encoder = device.createCommandEncoder();
     encoder.copyBufferToBuffer(/** @type {GpuBuffer} */ (this.gpuBuffer), this.offset, staging, 0, bytes);

@@ -5,9 +5,9 @@ import { once, packageFile } from '../base/platform.js';
 import { compile } from '../engine/runtime.js';
 import { copied } from '../engine/values.js';
 import { ONLY_CPU, TIMESTAMPS, isLost, nameOf, sharedDevice } from './device.js';
-import { COPY_DST, COPY_SRC, Driver, STORAGE } from './driver.js';
+import { COPY_DST, COPY_SRC, Driver, STORAGE, paddedSize } from './driver.js';
 import { exchange, keeping } from './exchange.js';
-import { GpuTensor, roomFor } from './gpu-tensor.js';
+import { GpuTensor } from './gpu-tensor.js';
 import { link } from './link.js';
 
 /** @typedef {import('../engine/host.js').LocalHost} LocalHost */
@@ -131,7 +131,7 @@ export class Gpu {
    */
   tensor(dtype, shape, size, fill) {
     const usage = STORAGE | COPY_SRC | COPY_DST,
-      buffer = this.device.createBuffer({ size: Math.max(4, roomFor(size)), usage });
+      buffer = this.device.createBuffer({ size: Math.max(4, paddedSize(size)), usage });
     fill(this.driver, buffer);
     return new GpuTensor(this.#shared, buffer, dtype, shape, size);
   }

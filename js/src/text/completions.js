@@ -361,10 +361,9 @@ async function* stream(chat, request, name, signal) {
 }
 
 /**
- * Answers a request, in chunks if it has `stream`.
+ * Answers a request of checkRequest(), in chunks if it has `stream`.
  * @param {TextModel} chat @param {CompletionRequest} request @param {string} name @param {AbortSignal} [signal]
  */
 export async function create(chat, request, name, signal) {
-  checkRequest(request);
   return request.stream ? stream(chat, request, name, signal) : complete(chat, request, name, signal);
 }
