@@ -57,6 +57,7 @@ const guide = {
     ['Recipes', 'recipes'],
     ['Sizes', 'sizes'],
     ['Labels and other files', 'assets'],
+    ['Pictures and sounds as inputs', 'declared-inputs'],
     ['Custom operators', 'operators'],
     ['Check the answers', 'right'],
     ['Values', 'values'],
