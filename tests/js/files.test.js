@@ -102,7 +102,7 @@ test('other bytes are refused', () => {
     [() => readNpy(npy.subarray(0, npy.length - 1)), /truncated: got 151 of 152 bytes/],
     [
       () => readNpy(Buffer.from(Buffer.from(npy).toString('latin1').replace('<f4', '<u4'), 'latin1')),
-      /dtype of a \.npy file must be one of <f4, .*, got '<u4'$/,
+      /dtype of a \.npy file must be one of <f4, .*, got "<u4"$/,
     ],
     [() => readSafetensors(new Uint8Array(7)), /must have at least 8 bytes/],
     [() => readSafetensors(st.subarray(0, 100)), /head is truncated/],
@@ -110,7 +110,7 @@ test('other bytes are refused', () => {
     [() => readSafetensors(st.subarray(0, st.length - 4)), /range of .* ends behind the file/],
     [
       () => readSafetensors(Buffer.from(Buffer.from(st).toString('latin1').replace('"F64"', '"F8_"'), 'latin1')),
-      /dtype of ".*" must be one of F32, .*, got F8_/,
+      /dtype of ".*" must be one of F32, .*, got the string "F8_"/,
     ],
   ]);
   for (const [read, message] of rows) assert.throws(read, { name: 'RushlightError', code: 'bad-file', message });

@@ -14,6 +14,9 @@ export function fileBytes(where, file) {
   }
 }
 
+/** Quotes a text of a file for a message. @param {string} text */
+export const quoted = (text) => `"${text.length > 100 ? `${text.slice(0, 100)}…` : text}"`;
+
 /**
  * Checks that a value has the fields of a tensor, and returns it.
  * @param {string} where

@@ -5,7 +5,7 @@
 // No reader on npm is maintained, and the format is one line of text before the elements.
 
 import { RushlightError } from '../base/errors.js';
-import { fileBytes, tensorParts } from './checks.js';
+import { fileBytes, quoted, tensorParts } from './checks.js';
 import { DTYPES, partsOf } from '../base/types.js';
 
 /** @import { DType, Tensor } from '../base/types.js' */
@@ -25,6 +25,10 @@ const DTYPE_OF = {
   '|b1': 'bool',
 };
 
+/** NumPy's limits: a longer header takes long to parse, and more dimensions take long to step through. */
+const MOST_BYTES = 10000,
+  MOST_DIMENSIONS = 64;
+
 /** @param {string} message */
 const bad = (message) => new RushlightError('bad-file', message);
 
@@ -41,10 +45,13 @@ export function readNpy(file) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const start = bytes[6] === 1 ? 10 : 12;
   const end = start + (bytes[6] === 1 ? view.getUint16(8, true) : view.getUint32(8, true));
+  if (end - start > MOST_BYTES)
+    throw bad(`the header of a .npy file must have at most ${MOST_BYTES} bytes, got ${end - start}`);
   const head = new TextDecoder('latin1').decode(bytes.subarray(start, end));
   const descr = /'descr': *'([^']*)'/.exec(head)?.[1] ?? '';
   const dtype = Object.hasOwn(DTYPE_OF, descr) ? DTYPE_OF[descr] : undefined;
-  if (!dtype) throw bad(`the dtype of a .npy file must be one of ${Object.keys(DTYPE_OF).join(', ')}, got '${descr}'`);
+  if (!dtype)
+    throw bad(`the dtype of a .npy file must be one of ${Object.keys(DTYPE_OF).join(', ')}, got ${quoted(descr)}`);
   const sizes = /'shape': *\(([^)]*)\)/.exec(head)?.[1];
   if (sizes === undefined) throw bad('the header of the .npy file must have a shape');
   const shape = sizes
@@ -52,7 +59,9 @@ export function readNpy(file) {
     .filter((n) => n.trim())
     .map(Number);
   if (!shape.every((n) => Number.isSafeInteger(n) && n >= 0))
-    throw bad('the shape of the .npy file must be a tuple of ' + `sizes, got (${sizes})`);
+    throw bad(`the shape of the .npy file must be a tuple of sizes, got ${quoted(sizes)}`);
+  if (shape.length > MOST_DIMENSIONS)
+    throw bad(`the .npy file must have at most ${MOST_DIMENSIONS} dimensions, got ${shape.length}`);
   const Type = DTYPES[dtype].Array;
   const size = shape.reduce((a, b) => a * b, partsOf(dtype)) * Type.BYTES_PER_ELEMENT;
   if (!(end + size <= bytes.length))

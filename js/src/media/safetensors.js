@@ -6,7 +6,7 @@
 // elements.
 
 import { RushlightError, badArgument, describeValue } from '../base/errors.js';
-import { fileBytes, tensorParts } from './checks.js';
+import { fileBytes, quoted, tensorParts } from './checks.js';
 import { DTYPES, partsOf } from '../base/types.js';
 
 /** @import { DType, Tensor } from '../base/types.js' */
@@ -42,9 +42,9 @@ export function readSafetensors(file) {
   if (!(start <= bytes.length)) throw bad('its head is truncated');
   let head;
   try {
-    head = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
+    head = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(8, start)));
   } catch {
-    throw bad('its head must be JSON');
+    throw bad('its head must be JSON in UTF-8');
   }
   if (!isRecord(head)) throw bad('its head must be a JSON object');
   const entries = Object.entries(head)
@@ -67,13 +67,15 @@ const isSize = (/** @type {unknown} */ n) => typeof n === 'number' && Number.isS
 function readEntry(name, entry) {
   const { dtype: given, shape, data_offsets: range } = isRecord(entry) ? entry : {};
   if (typeof given !== 'string' || !Object.hasOwn(DTYPE_OF, given))
-    throw bad(`the dtype of "${name}" must be one of ${Object.keys(DTYPE_OF).join(', ')}, got ${given}`);
+    throw bad(
+      `the dtype of ${quoted(name)} must be one of ${Object.keys(DTYPE_OF).join(', ')}, got ${describeValue(given)}`,
+    );
   if (!Array.isArray(shape) || !shape.every(isSize))
-    throw bad(`the shape of "${name}" must be an array of sizes, ` + `got ${JSON.stringify(shape)}`);
+    throw bad(`the shape of ${quoted(name)} must be an array of sizes, got ${describeValue(shape)}`);
   const dtype = /** @type {DType} */ (DTYPE_OF[given]),
     size = shape.reduce((a, b) => a * b, partsOf(dtype)) * DTYPES[dtype].Array.BYTES_PER_ELEMENT;
   if (!Array.isArray(range) || range.length !== 2 || !range.every(isSize) || range[1] - range[0] !== size)
-    throw bad(`the range of "${name}" must have ${size} bytes`);
+    throw bad(`the range of ${quoted(name)} must have ${size} bytes, got ${describeValue(range)}`);
   return { name, dtype, shape, from: Number(range[0]), to: Number(range[1]) };
 }
 
@@ -86,10 +88,10 @@ function checkRanges(entries, length) {
   let end = 0,
     last = 'the beginning';
   for (const { name, from, to } of [...entries].sort((a, b) => a.from - b.from || a.to - b.to)) {
-    if (to > length) throw bad(`the range of "${name}" ends behind the file`);
+    if (to > length) throw bad(`the range of ${quoted(name)} ends behind the file`);
     if (from !== end)
-      throw bad(`the range of "${name}" ${from < end ? 'overlaps that of' : 'leaves a gap after'} ${last}`);
-    [end, last] = [to, `"${name}"`];
+      throw bad(`the range of ${quoted(name)} ${from < end ? 'overlaps that of' : 'leaves a gap after'} ${last}`);
+    [end, last] = [to, quoted(name)];
   }
   if (end !== length) throw bad(`${length - end} bytes at its end belong to no tensor`);
 }
