@@ -224,11 +224,25 @@ test_coverage() {
   PYTHONPATH=$PYTHONPATH:$PYPI tests/coverage/run "$@"
 }
 
-# Runs the option `device` in Node. Arguments are those of node --test.
+# Runs the option `device` in Chromium, and a sample of models, conformance rows and programs. Arguments are those of node --test.
+test_gpu() {
+  python3 tests/gpu/models.py --sample build/gpu-sample && python3 tests/gpu/structure.py build/gpu-structure &&
+    RUSH_GPU_MODELS=gpu-sample node --test --test-force-exit "$@" tests/gpu/*.test.mjs
+}
+# Runs it in Node. Arguments are those of node --test.
 test_gpu_node() {
+  in_node_with_gpu "$@" tests/gpu/node/node.test.js
+}
+# Exports whole models, and runs them in Node and in Chromium. Arguments are those of models.py.
+test_gpu_models() {
+  ensure_transformers
+  python3 tests/gpu/models.py build/gpu-models "$@" && in_node_with_gpu tests/gpu/node/models.test.js &&
+    node --test --test-force-exit tests/gpu/models.test.mjs
+}
+in_node_with_gpu() { # ARGUMENT..
   ensure_lavapipe
   ensure_packages "$RUSH_CACHE/gpu-$(key_of <"$TOP/tests/gpu/node/package-lock.json")" tests/gpu/node
-  VK_DRIVER_FILES=$RUSH_VULKAN/usr/share/vulkan/icd.d/lavapipe.json node --test "$@" tests/gpu/node/*.test.js
+  VK_DRIVER_FILES=$RUSH_VULKAN/usr/share/vulkan/icd.d/lavapipe.json node --test "$@"
 }
 
 # Tests Firefox and WebKitGTK. main() has entered a root with them.

@@ -35,6 +35,25 @@ export const tests = {
     });
   },
 
+  'a second run makes no buffer after a first one that uploads a weight in the middle': async () => {
+    const f = new RushFile(),
+      w = f.tensor(X, [2, 3]);
+    f.method('forward', { inputs: [port], outputs: ['y'] }, (m, x) => {
+      const h = m.op('aten::relu', [x]),
+        sum = m.op('aten::add.Tensor', [h, m.op('aten::sigmoid', [h]), f.int(1)]),
+        inMemory = m.op('aten::log1p', [sum]);
+      return m.op('aten::add.Tensor', [inMemory, w, f.int(1)]);
+    });
+    await counting(CALLS, async (count) => {
+      const model = await load(f.bytes(), { device: 'webgpu', gpu: separateGpu().gpu });
+      await answerOf(model);
+      count.createBuffer = 0;
+      await answerOf(model);
+      equal([count.createBuffer, model.backend.device], [0, 'webgpu']);
+      model.dispose();
+    });
+  },
+
   'a chain is one dispatch, and kernels need no bytes in memory': async () => {
     const f = new RushFile();
     f.method('forward', { inputs: [port], outputs: ['y'] }, (m, x) => {

@@ -104,6 +104,15 @@ static void give(rush_gpu *g, rush_gpu_buffer *b) {
   g->free[k] = b;
 }
 
+/* Gets a buffer for bytes that are in memory. That of a weight lasts, so that it is a new one: with
+ * one of the pool, which the first run used before, the next run would have too few. */
+static rush_status take_for_upload(rush_gpu *g, const rush_storage *s, rush_gpu_buffer **out) {
+  size_t room;
+  if (!s->borrowed) return take(g, s->bytes, true, out);
+  size_class(s->bytes, &room);
+  return make(g, room, out);
+}
+
 /* ---- Storages -------------------------------------------------------------------------------- */
 
 static rush_status attach(rush_heap *heap, rush_storage *s, bool in_memory) {
@@ -148,7 +157,7 @@ rush_status rush_gpu_tensor(rush_gpu *g, rush_heap *heap, rush_dtype dtype, int 
 rush_status rush_gpu_bytes(rush_gpu *g, rush_heap *heap, rush_storage *s, rush_gpu_buffer **out) {
   if (!s->on_device) RUSH_TRY(attach(heap, s, true));
   if (!s->on_device->buffer) {
-    RUSH_TRY(take(g, s->bytes, true, out));
+    RUSH_TRY(take_for_upload(g, s, out));
     g->driver->write(g->user, (*out)->number, s->data, s->bytes);
     s->on_device->buffer = *out;
   }
