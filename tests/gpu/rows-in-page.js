@@ -45,6 +45,46 @@ export const tests = {
     }
   },
 
+  'attention whose heads share keys, of several samples': async () => {
+    const D = 8,
+      S = 70;
+    for (const [batch, heads, groups, tokens] of /** @type {[number, number, number, number][]} */ ([
+      [2, 6, 2, 1],
+      [3, 4, 1, 2],
+      [2, 6, 3, 5],
+      [2, 4, 4, 66],
+    ]))
+      for (const [turned, mask] of [[], [true], [false, 'float'], [true, 'bool']]) {
+        const f = new RushFile(),
+          none = f.none(),
+          shape = [batch, tokens, heads, D];
+        f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape }], outputs: ['y'] }, (m, x) => {
+          const turn = (/** @type {number} */ v) => m.op('aten::transpose.int', [v, f.int(1), f.int(2)]);
+          const shared = (/** @type {number} */ seed) => {
+            const data = numbers(batch * S * groups * D, seed);
+            return turned ? turn(f.tensor(data, [batch, S, groups, D])) : f.tensor(data, [batch, groups, S, D]);
+          };
+          const sizes = [batch, 1, tokens, S],
+            random = numbers(batch * tokens * S, 9);
+          const added =
+            mask === 'float'
+              ? f.tensor(random, sizes)
+              : mask
+                ? f.tensor(
+                    Uint8Array.from(random, (v) => Number(v > -0.5)),
+                    sizes,
+                    { dtype: 'bool' },
+                  )
+                : none;
+          const args = [turn(x), shared(3), shared(5), added, f.float(0), f.bool(!mask), none, f.bool(true)];
+          return m.op('aten::scaled_dot_product_attention', args);
+        });
+        const what = `${batch} ${heads} ${groups} ${tokens} ${turned} ${mask}`,
+          dispatches = tokens <= 4 ? 1 : 3;
+        await agrees(f.bytes(), numbers(batch * tokens * heads * D, 7), { within: 1e-5, dispatches, what });
+      }
+  },
+
   'transposed convolutions': async () => {
     for (const [size, w, groups, stride, padding, more, dilation] of /** @type {number[][][]} */ ([
       [[2, 4, 7], [4, 3, 4], [1], [2], [1], [1], [1]],

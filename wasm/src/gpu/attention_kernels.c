@@ -29,21 +29,10 @@ static rush_tensor with_four(const rush_tensor *t) {
   return x;
 }
 
-/* Sets the batch of a matrix: samples and heads, or, if heads share keys, groups of all samples and
- * heads of a group. Returns false if the groups of all samples have no common stride. */
-static bool set_heads(const attention *a, rush_gpu_matrix *x, const rush_tensor *t) {
+/* Sets the batch of a matrix: samples and heads, also those that heads of the queries share. */
+static void set_batch(rush_gpu_matrix *x, const rush_tensor *t) {
   const rush_tensor h = with_four(t);
-  const int64_t heads = a->q.sizes[1], groups = heads / a->share;
-  if (h.sizes[0] != 1 && h.sizes[0] != a->q.sizes[0]) return false;
-  if (a->share == 1) {
-    x->batch[0] = h.strides[0], x->batch[1] = h.strides[1];
-    return h.sizes[1] == 1 || h.sizes[1] == heads;
-  }
-  const bool is_whole = h.sizes[1] == heads;
-  if (!is_whole && h.sizes[1] != groups && h.sizes[1] != 1) return false;
-  x->batch[0] = is_whole ? h.strides[1] * a->share : h.strides[1];
-  x->batch[1] = is_whole ? h.strides[1] : 0;
-  return a->q.sizes[0] == 1 || h.strides[0] == x->batch[0] * groups;
+  x->batch[0] = h.strides[0], x->batch[1] = h.strides[1];
 }
 
 static bool set_mask(const attention *a, rush_gpu_product *p) {
@@ -53,11 +42,13 @@ static bool set_mask(const attention *a, rush_gpu_product *p) {
   if (t->rank < 2 || t->rank > 4 || rush_is_turned(t)) return false;
   if (p->masks ? t->storage->bytes >= INT32_MAX : !rush_gpu_can_read(t)) return false;
   const rush_tensor m = with_four(t);
-  if ((m.sizes[2] != 1 && m.sizes[2] != p->m) || (m.sizes[3] != 1 && m.sizes[3] != p->n))
-    return false;
+  const int64_t sizes[] = {a->q.sizes[0], a->q.sizes[1], p->m, p->n};
+  for (int d = 0; d < 4; d++)
+    if (m.sizes[d] != 1 && m.sizes[d] != sizes[d]) return false;
   p->added =
       (rush_gpu_matrix){.t = t, .offset = t->offset, .row = m.strides[2], .col = m.strides[3]};
-  return set_heads(a, &p->added, t) && (m.sizes[1] == 1 || m.sizes[1] == a->q.sizes[1]);
+  set_batch(&p->added, t);
+  return true;
 }
 
 /* Returns the two products without their results. Returns false if the kernels cannot. */
@@ -65,17 +56,19 @@ static bool plan(const attention *a, rush_gpu_product *scores, rush_gpu_product 
   const int64_t tokens = a->q.sizes[2], keys = a->k.sizes[2];
   *scores = rush_gpu_plain_product(tokens, keys, a->q.sizes[3]);
   *values = rush_gpu_plain_product(tokens, a->v.sizes[3], keys);
-  scores->batch[0] = a->share == 1 ? a->q.sizes[0] : a->q.sizes[0] * a->q.sizes[1] / a->share;
-  scores->batch[1] = a->share == 1 ? a->q.sizes[1] : a->share;
-  memcpy(values->batch, scores->batch, sizeof values->batch);
+  scores->batch[0] = values->batch[0] = a->q.sizes[0];
+  scores->batch[1] = values->batch[1] = a->q.sizes[1];
+  scores->share = values->share = a->share;
   scores->alpha = a->scale;
   scores->causal = a->causal;
   scores->a = rush_gpu_matrix_of(&a->q);
   scores->b = rush_gpu_matrix_of(&a->k);
   scores->b.row = a->k.strides[3], scores->b.col = a->k.strides[2];
   values->b = rush_gpu_matrix_of(&a->v);
-  return set_heads(a, &scores->a, &a->q) && set_heads(a, &scores->b, &a->k) &&
-         set_heads(a, &values->b, &a->v) && set_mask(a, scores);
+  set_batch(&scores->a, &a->q);
+  set_batch(&scores->b, &a->k);
+  set_batch(&values->b, &a->v);
+  return set_mask(a, scores);
 }
 
 /* Computes the strides of PyTorch's result. Its flash kernel follows the queries. */
@@ -99,20 +92,18 @@ static rush_status make_result(rush_gpu *g, rush_call *c, const attention *a,
   RUSH_TRY(rush_gpu_result(g, c, 4, sizes, strides));
   const rush_tensor *out = rush_as_tensor(c->results);
   values->out = rush_gpu_matrix_of(out);
-  const bool has_heads = set_heads(a, &values->out, out);
-  assert(has_heads); /* as q, whose order the result has */
-  (void)has_heads;
+  set_batch(&values->out, out);
   return RUSH_OK;
 }
 
 static rush_status attend(rush_gpu *g, rush_call *c, const attention *a, rush_gpu_product *scores,
                           rush_gpu_product *values) {
-  const int64_t in_groups[] = {scores->batch[0], scores->batch[1], scores->m, scores->n};
+  const int64_t sizes[] = {scores->batch[0], scores->batch[1], scores->m, scores->n};
   rush_tensor *s, *weights;
-  RUSH_TRY(rush_gpu_temporary(g, c, 4, in_groups, &s));
+  RUSH_TRY(rush_gpu_temporary(g, c, 4, sizes, &s));
   rush_gpu_set_out(scores, s);
   RUSH_TRY(rush_gpu_multiply(g, c, scores));
-  RUSH_TRY(rush_gpu_temporary(g, c, 4, in_groups, &weights));
+  RUSH_TRY(rush_gpu_temporary(g, c, 4, sizes, &weights));
   RUSH_TRY(rush_gpu_softmax_rows(g, c, s, 3, false, true, weights));
   values->a = rush_gpu_matrix_of(weights);
   values->a.batch[1] = values->m * values->k;
@@ -129,7 +120,7 @@ enum { KEYS = 2048 /* at most, whose scores a workgroup has in its memory */ };
 #define WGSL(...) #__VA_ARGS__ "\n"
 /* A workgroup has a query of a head. Words: 0 queries, 1 keys, 2 features of a key, 3 the inner
  * batch, then offsets and strides as in product.c: 4-8 queries, 9-13 keys, 16-20 mask, 25-29
- * result, 30-34 values; 21 the factor, 35 features of a value. */
+ * result, 30-34 values; 21 the factor, 35 features of a value, 63 the heads that share a key. */
 static const char few_queries[] = WGSL(
 var<workgroup> p: array<f32, 2048>;
 var<workgroup> part: array<f32, 256>;
@@ -183,8 +174,8 @@ fn write_values(l: u32, v: u32, o: u32, sum: f32, most: f32) {
 fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index) l: u32) {
   let row = g.x; let z0 = g.z / word(3u); let z1 = g.z % word(3u);
   let q = word(4u) + z0 * word(7u) + z1 * word(8u) + row * word(5u);
-  let k = word(9u) + z0 * word(12u) + z1 * word(13u);
-  let v = word(30u) + z0 * word(33u) + z1 * word(34u);
+  let k = word(9u) + z0 * word(12u) + z1 / word(63u) * word(13u);
+  let v = word(30u) + z0 * word(33u) + z1 / word(63u) * word(34u);
   let o = word(25u) + z0 * word(28u) + z1 * word(29u) + row * word(26u);
   var most = -inf();
   for (var j = l; j < word(1u); j += 256u) {

@@ -27,6 +27,7 @@ void rush_gpu_place_product(const rush_gpu_product *p, uint32_t *w) {
   put_number(w + 21, p->alpha), put_number(w + 22, p->beta);
   put_number(w + 23, p->min), put_number(w + 24, p->max);
   rush_gpu_place_matrix(&p->out, w + 25);
+  w[63] = (uint32_t)p->share;
 }
 
 /* Returns the type of elements of an operand whose fours are vectors. */
@@ -159,6 +160,7 @@ rush_gpu_product rush_gpu_plain_product(int64_t m, int64_t n, int64_t k) {
                             .n = n,
                             .k = k,
                             .batch = {1, 1},
+                            .share = 1,
                             .alpha = 1,
                             .beta = 1,
                             .min = -INFINITY,

@@ -19,9 +19,9 @@ typedef struct rush_gpu_pixels {
 } rush_gpu_pixels;
 
 /* out = min(max(alpha * a b + beta * added, ...)): a is [m, k], b is [k, n], the others [m, n].
- * a and b may be float16. */
+ * a and b may be float16. In the inner batch, `share` matrices a have a matrix b in common. */
 typedef struct rush_gpu_product {
-  int64_t m, n, k, batch[2];
+  int64_t m, n, k, batch[2], share;
   rush_gpu_matrix a, b, added, out; /* added.t may be NULL */
   float alpha, beta, min, max;
   bool causal; /* elements above the diagonal are -inf */

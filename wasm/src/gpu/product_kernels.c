@@ -50,7 +50,7 @@ fn main(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) ng: vec3<u
   if (id >= word(14u) * word(15u)) { return; }
   let z0 = g.z / word(3u); let z1 = g.z % word(3u);
   a0 = word(4u) + z0 * word(7u) + z1 * word(8u);
-  b0 = word(9u) + z0 * word(12u) + z1 * word(13u);
+  b0 = word(9u) + z0 * word(12u) + z1 / word(63u) * word(13u);
 );
 
 /* LANES threads share a column. */
