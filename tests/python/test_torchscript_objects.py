@@ -1,6 +1,9 @@
 """Enums, and classes that a TorchScript program defines."""
 
 import enum
+import io
+import re
+import zipfile
 from typing import Dict, List, Optional
 
 import pytest
@@ -364,3 +367,45 @@ def assert_same(got, want):
     assert len(got) == len(want)
     for g, w in zip(got, want):
         torch.testing.assert_close(g, w)
+
+
+class Scale0:
+    def __init__(self, by: float):
+        self.by = by
+
+
+class Scale1:
+    def __init__(self, by: Tensor, shift: int):
+        self.by = by
+        self.shift = shift
+
+
+def scaled0(x: Tensor, how: Scale0):
+    return x * how.by
+
+
+def scaled1(x: Tensor, how: Scale1):
+    return x * how.by + how.shift
+
+
+def saved_as_scale(function):
+    """The function, loaded from a file in which its class is called Scale_."""
+    buffer, renamed = io.BytesIO(), io.BytesIO()
+    torch.jit.save(torch.jit.script(function), buffer)
+    with zipfile.ZipFile(buffer) as old, zipfile.ZipFile(renamed, "w") as new:
+        for name in old.namelist():
+            if ".debug_pkl" not in name:
+                new.writestr(name, re.sub(rb"Scale\d", b"Scale_", old.read(name)))
+    renamed.seek(0)
+    return torch.jit.load(renamed)
+
+
+@feature("classes of one name in two files")
+def test_a_class_of_another_file_with_the_same_name_is_another_class(tmp_path):
+    programs = [saved_as_scale(scaled0), saved_as_scale(scaled1)]
+    types = [str([i.type() for i in program.graph.inputs()][-1]) for program in programs]
+    assert types[0] == types[1]
+    x, inputs = torch.rand(3), [Scale0(2.5), Scale1(torch.rand(3), 4)]
+    for program, how, want in zip(programs, inputs, [scaled0(x, inputs[0]), scaled1(x, inputs[1])], strict=True):
+        rushlight.export(program, (x, how), tmp_path / "scale.rush")
+        torch.testing.assert_close(rushlight.load(tmp_path / "scale.rush")(x, how), want)

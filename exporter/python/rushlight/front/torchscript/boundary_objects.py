@@ -3,6 +3,7 @@
 Callers see named tuples: the name and the value of an enum, the attributes of an object.
 """
 
+import functools
 import types
 
 import torch
@@ -10,7 +11,7 @@ import torch
 from . import graphs
 from .constants import holds_classes
 from .named_tuples import named_tuple
-from .types import attributes_of, fields_of, is_program_class, members_of, tuple_name
+from .types import TypeKey, attributes_of, fields_of, is_program_class, members_of, tuple_name
 
 _BOOL, _INT, _STR = torch._C.BoolType.get(), torch._C.IntType.get(), torch._C.StringType.get()
 _DEEPEST = 16
@@ -171,18 +172,17 @@ class _Edge:
 
 def _insert_member(graph, own, word, value):
     """Inserts the member of an enum as a constant. Only freezing makes one of a type that Python does not know."""
-    key = f"{own.annotation_str}.{word}"
-    if key not in _members:
-        holder = torch._C.ScriptModule("__torch__.Holder", torch._C.CompilationUnit(), True)
-        holder._register_attribute("member", own, types.SimpleNamespace(name=word, value=value))
-        concrete = torch._C.ConcreteModuleType.from_jit_type(holder._type())
-        holder._define(concrete, "def forward(self):\n    return self.member\n", lambda name: None)
-        _members[key] = torch._C._freeze_module(holder, [])
-    node = next(_members[key]._get_method("forward").graph.outputs()).node()
+    node = next(_frozen_member(TypeKey(own), word, value)._get_method("forward").graph.outputs()).node()
     return graph.insertNode(graph.createClone(node, lambda value: value)).output()
 
 
-_members = {}
+@functools.lru_cache(4096)
+def _frozen_member(key, word, value):
+    holder = torch._C.ScriptModule("__torch__.Holder", torch._C.CompilationUnit(), True)
+    holder._register_attribute("member", key.type, types.SimpleNamespace(name=word, value=value))
+    concrete = torch._C.ConcreteModuleType.from_jit_type(holder._type())
+    holder._define(concrete, "def forward(self):\n    return self.member\n", lambda name: None)
+    return torch._C._freeze_module(holder, [])
 
 
 def is_optional_object(type_):

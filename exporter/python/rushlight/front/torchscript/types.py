@@ -1,7 +1,9 @@
 """Types of TorchScript: as the exporter has them, and what the program's own classes contain."""
 
 import ast
+import functools
 import io
+import operator
 import zipfile
 
 import torch
@@ -79,19 +81,34 @@ def is_program_class(type_):
     return type_.kind() == "ClassType" and not is_module(type_) and ".torch.classes." not in type_.annotation_str
 
 
-_modules = {}
+class TypeKey:
+    """A type as the key of a cache. Several files may have classes of one name, so a class or an enum is known by its object."""
+
+    def __init__(self, type_):
+        self.type, self.text, self.named = type_, type_.str() + type_.annotation_str, list(_named_types(type_))
+
+    def __eq__(self, other):
+        return self.text == other.text and all(map(operator.is_, self.named, other.named))
+
+    def __hash__(self):
+        return hash(self.text)
+
+
+def _named_types(type_):
+    if type_.kind() in ("ClassType", "EnumType", "InterfaceType"):
+        yield type_
+    else:
+        for inner in type_.containedTypes():
+            yield from _named_types(inner)
 
 
 def is_module(type_):
-    if type_.kind() != "ClassType":
-        return False
-    name = type_.annotation_str
-    if name not in _modules:
-        _modules[name] = ".torch.classes." not in name and _is_module(type_)
-    return _modules[name]
+    return type_.kind() == "ClassType" and ".torch.classes." not in type_.annotation_str and _is_module(TypeKey(type_))
 
 
-def _is_module(type_):
+@functools.lru_cache(4096)
+def _is_module(key):
+    type_ = key.type
     if not type_.containedTypes():
         return any(isinstance(base, ast.Name) and base.id == "Module" for base in _definition(type_).bases)
     try:
@@ -101,22 +118,21 @@ def _is_module(type_):
         return False
 
 
-_definitions = {}
-
-
 def _definition(type_):
     """The definition of a class or enum of the program, as TorchScript prints it into files."""
-    name = type_.annotation_str
-    if name not in _definitions:
-        graph = torch._C.Graph()
-        value = graph.addInput()
-        value.setType(type_)
-        graph.registerOutput(value)
-        with zipfile.ZipFile(io.BytesIO(torch._C._create_function_from_graph("f", graph).save_to_buffer())) as files:
-            text = "\n".join(files.read(f).decode() for f in files.namelist() if f.endswith(".py"))
-        short = name.rpartition(".")[2]
-        _definitions[name] = next(node for node in ast.parse(text).body if isinstance(node, ast.ClassDef) and node.name == short)
-    return _definitions[name]
+    return _printed_definition(TypeKey(type_))
+
+
+@functools.lru_cache(4096)
+def _printed_definition(key):
+    graph = torch._C.Graph()
+    value = graph.addInput()
+    value.setType(key.type)
+    graph.registerOutput(value)
+    with zipfile.ZipFile(io.BytesIO(torch._C._create_function_from_graph("f", graph).save_to_buffer())) as files:
+        text = "\n".join(files.read(f).decode() for f in files.namelist() if f.endswith(".py"))
+    name = key.type.annotation_str.rpartition(".")[2]
+    return next(node for node in ast.parse(text).body if isinstance(node, ast.ClassDef) and node.name == name)
 
 
 def attributes_of(type_):

@@ -4,7 +4,7 @@ import functools
 
 import torch
 
-from .types import fields_of
+from .types import TypeKey, fields_of
 
 _NUMBERS = (bool, int, float)
 
@@ -70,24 +70,11 @@ def cast(value, argument):
     if argument.repeat and isinstance(value, _NUMBERS):
         value = [value] * argument.repeat
     try:
-        return _identity(_Key(type_))(value)
+        return _identity(TypeKey(type_))(value)
     except RuntimeError:
         if not _is_guessed(type_):
             raise
         return value
-
-
-class _Key:
-    """A type, by its text."""
-
-    def __init__(self, type_):
-        self.type, self.text = type_, type_.str() + type_.annotation_str
-
-    def __eq__(self, other):
-        return self.text == other.text
-
-    def __hash__(self):
-        return hash(self.text)
 
 
 @functools.lru_cache(256)
