@@ -14,6 +14,11 @@ def facts_of(session):
     return json.loads(session.asset("text.json"))
 
 
+def random_tokens(length):
+    """Tokens of one text without padding. M2M100 pads with 1, and then a token's position depends on those before it."""
+    return torch.randint(2, 256, (1, length))
+
+
 def greedy(session, tokens, count, below=None):
     """Returns `count` tokens behind these, each less than `below`."""
     out, at = list(tokens), 0
@@ -32,7 +37,7 @@ def test_the_tokens_of_generate_for_several_inputs(name, out):
     assert (session.methods(), session.inputs(), session.outputs()) == (["encode", "forward"], ["tokens", "position"], ["logits"])
     seen = set()
     for length in (11, 3, 20):
-        tokens = torch.randint(256, (1, length))
+        tokens = random_tokens(length)
         want = model.generate(tokens, max_new_tokens=12, do_sample=False, num_beams=1, eos_token_id=None)[0, 1:].tolist()
         session.call("encode", tokens)
         assert greedy(session, facts_of(session)["start"], 12) == want
@@ -45,7 +50,7 @@ def test_the_tokens_of_generate_for_several_inputs(name, out):
 def test_a_prompt_gives_the_logits_of_single_tokens(out):
     model = text_models.seq2seq("T5")
     rushlight.export_text(model, text_models.tokenizer(), out, length=16)
-    session, source, tokens = rushlight.load(out), torch.randint(256, (1, 7)), torch.randint(256, (1, 9))
+    session, source, tokens = rushlight.load(out), random_tokens(7), random_tokens(9)
     session.call("encode", source)
     want = model(source, decoder_input_ids=tokens).logits[0]
     torch.testing.assert_close(session(tokens[:, :5], torch.tensor(0))[0], want[4], rtol=1e-4, atol=1e-4)
@@ -145,7 +150,7 @@ def test_a_checkpoint_in_half_precision_computes_in_float32(name, dtype, out):
     assert report.weights_bytes < 1.2 * halves and {p.dtype for p in model.parameters()} == {dtype}
     session, wide = rushlight.load(out), copy.deepcopy(model).float()
     for length in (11, 3, 20):
-        source, tokens = torch.randint(256, (1, length)), torch.randint(256, (1, 9))
+        source, tokens = random_tokens(length), random_tokens(9)
         want = wide(source, decoder_input_ids=tokens).logits[0]
         torch.testing.assert_close(session.call("encode", source), wide.get_encoder()(source)[0].mean(1), rtol=1e-4, atol=1e-4)
         for begin, end in (0, 5), (5, 6), (6, 9):
@@ -176,7 +181,7 @@ def test_half_precision_is_quantized_like_float32(name, quantize, out, tmp_path)
     wide = rushlight.export_text(model.float(), text_models.tokenizer(), tmp_path / "w.rush", quantize=quantize)
     assert report.quantized["layers"] >= wide.quantized["layers"] > 10 and report.weights_bytes <= wide.weights_bytes
     sessions = rushlight.load(out), rushlight.load(tmp_path / "w.rush")
-    source, tokens = torch.randint(256, (1, 7)), torch.randint(256, (1, 5))
+    source, tokens = random_tokens(7), random_tokens(5)
     torch.testing.assert_close(*[one.call("encode", source) for one in sessions])
     torch.testing.assert_close(*[one(tokens, torch.tensor(0)) for one in sessions])
 
