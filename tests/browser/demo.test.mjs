@@ -21,6 +21,7 @@ const texts = manifest('02-semantic-search');
 const sounds = manifest('05-voice-activity');
 const faces = manifest('08-face-detection');
 const words = manifest('07-text-generation/smollm2');
+const speech = manifest('09-speech-to-text');
 
 /** @type {Awaited<ReturnType<typeof start>>} */
 let host;
@@ -69,6 +70,7 @@ for (const [folder, { note }] of /** @type {[string, any][]} */ ([
   ['05-voice-activity', sounds],
   ['07-text-generation', words],
   ['08-face-detection', faces],
+  ['09-speech-to-text', speech],
 ])) {
   for (const backend of ['relaxed', 'simd']) {
     if (folder === '07-text-generation' && backend === 'simd') continue; // in Node; it is large
@@ -87,8 +89,8 @@ for (const [folder, { note }] of /** @type {[string, any][]} */ ([
 test('the first page leads to the demos', async () => {
   const errors = await withPage(async (page) => {
     await page.goto(host.url);
-    assert.equal(await page.locator('a.card').count(), 6);
-    assert.equal(await page.locator('a.card > svg[aria-label]').count(), 6);
+    assert.equal(await page.locator('a.card').count(), 7);
+    assert.equal(await page.locator('a.card > svg[aria-label]').count(), 7);
     await page.click('a.card >> nth=0');
     assert.match(page.url(), /01-image-classifier\/$/);
   });
@@ -508,6 +510,68 @@ test('faces are found in a camera, until it is stopped', { skip: faces.note || f
     await page.waitForFunction(() => document.querySelector('#camera')?.textContent === 'Start the camera');
     assert.equal(await page.locator('.error').count(), 0);
     await noSideways(page);
+  });
+  assert.deepEqual(errors, []);
+});
+
+// ---- speech to text
+
+const speechUrl = () => `${host.url}/demo/09-speech-to-text/`;
+
+test(
+  'a recording is written down as transformers does it, and words play',
+  { skip: speech.note || false },
+  async () => {
+    const errors = await withPage(async (page) => {
+      await page.goto(speechUrl());
+      await page.waitForSelector('#agreement:not(:empty)');
+      assert.match(
+        await page.textContent('#agreement'),
+        /^The words are those of transformers, and begin at most 0\.0\d s from its times\.$/,
+      );
+      const spoken = speech.words.map((/** @type {any} */ { text }) => text.trim());
+      assert.deepEqual(await page.locator('#words button').allTextContents(), spoken);
+      await noSideways(page);
+      const place = spoken.indexOf('wisdom,');
+      await page.locator('#words button').nth(place).click();
+      await page.waitForFunction(
+        (/** @type {number} */ start) =>
+          /** @type {HTMLAudioElement} */ (document.querySelector('#audio')).currentTime >= start &&
+          document.querySelector('#words [aria-current]'),
+        speech.words[place].start,
+      );
+      await page.setInputFiles('#file', { name: 'words.txt', mimeType: 'text/plain', buffer: Buffer.from('words') });
+      await page.waitForSelector('#time .error');
+      assert.equal(await page.textContent('#time'), 'words.txt is not a recording that this browser can read');
+      assert.equal(await page.locator('#words button').count(), 0);
+    }, PHONE);
+    assert.equal(errors.length, 1, `${errors}`); // of the file that is not a recording
+  },
+);
+
+test('what is said is written down while it is said', { skip: speech.note || false }, async () => {
+  const errors = await withPage(async (page) => {
+    await page.addInitScript((/** @type {string} */ sample) => {
+      navigator.mediaDevices.getUserMedia = async () => {
+        const context = new AudioContext(),
+          source = context.createBufferSource(),
+          out = context.createMediaStreamDestination();
+        const file = await fetch(`/build/demo/09-speech-to-text/${sample}`);
+        source.buffer = await context.decodeAudioData(await file.arrayBuffer());
+        source.connect(out);
+        source.start();
+        return out.stream;
+      };
+    }, speech.sample);
+    await page.goto(speechUrl());
+    await page.click('#microphone:enabled'); // while the sample is transcribed
+    await page.waitForFunction(() => /best of times/.test(document.querySelector('#words')?.textContent ?? ''));
+    assert.equal(await page.textContent('#microphone'), 'Stop listening');
+    assert.match(await page.textContent('#time'), /^Each pass takes [\d.]+ ms\.$/);
+    await page.click('#microphone');
+    await page.waitForFunction(() => document.querySelector('#microphone')?.textContent === 'Listen to the microphone');
+    assert.equal(await page.locator('#words .open').count(), 0);
+    assert.equal(await page.textContent('#agreement'), '');
   });
   assert.deepEqual(errors, []);
 });

@@ -25,6 +25,7 @@ const PAGES = [
   ['demo-operator', '/demo/04-custom-operator/', '#table tbody tr:nth-child(8)'],
   ['demo-voice', '/demo/05-voice-activity/', '#agreement:not(:empty)'],
   ['demo-faces', '/demo/08-face-detection/', '#time:not(:empty)'],
+  ['demo-speech', '/demo/09-speech-to-text/', '#agreement:not(:empty)'],
   ['run-it-here', '/demo/run-it-here/', '#device dd'],
   ['landing', '/build/docs/', '.live-model .answer'],
   ['not-found', '/build/docs/404.html', '#ways:not([hidden])'],

@@ -71,6 +71,7 @@ test('a program says in one sentence what it cannot read', (t) => {
     ['demo/01-image-classifier/run.mjs', [dir], 1, /^cannot read .*: it is a folder\n$/],
     ['demo/08-face-detection/run.mjs', [cut], 1, /^.*cut\.png is damaged: .*\n$/],
     ['demo/05-voice-activity/run.mjs', [import.meta.filename], 1, /^.* is not a WAV file of 16-bit samples\n$/],
+    ['demo/09-speech-to-text/run.mjs', [import.meta.filename], 1, /^.* is not a WAV file of 16-bit samples\n$/],
     ['demo/serve.mjs', ['abc'], 2, /^a port is a number from 0 to 65535, not "abc": .*\n$/],
   ]);
   for (const [program, args, code, message] of rows) {
