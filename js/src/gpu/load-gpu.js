@@ -19,6 +19,7 @@ export class Gpu {
   /** The text of the fault that ended the use of the device. @type {string | undefined} */ fault;
   /** @type {import('../engine/runtime.js').Backend | undefined} */ backend;
   /** @type {import('./exchange.js').GpuValues | undefined} */ values;
+  /** Called when an instruction begins to wait for bytes. @type {(() => void) | undefined} */ onwait;
   #wasm = /** @type {import('./link.js').GpuExports} */ ({});
   #at = 0;
   /** @type {Driver | undefined} */ #driver;
@@ -50,6 +51,7 @@ export class Gpu {
   }
 
   async #settle() {
+    this.onwait?.();
     const fault = await this.#driver?.settle((token) => this.#wasm.rush_gpu_place(this.#at, token));
     if (fault === undefined) this.#wasm.rush_gpu_arrived(this.#at);
     else this.lose(fault);
@@ -198,8 +200,11 @@ function diagnose(host, gpu) {
     own.profile = (...args) =>
       attempt(host, gpu, 'profile: ', async () => {
         const rows = () => profile.apply(own, args);
-        if (gpu.fault !== undefined || !gpu.device.features?.has(TIMESTAMPS)) return rows();
-        return import('./profile-gpu.js').then(({ profileOn }) => profileOn(host, gpu, rows));
+        if (gpu.fault !== undefined) return rows();
+        return import('./profile-gpu.js').then(({ profileOn, countOnce }) => {
+          const counted = () => countOnce(host, gpu, rows);
+          return gpu.device.features?.has(TIMESTAMPS) ? profileOn(host, gpu, counted) : counted();
+        });
       });
     own.step = () => attempt(host, gpu, '', () => step.call(own));
     return own;

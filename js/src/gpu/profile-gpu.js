@@ -10,7 +10,8 @@ import { COPY_DST, COPY_SRC, MAP_READ, READ, SLOTS } from './driver.js';
  * @typedef {import('../engine/host.js').LocalHost} LocalHost
  * @typedef {import('../engine/engine.js').ProfileRow} ProfileRow
  * @typedef {{ device: import('./driver.js').GpuDevice, setTimer: (timer?: Timer) => void,
- *   lose: (fault: string) => void, values?: import('./exchange.js').GpuValues }} MeasuredGpu the device of a model
+ *   lose: (fault: string) => void, onwait?: () => void, values?: import('./exchange.js').GpuValues }} MeasuredGpu the
+ *   device of a model
  * @typedef {object} Batch the dispatches of a submit
  * @property {string[]} instrs the instruction of each
  * @property {{ destroy: () => void }} queries two timestamps of each
@@ -81,6 +82,28 @@ export class Timer {
 /** @param {{ method: number | string, instr: number }} at */
 const keyOf = ({ method, instr }) => `${method} ${instr}`;
 
+/** The key of the next instruction. @param {LocalHost} host @param {{ method: number, instr: number }} next */
+const keyOfNext = ({ description }, { method, instr }) =>
+  keyOf({ method: description.methods[method]?.name ?? '', instr });
+
+/**
+ * Counts an instruction once in a profile, if it ran again after it had waited for bytes of the device.
+ * @param {LocalHost} host @param {MeasuredGpu} gpu @param {() => Promise<ProfileRow[]>} profile
+ */
+export async function countOnce(host, gpu, profile) {
+  /** @type {Map<string, number>} */ const waits = new Map();
+  gpu.onwait = () => {
+    const key = keyOfNext(host, host.engine.next());
+    waits.set(key, (waits.get(key) ?? 0) + 1);
+  };
+  try {
+    const rows = await profile();
+    return rows.map((row) => ({ ...row, calls: row.calls - (waits.get(keyOf(row)) ?? 0) }));
+  } finally {
+    gpu.onwait = undefined;
+  }
+}
+
 /**
  * Engine.drive(), one instruction after the other, so that the timer knows which one runs.
  * @param {LocalHost} host @param {Timer} timer @param {AbortSignal} [signal]
@@ -90,7 +113,7 @@ async function drive(host, timer, signal) {
   let since = performance.now();
   for (let ended = false; !ended;) {
     const next = engine.next();
-    timer.instr = keyOf({ ...next, method: host.description.methods[next.method]?.name ?? '' });
+    timer.instr = keyOfNext(host, next);
     if (next.waits) await engine.compute(next, signal);
     else ended = await advance(host, next);
     if (performance.now() - since < SLICE_MS) continue;

@@ -19,6 +19,7 @@ for (const file of [
   '../lost-in-page.js',
   '../weights-in-page.js',
   '../rows-in-page.js',
+  '../small-rows-in-page.js',
   '../profile-in-page.js',
   '../outputs-in-page.js',
   '../refused-in-page.js',

@@ -166,7 +166,8 @@ rush_gpu_body rush_gpu_pointwise, rush_gpu_linear, rush_gpu_matmul, rush_gpu_add
     rush_gpu_max_pool, rush_gpu_avg_pool, rush_gpu_resample, rush_gpu_embedding,
     rush_gpu_index_select, rush_gpu_reshape, rush_gpu_contiguous, rush_gpu_clone,
     rush_gpu_copy_into, rush_gpu_cat, rush_gpu_pad, rush_gpu_same, rush_gpu_to,
-    rush_gpu_rotate_half;
+    rush_gpu_rotate_half, rush_gpu_stack, rush_gpu_glu, rush_gpu_grid_sampler, rush_gpu_index,
+    rush_gpu_instance_norm, rush_gpu_norm;
 
 /* For pointwise rows, in `number`: how the text depends on the arguments. */
 enum {

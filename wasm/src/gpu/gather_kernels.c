@@ -1,4 +1,4 @@
-/* Rows that gather by indices. Indices stay in memory too, where they are checked. */
+/* Rows that gather by indices. Indices are in memory too, where they are checked. */
 #include "gpu/device.h"
 
 /* clang-format off */
@@ -34,16 +34,17 @@ static void write_gather(rush_text *t, const void *what) {
   rush_text_add(t, "%s", (const char *)what);
 }
 
-/* Returns whether the indices are in memory, and all of them are rows. *st is an error if the host
- * has stopped it. */
-static bool are_rows(rush_ctx *ctx, const rush_tensor *t, int64_t rows, rush_status *st) {
+/* Returns whether all indices are rows. *st is RUSH_PENDING if they are not in memory yet, and an
+ * error if the host has stopped it. */
+static bool are_rows(rush_call *c, const rush_tensor *t, int64_t rows, rush_status *st) {
   enum { PIECE = 1 << 12 };
   if ((t->dtype != RUSH_INT64 && t->dtype != RUSH_INT32) || !rush_is_contiguous(t) ||
-      rush_is_turned(t) || t->storage->bytes > INT32_MAX ||
-      (t->storage->on_device && !t->storage->on_device->in_memory))
+      rush_is_turned(t) || t->storage->bytes > INT32_MAX)
     return false;
+  *st = rush_gpu_fetch_storage(c->heap, t->storage);
+  if (*st != RUSH_OK) return false;
   for (int64_t i = 0; i < t->numel; i++) {
-    if (i % PIECE == 0) *st = rush_charge(ctx, PIECE);
+    if (i % PIECE == 0) *st = rush_charge(c->ctx, PIECE);
     if (*st != RUSH_OK) return false;
     const int64_t row =
         rush_load_int(t->dtype, (const char *)rush_data(t) + i * (int64_t)rush_itemsize(t));
@@ -86,7 +87,7 @@ bool rush_gpu_embedding(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush
   (void)row;
   if (!rush_gpu_can_read(w) || rush_is_turned(w) || w->rank != 2 ||
       indices->rank >= RUSH_MAX_RANK || !rush_numel(2, sizes, &numel) || numel >= INT32_MAX ||
-      !are_rows(g->ctx, indices, w->sizes[0], st))
+      !are_rows(c, indices, w->sizes[0], st))
     return *st != RUSH_OK;
   *st = run_gather(g, c, w, indices);
   return true;
@@ -114,7 +115,7 @@ bool rush_gpu_index_select(rush_gpu *g, rush_call *c, const rush_gpu_row *row, r
   int dim;
   if (!rush_gpu_can_read(t) || t->rank == 0 || t->numel == 0 || !rush_is_contiguous(t) ||
       rush_is_turned(t) || arg_dim(c, 1, t->rank, &dim) != RUSH_OK ||
-      !select_sizes(t, index, dim, each, sizes) || !are_rows(g->ctx, index, t->sizes[dim], st))
+      !select_sizes(t, index, dim, each, sizes) || !are_rows(c, index, t->sizes[dim], st))
     return *st != RUSH_OK;
   job.params[1] = 1;
   for (int d = dim + 1; d < t->rank; d++) job.params[1] *= (uint32_t)t->sizes[d];
@@ -124,5 +125,87 @@ bool rush_gpu_index_select(rush_gpu *g, rush_call *c, const rush_gpu_row *row, r
   *st = rush_gpu_result(g, c, t->rank, sizes, NULL);
   const rush_tensor *out = *st == RUSH_OK ? rush_as_tensor(c->results) : NULL;
   if (out && out->numel > 0) *st = dispatch(&job, selection, t, index, out);
+  return true;
+}
+
+/* ---- index ----------------------------------------------------------------------------------- */
+
+/* The indices of a call: one tensor for each dimension from `dim` on, all of the same sizes. */
+typedef struct indexing {
+  int dim, n;
+  const rush_tensor *tensors[RUSH_MAX_RANK];
+} indexing;
+
+/* Reads argument 1. Returns false unless the dimensions with an index follow each other. */
+static bool read_indices(rush_call *c, const rush_tensor *t, indexing *x) {
+  const rush_list *list = arg_list(c, 1);
+  *x = (indexing){.dim = -1};
+  for (size_t k = 0; k < list->n; k++) {
+    if (list->items[k].kind == RUSH_KIND_NONE) continue;
+    if (list->items[k].kind != RUSH_KIND_TENSOR || k >= t->rank) return false;
+    if (x->n == 0) x->dim = (int)k;
+    if ((int)k != x->dim + x->n) return false;
+    x->tensors[x->n++] = rush_as_tensor(list->items + k);
+    if (!rush_same_sizes(x->tensors[0], rush_as_tensor(list->items + k))) return false;
+  }
+  return x->n > 0;
+}
+
+/* Returns whether all indices are at places of their dimensions, as are_rows does. */
+static bool are_places(rush_call *c, const rush_tensor *t, const indexing *x, rush_status *st) {
+  for (int k = 0; k < x->n; k++)
+    if (x->tensors[k]->dtype != RUSH_INT64 || !are_rows(c, x->tensors[k], t->sizes[x->dim + k], st))
+      return false;
+  return true;
+}
+
+/* Makes one tensor of several: the place among the elements of all their dimensions. */
+static rush_status join_indices(rush_call *c, const rush_tensor *t, const indexing *x,
+                                const rush_tensor **out) {
+  rush_tensor *joined;
+  *out = x->tensors[0];
+  if (x->n == 1) return RUSH_OK;
+  RUSH_TRY(rush_tensor_new(c->heap, RUSH_INT64, (*out)->rank, (*out)->sizes, &joined));
+  tmp_take(c, joined);
+  int64_t *to = rush_data(joined);
+  for (int64_t i = 0; i < joined->numel; i++) {
+    to[i] = 0;
+    for (int k = 0; k < x->n; k++)
+      to[i] = to[i] * t->sizes[x->dim + k] + ((const int64_t *)rush_data(x->tensors[k]))[i];
+  }
+  *out = joined;
+  return RUSH_OK;
+}
+
+static rush_status run_index(rush_gpu *g, rush_call *c, const indexing *x, int rank,
+                             const int64_t *sizes) {
+  const rush_tensor *t = arg_tensor(c, 0), *index;
+  rush_gpu_job job = {.g = g, .c = c};
+  RUSH_TRY(join_indices(c, t, x, &index));
+  job.params[1] = job.params[3] = 1;
+  for (int d = x->dim; d < t->rank; d++)
+    job.params[d < x->dim + x->n ? 3 : 1] *= (uint32_t)t->sizes[d];
+  job.params[4] = (uint32_t)index->numel;
+  RUSH_TRY(rush_gpu_result(g, c, rank, sizes, NULL));
+  const rush_tensor *out = rush_as_tensor(c->results);
+  return out->numel > 0 ? dispatch(&job, selection, t, index, out) : RUSH_OK;
+}
+
+bool rush_gpu_index(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  const rush_tensor *t = arg_tensor(c, 0);
+  int64_t sizes[RUSH_MAX_RANK], numel;
+  indexing x;
+  int rank = 0;
+  (void)row;
+  if (!t->storage->on_device || !rush_gpu_can_read(t) || t->numel == 0 || !rush_is_contiguous(t) ||
+      rush_is_turned(t) || !read_indices(c, t, &x) ||
+      t->rank - x.n + x.tensors[0]->rank > RUSH_MAX_RANK)
+    return false;
+  for (int d = 0; d < x.dim; d++) sizes[rank++] = t->sizes[d];
+  for (int d = 0; d < x.tensors[0]->rank; d++) sizes[rank++] = x.tensors[0]->sizes[d];
+  for (int d = x.dim + x.n; d < t->rank; d++) sizes[rank++] = t->sizes[d];
+  if (!rush_numel(rank, sizes, &numel) || numel >= INT32_MAX || !are_places(c, t, &x, st))
+    return *st != RUSH_OK;
+  *st = run_index(g, c, &x, rank, sizes);
   return true;
 }

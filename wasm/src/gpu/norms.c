@@ -135,6 +135,21 @@ bool rush_gpu_group_norm(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rus
   return run_norm(g, c, &k, st);
 }
 
+/* instance_norm with the statistics of the input, and no running ones. */
+bool rush_gpu_instance_norm(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  const rush_tensor *x = arg_tensor(c, 0);
+  rush_gpu_lines k = {.name = 'o', .text = {statistics, group_norm}};
+  (void)row;
+  if (!arg_bool(c, 5) || arg_tensor(c, 3) || arg_tensor(c, 4) || !rush_gpu_is_plain(x) ||
+      x->numel == 0 || x->rank < 2 ||
+      !take_scale(&k, arg_tensor(c, 1), arg_tensor(c, 2), x->sizes[1]))
+    return false;
+  k.number = (float)arg_float(c, 7);
+  k.n = (uint32_t)(x->numel / (x->sizes[0] * x->sizes[1]));
+  k.words[0] = (uint32_t)x->sizes[1], k.words[1] = 1, k.words[2] = k.n;
+  return run_norm(g, c, &k, st);
+}
+
 /* batch_norm with running statistics, factors and terms. */
 bool rush_gpu_batch_norm(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
   const rush_tensor *x = arg_tensor(c, 0), *mean = arg_tensor(c, 3), *var = arg_tensor(c, 4);

@@ -11,6 +11,15 @@ static const char sums[] = WGSL(
   if (l == 0u) { out[line] = s * number(12u); }
 }
 );
+/* The square of a single number may be out of range, and PyTorch takes none of it. */
+static const char roots[] = WGSL(
+  var s = 0.0;
+  for (var j = l; j < n; j += 64u) { let v = in0[at + j * step]; s = fma(v, v, s); }
+  s = sum_of(l, s);
+  let only = bitcast<f32>(bitcast<u32>(in0[at]) & 0x7fffffffu);
+  if (l == 0u) { out[line] = select(sqrt_(s), only, n == 1u); }
+}
+);
 static const char extremes[] = WGSL(
   let sign = number(12u);
   var m = -inf();
@@ -81,24 +90,40 @@ static void set_lines(rush_gpu_lines *k, const rush_tensor *x, int first, int la
   k->lines = (uint32_t)x->numel / k->n;
 }
 
-/* number: 's' sum, 'm' mean, 'h' amax, 'l' amin. The arguments are dims, keepdim and dtype. */
-bool rush_gpu_reduce(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+/* Reduces the dimensions that argument `at` lists. Argument at + 1 is keepdim, and at + 2, if there
+ * is one, a dtype. Without a factor, `number` is 1 over the elements of a line. */
+static bool reduce(rush_gpu *g, rush_call *c, rush_gpu_lines *k, uint32_t at, rush_status *st) {
   rush_tensor *x = arg_tensor(c, 0);
-  const bool adds = row->number == 's' || row->number == 'm';
   int64_t sizes[RUSH_MAX_RANK];
   uint32_t mask;
   int first, last;
-  if (!can_reduce(x) || arg_dims_mask(c, 1, x->rank, &mask) != RUSH_OK ||
+  if (!can_reduce(x) || arg_dims_mask(c, at, x->rank, &mask) != RUSH_OK ||
       !is_range(mask, &first, &last) ||
-      (adds && !arg_is_none(c, 3) && arg_int(c, 3) != RUSH_FLOAT32))
+      (c->n_args > at + 2 && !arg_is_none(c, at + 2) && arg_int(c, at + 2) != RUSH_FLOAT32))
     return false;
-  rush_gpu_lines k = {.name = adds ? 'a' : 'x', .text = {adds ? sums : extremes}};
-  set_lines(&k, x, first, last);
-  k.number = row->number == 'm' ? 1 / (float)k.n : row->number == 'l' ? -1 : 1;
-  const int rank = reduced_sizes(x, first, last, arg_bool(c, 2), sizes);
+  set_lines(k, x, first, last);
+  if (k->number == 0) k->number = 1 / (float)k->n;
+  const int rank = reduced_sizes(x, first, last, arg_bool(c, at + 1), sizes);
   *st = rush_gpu_result(g, c, rank, sizes, NULL);
-  if (*st == RUSH_OK) *st = rush_gpu_run_lines(g, c, &k, x, rush_as_tensor(c->results));
+  if (*st == RUSH_OK) *st = rush_gpu_run_lines(g, c, k, x, rush_as_tensor(c->results));
   return true;
+}
+
+/* number: 's' sum, 'm' mean, 'h' amax, 'l' amin. */
+bool rush_gpu_reduce(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  const bool adds = row->number == 's' || row->number == 'm';
+  rush_gpu_lines k = {.name = adds ? 'a' : 'x', .text = {adds ? sums : extremes}};
+  k.number = row->number == 'm' ? 0 : row->number == 'l' ? -1 : 1;
+  return reduce(g, c, &k, 1, st);
+}
+
+/* Norms of the order 2, which is argument 1. */
+bool rush_gpu_norm(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  rush_gpu_lines k = {.name = '2', .text = {roots}, .number = 1};
+  (void)row;
+  if (arg_is_none(c, 1) || c->args[1].kind == RUSH_KIND_COMPLEX || arg_scalar_double(c, 1) != 2)
+    return false;
+  return reduce(g, c, &k, 2, st);
 }
 
 /* number: 1 for argmax, -1 for argmin. The arguments are dim and keepdim. */

@@ -214,7 +214,7 @@ bool rush_gpu_copy_into(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush
   return true;
 }
 
-/* ---- cat ------------------------------------------------------------------------------------- */
+/* ---- cat and stack --------------------------------------------------------------------------- */
 
 /* Returns whether a kernel can copy the tensor into a result, and the result is row-major. */
 static bool can_cat(const rush_tensor *t) {
@@ -265,5 +265,48 @@ bool rush_gpu_cat(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_statu
   if (!cat_sizes(c, list, &dim, sizes)) return false;
   *st = rush_gpu_result(g, c, rush_as_tensor(list->items)->rank, sizes, NULL);
   if (*st == RUSH_OK) *st = cat_parts(g, c, list, dim);
+  return true;
+}
+
+/* Computes the sizes of stack's result. Returns false for whatever is not plain. */
+static bool stack_sizes(rush_call *c, const rush_list *list, int *dim, int64_t *sizes) {
+  if (list->n == 0 || list->items[0].kind != RUSH_KIND_TENSOR) return false;
+  const rush_tensor *first = rush_as_tensor(list->items);
+  if (first->rank == RUSH_MAX_RANK || arg_dim(c, 1, first->rank + 1, dim) != RUSH_OK) return false;
+  for (size_t k = 0; k < list->n; k++) {
+    if (list->items[k].kind != RUSH_KIND_TENSOR) return false;
+    const rush_tensor *t = rush_as_tensor(list->items + k);
+    if (!can_cat(t) || !rush_same_sizes(t, first) || !rush_gpu_can_rearrange(t)) return false;
+  }
+  for (int d = 0; d <= first->rank; d++)
+    sizes[d] = d == *dim ? (int64_t)list->n : first->sizes[d - (d > *dim)];
+  return true;
+}
+
+static rush_status stack_parts(rush_gpu *g, rush_call *c, const rush_list *list, int dim) {
+  const rush_tensor *out = rush_as_tensor(c->results);
+  for (size_t k = 0; k < list->n; k++) {
+    const rush_tensor *t = rush_as_tensor(list->items + k);
+    rush_tensor part = *out;
+    part.rank = t->rank;
+    part.numel = t->numel;
+    part.offset = (int64_t)k * out->strides[dim];
+    for (int d = 0; d < t->rank; d++) {
+      part.sizes[d] = t->sizes[d];
+      part.strides[d] = out->strides[d + (d >= dim)];
+    }
+    if (t->numel > 0) RUSH_TRY(rush_gpu_copy(g, c, &part, t));
+  }
+  return RUSH_OK;
+}
+
+bool rush_gpu_stack(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  const rush_list *list = arg_list(c, 0);
+  int64_t sizes[RUSH_MAX_RANK];
+  int dim;
+  (void)row;
+  if (!stack_sizes(c, list, &dim, sizes)) return false;
+  *st = rush_gpu_result(g, c, rush_as_tensor(list->items)->rank + 1, sizes, NULL);
+  if (*st == RUSH_OK) *st = stack_parts(g, c, list, dim);
   return true;
 }
