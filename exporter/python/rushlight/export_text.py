@@ -12,7 +12,7 @@ from .base.errors import unsupported
 from .export import export
 from .export_seq2seq import export_seq2seq, is_seq2seq
 from .report import Report
-from .text import encoder, gguf_file
+from .text import encoder, folder, gguf_file
 from .text.assets import text_assets
 from .text.half_precision import HALVES, vectors_in_float32
 
@@ -73,8 +73,7 @@ def export_text(
         model, own = gguf_file.load(model)
         tokenizer = own if tokenizer is None else tokenizer
     elif isinstance(model, (str, os.PathLike)):
-        settings = encoder.sentence_settings(model) or {}
-        model, tokenizer = _loaded(model, tokenizer, bool(settings))
+        model, tokenizer, settings = folder.load(model, tokenizer)
     _check(model, length, pooling)
     with vectors_in_float32(model):
         return _export(model.eval(), tokenizer, path, length, pooling, normalize, settings, assets, options)
@@ -93,16 +92,6 @@ def _export(model, tokenizer, path, length, pooling, normalize, settings, assets
     settings = {"pooling": pooling or settings.get("pooling", "mean"),
                 "normalize": settings.get("normalize", True) if normalize is None else normalize}
     return _export_encoder(model, tokenizer, path, task or "embed", settings, assets, options)
-
-
-def _loaded(folder, tokenizer, embeds):
-    import transformers
-
-    config = transformers.AutoConfig.from_pretrained(folder)
-    name = (config.architectures or [""])[0]
-    known = getattr(transformers, "AutoModel" if embeds else name, transformers.AutoModel)
-    model = known.from_pretrained(folder, torch_dtype="auto")
-    return model, transformers.AutoTokenizer.from_pretrained(folder) if tokenizer is None else tokenizer
 
 
 def _check(model, length, pooling):

@@ -5,6 +5,7 @@ import pathlib
 import re
 
 from ..base.errors import unsupported
+from .folder import FAULTS
 
 # The bits that keep the weights of a type. Groups of Q4_K need not use all of their 16 steps, so that it changes by about 1 %. Types
 # that are missing here become 8 bits.
@@ -15,10 +16,6 @@ _OTHERS = "int8-weights"
 _LAYERS = {"attn_q": "q_proj", "attn_k": "k_proj", "attn_v": "v_proj", "attn_output": "o_proj", "attn_qkv": "qkv_proj",
            "ffn_gate": "gate_proj", "ffn_up": "up_proj", "ffn_down": "down_proj"}
 _FUSED = {"ffn_up": "gate_up_proj"}  # in a file without ffn_gate
-
-
-# What transformers and gguf raise for a file that is damaged, or that they do not know.
-_FAULTS = (ValueError, LookupError, RuntimeError, TypeError, OSError, OverflowError)
 
 
 def is_gguf(path):
@@ -41,7 +38,7 @@ def load(path):
         model = transformers.AutoModelForCausalLM.from_config(config)
         _take_weights(model, str(path))
         return model, transformers.AutoTokenizer.from_pretrained(folder, gguf_file=name)
-    except _FAULTS as error:
+    except FAULTS as error:
         raise unsupported(f"transformers cannot read {path}: {error}") from error
 
 
@@ -103,5 +100,5 @@ def _tensors(path):
         raise unsupported("a .gguf file needs the package gguf: pip install gguf") from error
     try:
         return gguf.GGUFReader(path).tensors
-    except _FAULTS as error:
+    except FAULTS as error:
         raise unsupported(f"{path} is not a .gguf file that can be read: {error}") from error
