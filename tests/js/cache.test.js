@@ -271,11 +271,17 @@ test('a damaged piece, and one that is missing, come from the server again', asy
 });
 
 test('damaged notes are none', async () => {
-  await kept();
-  for (const name of readdirSync(cache).filter((n) => n.startsWith('url'))) writeFileSync(join(cache, name), '{"url');
-  assert.deepEqual(await list({ cache }), []);
-  assert.equal(await kept(), 1);
-  assert.equal((await list({ cache })).length, 1);
+  const fields = { url, etag: '', modified: '', bytes: one.length, pieces: [], integrity: [] };
+  const damaged = Object.keys(fields).flatMap((key) =>
+    [undefined, null, {}, [5], true].map((value) => JSON.stringify({ ...fields, [key]: value })),
+  );
+  for (const text of ['{"url', '', 'null', '5', '"x"', '[]', '{}', ...damaged]) {
+    await kept();
+    for (const name of readdirSync(cache).filter((n) => n.startsWith('url'))) writeFileSync(join(cache, name), text);
+    assert.deepEqual([await list({ cache }), await size({ cache })], [[], 0], text);
+    assert.equal(await kept(), 1, text);
+    assert.equal((await list({ cache })).length, 1, text);
+  }
 });
 
 test('remove() and clear() leave other models, caches and files', async () => {

@@ -37,13 +37,25 @@ const hex = async (/** @type {Uint8Array} */ bytes) =>
 const text = new TextDecoder(),
   encoder = new TextEncoder();
 
-/** @param {Store} store @param {string} name @returns {Promise<Kept | undefined>} */
+const areTexts = (/** @type {unknown} */ v) => Array.isArray(v) && v.every((item) => typeof item === 'string');
+
+/**
+ * Reads a record. Returns undefined for a damaged one, which a crash or another program can leave.
+ * @param {Store} store @param {string} name @returns {Promise<Kept | undefined>}
+ */
 async function readRecord(store, name) {
   const bytes = await store.read(name);
   try {
-    return bytes && JSON.parse(text.decode(bytes));
+    const record = bytes && JSON.parse(text.decode(bytes)),
+      { url, etag, modified, pieces, integrity } = record;
+    return areTexts([url, etag, modified]) &&
+      areTexts(pieces) &&
+      areTexts(integrity) &&
+      Number.isSafeInteger(record.bytes)
+      ? record
+      : undefined;
   } catch {
-    return undefined; // a crash can leave a damaged record
+    return undefined;
   }
 }
 
