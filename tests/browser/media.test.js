@@ -9,6 +9,7 @@ import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { start } from '../../demo/shared/chromium.mjs';
+import { flipFile } from '../js/build-rush.mjs';
 
 const dir = mkdtempSync(join(tmpdir(), 'rush-media-'));
 execFileSync('python3', [fileURLToPath(new URL('../js/torchvision_rows.py', import.meta.url)), dir], {
@@ -30,8 +31,19 @@ before(async () => {
       headers: { 'cross-origin-resource-policy': 'cross-origin' },
     }),
   );
+  for (const [name, file] of Object.entries(files))
+    await page.route(`**/declared/${name}.rush`, (/** @type {any} */ route) =>
+      route.fulfill({ body: Buffer.from(file.bytes()) }),
+    );
   await page.goto(`${host.url}/demo/`); // has no Content-Security-Policy: blob: and other origins may be shown
 });
+const picture = { size: [4, 6], mean: 0.5, std: 0.25, layout: 'hwc' },
+  sound = { sampleRate: 16000, mono: true };
+const files = {
+  pictures: flipFile().asset('pictures.json', JSON.stringify({ x: picture })),
+  sounds: flipFile().asset('sounds.json', JSON.stringify({ x: sound })),
+};
+
 after(async () => {
   await host?.close();
   rmSync(dir, { recursive: true });
@@ -241,4 +253,57 @@ test('a tensor becomes ImageData, and sound an AudioBuffer and back', async () =
     };
   });
   assert.deepEqual(seen, { picture: true, shape: [2, 160], same: true, back: [2, 160, 16000, true], one: 0.01 });
+});
+
+test('a model with declared pictures takes what a page has', async () => {
+  const answers = await page.evaluate(async (/** @type {any} */ options) => {
+    const { load } = await import('/js/src/index.js'),
+      { imageToTensor, withPictures } = await import('/js/src/media/image.js');
+    const blob = await (await fetch('/rows/odd.png')).blob(),
+      bitmap = await createImageBitmap(blob, { colorSpaceConversion: 'none' });
+    const image = Object.assign(new Image(), { src: URL.createObjectURL(blob) });
+    await image.decode();
+    const canvas = Object.assign(document.createElement('canvas'), { width: bitmap.width, height: bitmap.height }),
+      context = /** @type {any} */ (canvas.getContext('2d'));
+    context.drawImage(bitmap, 0, 0);
+    const video = Object.assign(document.createElement('video'), { srcObject: canvas.captureStream(), muted: true });
+    await video.play();
+    const sources = { bitmap, image, canvas, video, frame: new VideoFrame(bitmap, { timestamp: 0 }) };
+    const model = await withPictures(await load('/declared/pictures.rush')),
+      plain = await load('/declared/pictures.rush');
+    const rows = [];
+    for (const [kind, source] of Object.entries(sources)) {
+      const wanted = await plain.run({ x: imageToTensor(source, options) }),
+        got = await model.run({ x: source });
+      rows.push({ kind, shape: got.y.shape, got: [...got.y.data], wanted: [...wanted.y.data] });
+    }
+    return rows;
+  }, picture);
+  assert.equal(answers.length, 5);
+  for (const { kind, shape, got, wanted } of answers) {
+    assert.deepEqual(shape, [4, 6, 3], kind);
+    assert.deepEqual(got, wanted, kind);
+    const apart = got.map((/** @type {number} */ v, /** @type {number} */ i) => Math.abs(v - answers[0].got[i]));
+    assert.ok(
+      Math.max(...apart) < (kind === 'video' ? 0.5 : 0.05),
+      `${kind} is the same picture: ${Math.max(...apart)}`,
+    );
+  }
+});
+
+test('a model with declared sounds takes an AudioBuffer', async () => {
+  const { got, wanted, shape } = await page.evaluate(async (/** @type {any} */ options) => {
+    const { load } = await import('/js/src/index.js'),
+      { audioToTensor, withSounds } = await import('/js/src/media/audio.js');
+    const buffer = new AudioBuffer({ length: 4410, numberOfChannels: 2, sampleRate: 44100 }),
+      channels = [0, 1].map((c) => Float32Array.from({ length: 4410 }, (_, i) => Math.sin(i / (9 + c))));
+    channels.forEach((channel, c) => buffer.copyToChannel(channel, c));
+    const model = await withSounds(await load('/declared/sounds.rush')),
+      plain = await load('/declared/sounds.rush');
+    const wanted = await plain.run({ x: audioToTensor(channels, { ...options, from: 44100 }) }),
+      { y } = await model.run({ x: buffer });
+    return { got: [...y.data], wanted: [...wanted.y.data], shape: y.shape };
+  }, sound);
+  assert.equal(shape.at(-1), 1600);
+  assert.deepEqual(got, wanted);
 });
