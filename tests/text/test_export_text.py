@@ -1,7 +1,9 @@
 """export_text(): models of transformers, with their tokenizer, in one file."""
 
 import copy
+import gc
 import json
+import pathlib
 
 import pytest
 import rushlight
@@ -187,3 +189,24 @@ def test_classification(kind, task, out):
     with torch.no_grad():
         want = model(ids, mask).logits
     torch.testing.assert_close(session(ids, mask, torch.zeros_like(ids)), want, rtol=1e-4, atol=1e-5)
+
+
+def resident(name):
+    line, = (line for line in pathlib.Path("/proc/self/status").read_text().splitlines() if line.startswith(f"{name}:"))
+    return int(line.split()[1]) << 10
+
+
+def test_a_folder_in_half_precision_is_quantized_in_bounded_memory(out, tmp_path):
+    sizes = {**text_models.SIZES, "hidden_size": 1536, "intermediate_size": 6144, "num_hidden_layers": 2}
+    text_models.tokenizer().save_pretrained(tmp_path)
+    transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes)).to(torch.bfloat16).save_pretrained(tmp_path)
+    weights = (tmp_path / "model.safetensors").stat().st_size
+    rushlight.export_text(text_models.decoder("Llama"), text_models.tokenizer(), out, length=48)  # loads all code
+    gc.collect()
+    pathlib.Path("/proc/self/clear_refs").write_text("5")  # sets VmHWM to VmRSS
+    before = resident("VmRSS")
+    report = rushlight.export_text(tmp_path, None, out, length=48, quantize="int8")
+    peak = resident("VmHWM") - before
+    assert report.verified and weights > 100 << 20
+    # The mapped pages of the file are the model: it has its weights once, and 1.5 times for the export.
+    assert peak < 2.5 * weights + (20 << 20), f"{peak / weights:.2f} times the weights"
