@@ -48,7 +48,7 @@ for (const [name, start] of /** @type {const} */ ([
         ));
 
       // Firefox 153 sometimes hangs if a worker ends a worker of its own.
-      const nested = name === 'Firefox' && /worker/.test(each) && 'workers of workers hang in Firefox';
+      const nested = name === 'Firefox' && /worker/.test(String(tests[each])) && 'workers of workers hang in Firefox';
       test(`in a worker: ${each}`, { skip: nested }, async () => {
         assert.equal(
           await browser.evaluate(
