@@ -67,6 +67,18 @@ def test_inputs_by_name_leave_out_what_is_none(out):
     assert rushlight.diff(out, model, {"attention_mask": X, "input_ids": X + 1}).agree
 
 
+class Pair(nn.Module):
+    def forward(self, a, pair):
+        return 2 * a + pair[0] - pair[1] ** 2
+
+
+def test_one_tensor_for_several_named_inputs_is_an_example_of_each(out):
+    for same in X, X[:1].expand_as(X):
+        rushlight.export(Pair(), {"a": same, "pair": [same, same]}, out)
+        a, b, c = torch.rand(3, *X.shape)
+        assert_close(rushlight.load(out)(a, [b, c]), Pair()(a, [b, c]))
+
+
 class Keywords(Masked):
     def forward(self, x=None, *, mask, **more):
         return {"y": self.linear(more["z"] if x is None else x) - 2 * mask, "n": mask.shape[0]}

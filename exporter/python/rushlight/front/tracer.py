@@ -1,10 +1,12 @@
 """Runs torch.jit.trace on a model, with the patches that it needs."""
 
 import copy
+import operator
 import os
 import warnings
 
 import torch
+from torch.utils import _pytree as pytree
 
 from ..base import core
 from ..base.errors import RushlightError
@@ -136,6 +138,21 @@ def _jit_traced(model, given, names, reference):
 
 def _plainly_traced(model, given, names):
     if names and isinstance(model, torch.nn.Module):
-        return torch.jit.trace(model, example_kwarg_inputs=dict(zip(names, given)), check_trace=False, strict=False)
+        return torch.jit.trace(model, example_kwarg_inputs=dict(zip(names, _each_its_own(given))), check_trace=False, strict=False)
     function = (lambda *args: inputs.call(model, "forward", args, names)) if names else model
     return torch.jit.trace(function, given, check_trace=False, strict=False)
+
+
+def _each_its_own(given):
+    """The inputs with a copy of each tensor that is given once more. The tracer would take two such inputs for one."""
+    seen = set()
+
+    def own(leaf):
+        if isinstance(leaf, torch.Tensor) and id(leaf) in seen:
+            return copy.deepcopy(leaf)
+        seen.add(id(leaf))
+        return leaf
+
+    leaves, spec = pytree.tree_flatten(given)
+    owned = list(map(own, leaves))
+    return given if all(map(operator.is_, leaves, owned)) else pytree.tree_unflatten(owned, spec)
