@@ -601,6 +601,7 @@ static void test_pointwise(void **state) {
       assert_int_equal(y[i], byte_of(v + 31));
     }
     sums[n] = 77;
+    memset(sums, 0, n * sizeof *sums);
     rush_int8_sum(ROWS, n, a, sums);
     for (size_t i = 0; i < n; i++) assert_int_equal(sums[i], a[i] + a[n + i] + a[2 * n + i]);
     assert_int_equal(sums[n], 77);

@@ -525,6 +525,29 @@ static void long_names_are_not_compared_for_each_that_has_them(void **state) {
   }
 }
 
+/* Many convolutions use one weight of two bytes that is viewed as 2^20 elements. Their bias does
+ * not fit, so that none keeps what it widens. */
+static void what_instructions_widen_has_a_limit(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  add_types(b);
+  const uint32_t view = build_view(b, build_storage(b, NULL, 2), RUSH_FLOAT16, 4,
+                                   SIZES(1 << 20, 1, 1, 1), SIZES(0, 0, 0, 0), 0);
+  const uint32_t weight = build_const(b, RUSH_CONST_TENSOR, view, 0, 0);
+  const uint32_t bias = build_tensor(b, RUSH_FLOAT32, 1, SIZES(2), NULL);
+  uint32_t y = 0;
+  build_method(b, "forward", TENSOR, 1, U32(TENSOR));
+  for (int k = 0; k < 400; k++)
+    y = CALL(k % 2 ? "aten::conv2d" : "aten::conv_transpose2d.input", TENSOR, y, K(weight),
+             K(bias));
+  build_return(b, y);
+  rig_open(r);
+  rig_load(r, b);
+  assert_true(rush_ctx_work(r->ctx) < 100u << 20); /* 400 times 2^20 without a limit */
+  rig_close(r);
+}
+
 /* Loads linear with a weight of 4 bytes that is viewed as many gigabytes. A file of a kilobyte may
  * use 64 MiB, and each byte of a file adds 64. */
 static void an_allowance_grows_with_the_file(void **state) {
@@ -642,6 +665,7 @@ int main(void) {
       cmocka_unit_test(kernels_look_whether_to_stop),
       cmocka_unit_test(loading_grows_with_the_file),
       cmocka_unit_test(long_names_are_not_compared_for_each_that_has_them),
+      cmocka_unit_test(what_instructions_widen_has_a_limit),
       cmocka_unit_test(an_allowance_grows_with_the_file),
       cmocka_unit_test(a_small_file_cannot_ask_for_much),
       cmocka_unit_test(names_are_escaped),

@@ -1,5 +1,7 @@
 /* Tests ops/quantized/quantized_pointwise: numbers that bytes represent exactly pass through
  * quantized operators and become floats again. */
+#include <math.h>
+
 #include "harness.h"
 
 enum { TENSOR };
@@ -109,6 +111,91 @@ static void means_are_of_all_places_of_a_channel(void **state) {
   rig_close(r);
 }
 
+/* _make_per_tensor_quantized_tensor accepts any scale and zero point. Sanitizers check the
+ * arithmetic. */
+static void tensors_may_have_any_scale_and_zero_point(void **state) {
+  (void)state;
+  static const struct {
+    const char *op;
+    double scale;
+    int64_t zero;
+    bool relu; /* an argument of the operator */
+  } rows[] = {{"rush::quantized_sum_of_qnnpack", 1, INT32_MIN, true},
+              {"rush::quantized_sum_of_qnnpack", 1, INT64_MIN, true},
+              {"rush::quantized_sum_of_qnnpack", -1e30, 0, true},
+              {"rush::quantized_sum_of_qnnpack", NAN, 0, true},
+              {"rush::quantized_sum", -1e300, INT64_MAX, true},
+              {"rush::quantized_product", NAN, INT64_MIN, true},
+              {"rush::quantized_add", NAN, INT64_MIN, false},
+              {"rush::quantized_scale", 1, INT64_MIN, false}};
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    rig rig_, *r = &rig_;
+    builder b_, *b = &b_;
+    begin(r, b, 0);
+    const uint32_t u8 = build_tensor(b, RUSH_UINT8, 4, SIZES(1, 4, 1, 1), U32(0xff01ff00));
+    const char *make = "aten::_make_per_tensor_quantized_tensor";
+    const uint32_t plain = CALL(make, TENSOR, K(u8), K(build_float(b, 1)), K(build_int(b, 0)));
+    const uint32_t odd =
+        CALL(make, TENSOR, K(u8), K(build_float(b, rows[k].scale)), K(build_int(b, rows[k].zero)));
+    const uint32_t in[] = {plain, odd, K(build_float(b, 1)), K(build_int(b, 0)),
+                           K(build_bool(b, false))};
+    const uint32_t y = build_call(b, rows[k].op, TENSOR, rows[k].relu ? 5 : 4, in);
+    build_return(b, CALL("aten::dequantize.self", TENSOR, y));
+    rig_start(r, b);
+    assert_contains(rows[k].op, run(r, 0, NO_ARGS), "float32[1, 4, 1, 1](");
+    rig_close(r);
+  }
+}
+
+/* quantized_conv of two groups, with one weight for each of `taps` * `taps` places. */
+static const char *convolve(rig *r, int64_t taps, int32_t zero) {
+  builder b_, *b = &b_;
+  begin(r, b, 0);
+  int8_t *w = malloc((size_t)(2 * taps * taps));
+  memset(w, INT8_MAX, (size_t)(2 * taps * taps));
+  const uint32_t list = build_type_n(b, RUSH_TYPE_LIST, 1, U32(build_type(b, RUSH_TYPE_INT)));
+  const uint32_t one = build_int(b, 1), half = build_int(b, taps / 2), none = build_int(b, 0);
+  const uint32_t x = build_tensor(b, RUSH_UINT8, 4, SIZES(1, 2, 1, 1), "\1\2");
+  const uint32_t ones = K(build_items(b, RUSH_CONST_LIST, list, 2, U32(one, one)));
+  const uint32_t scale = K(build_float(b, 1));
+  const uint32_t in[] = {
+      CALL("aten::_make_per_tensor_quantized_tensor", TENSOR, K(x), scale, K(none)),
+      K(build_tensor(b, RUSH_INT8, 4, SIZES(2, 1, taps, taps), w)),
+      K(build_tensor(b, RUSH_FLOAT64, 1, SIZES(2), (const double[]){1, 1})),
+      K(build_tensor(b, RUSH_INT32, 1, SIZES(2), (const int32_t[]){zero, zero})),
+      K(build_none(b)),
+      K(build_bool(b, false)),
+      ones,
+      K(build_items(b, RUSH_CONST_LIST, list, 2, U32(half, half))),
+      ones,
+      K(build_items(b, RUSH_CONST_LIST, list, 2, U32(none, none))),
+      K(build_int(b, 2)),
+      K(build_bool(b, false)),
+      scale,
+      K(none),
+      K(build_bool(b, false))};
+  const uint32_t y = build_call(b, "rush::quantized_conv", TENSOR, sizeof in / sizeof *in, in);
+  build_return(b, CALL("aten::dequantize.self", TENSOR, y));
+  free(w);
+  rig_start(r, b);
+  return run(r, 0, NO_ARGS);
+}
+
+static void zero_points_of_weights_must_fit(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  assert_contains("the least", convolve(r, 3, INT32_MIN),
+                  "a zero point must fit in its dtype, got -2147483648");
+  rig_close(r);
+}
+
+static void sums_of_many_weights_wrap(void **state) {
+  (void)state;
+  rig rig_, *r = &rig_;
+  assert_string_equal(convolve(r, 4097, INT8_MIN), "float32[1, 2, 1, 1](255 255)");
+  rig_close(r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bytes_come_back_as_the_floats_that_they_hold),
@@ -116,6 +203,9 @@ int main(void) {
       cmocka_unit_test(a_number_for_each_channel_multiplies_its_places),
       cmocka_unit_test(a_table_maps_each_byte),
       cmocka_unit_test(means_are_of_all_places_of_a_channel),
+      cmocka_unit_test(tensors_may_have_any_scale_and_zero_point),
+      cmocka_unit_test(zero_points_of_weights_must_fit),
+      cmocka_unit_test(sums_of_many_weights_wrap),
   };
   return cmocka_run_group_tests_name("quantized", tests, NULL, NULL);
 }

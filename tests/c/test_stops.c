@@ -471,6 +471,119 @@ static void loops_over_large_lists_look(void **state) {
   assert_int_equal(late, 0);
 }
 
+/* ---- Large strings and quantized tensors ----------------------------------------------------- */
+
+/* Builds a method that calls the operator with the words as arguments. */
+static void build_row(builder *b, const char *op, const char *args) {
+  uint32_t in[8], n = 0;
+  build_types(b);
+  build_method(b, "forward", VALUE, 1, U32(VALUE));
+  for (const char *word = args; word; word = strchr(word, ' '))
+    in[n++] = build_word(b, word += *word == ' ');
+  build_return(b, build_call(b, op, VALUE, n, in));
+}
+
+/* x is many letters a. */
+static void operators_on_large_strings_look(void **state) {
+  (void)state;
+  enum { LETTERS = 1 << 26 };
+  static const struct {
+    const char *op, *args;
+  } uses[] = {{"aten::find", "x 'b' 0 -1"},
+              {"aten::rfind", "x 'b' 0 -1"},
+              {"aten::count", "x 'b' 0 -1"},
+              {"aten::replace", "x 'b' 'c' -1"},
+              {"aten::split.str", "x 'b' -1"},
+              {"aten::rsplit", "x 'b' -1"},
+              {"aten::upper", "x"},
+              {"aten::isalpha", "x"},
+              {"aten::strip", "x 'a'"},
+              {"aten::add.str", "x x"},
+              {"aten::slice.str", "x 1 N 1"}};
+  char *letters = malloc(LETTERS);
+  size_t late = 0;
+  memset(letters, 'a', LETTERS);
+  for (size_t k = 0; k < COUNT(uses); k++) {
+    rig rig_, *r = &rig_;
+    builder b_ = {0};
+    rush_value x;
+    build_row(&b_, uses[k].op, uses[k].args);
+    open_plainly(r);
+    rig_start(r, &b_);
+    OK(rush_str_create(r->session, letters, LETTERS, &x));
+    try_on(r, uses[k].op, &x, &late);
+  }
+  free(letters);
+  assert_int_equal(late, 0);
+}
+
+/* The second method makes the quantized tensor that is the input of the first one. */
+static void operators_on_large_quantized_tensors_look(void **state) {
+  (void)state;
+  static const struct {
+    const char *op, *args;
+    bool floats;
+  } uses[] = {{"aten::quantize_per_tensor", "x 0.5 3 13", true},
+              {"aten::dequantize.self", "x", false},
+              {"rush::quantized_of", "x 0.5 3", true},
+              {"rush::floats_of", "x 0", false},
+              {"rush::quantized_add", "x x 0.5 3", false},
+              {"rush::quantized_sum", "x x 0.5 3 false", false},
+              {"rush::quantized_product", "x x 0.5 3 false", false},
+              {"rush::quantized_cat", "(x,x) 0 0.5 3 true", false},
+              {"rush::mean_of_quantized", "x", false},
+              {"aten::relu", "x", false}};
+  size_t late = 0;
+  for (size_t k = 0; k < COUNT(uses); k++) {
+    rig rig_, *r = &rig_;
+    builder b_ = {0}, *b = &b_;
+    rush_value bytes, x;
+    void *data;
+    const rush_dtype dtype = uses[k].floats ? RUSH_FLOAT32 : RUSH_UINT8;
+    build_row(b, uses[k].op, uses[k].args);
+    build_method(b, "make", VALUE, 1, U32(VALUE));
+    build_return(b, CALL("aten::_make_per_tensor_quantized_tensor", VALUE, 0,
+                         K(build_float(b, 0.5)), K(build_int(b, 0))));
+    open_plainly(r);
+    rig_start(r, b);
+    OK(rush_tensor_create(r->session, dtype, 3, SIZES(1, 4, LARGE), &bytes, &data));
+    memset(data, 0, 4 * LARGE * (uses[k].floats ? sizeof(float) : 1));
+    if (!uses[k].floats) {
+      OK(rush_session_run(r->session, 1, &bytes, 1, &x));
+      rush_value_release(r->session, &bytes);
+    }
+    try_on(r, uses[k].op, uses[k].floats ? &bytes : &x, &late);
+  }
+  assert_int_equal(late, 0);
+}
+
+/* Scales per channel of an empty tensor are many, too. */
+static void scales_of_an_empty_tensor_look(void **state) {
+  (void)state;
+  enum { CHANNELS = 1 << 24 };
+  rig rig_, *r = &rig_;
+  builder b_ = {0}, *b = &b_;
+  rush_value x;
+  void *data;
+  size_t late = 0;
+  build_types(b);
+  build_method(b, "forward", VALUE, 1, U32(VALUE));
+  uint32_t of[2];
+  for (int k = 0; k < 2; k++) {
+    const uint32_t view = build_view(b, build_storage(b, NULL, 8), k ? RUSH_INT64 : RUSH_FLOAT64, 1,
+                                     SIZES(CHANNELS), SIZES(0), 0);
+    of[k] = K(build_const(b, RUSH_CONST_TENSOR, view, 0, 0));
+  }
+  build_return(b, CALL("aten::quantize_per_channel", VALUE, 0, of[0], of[1], K(build_int(b, 0)),
+                       K(build_int(b, RUSH_QINT8))));
+  ((double *)(void *)b->weights)[0] = 1;
+  open_plainly(r);
+  rig_start(r, b);
+  OK(rush_tensor_create(r->session, RUSH_FLOAT32, 2, SIZES(CHANNELS, 0), &x, &data));
+  try_on(r, "quantize_per_channel of nothing", &x, &late);
+  assert_int_equal(late, 0);
+}
+
 /* ---- Large structures that are freed --------------------------------------------------------- */
 
 enum { STRUCTURE = 1 << 20 }; /* containers */
@@ -693,6 +806,9 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_of_these_looks_whether_to_stop),
       cmocka_unit_test(loops_over_large_lists_look),
+      cmocka_unit_test(operators_on_large_strings_look),
+      cmocka_unit_test(operators_on_large_quantized_tensors_look),
+      cmocka_unit_test(scales_of_an_empty_tensor_look),
       cmocka_unit_test(the_end_of_a_run_can_be_stopped),
       cmocka_unit_test(each_of_these_stops_in_a_value_that_shares_itself),
       cmocka_unit_test(an_input_that_shares_itself_is_interrupted),

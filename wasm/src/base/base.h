@@ -92,6 +92,15 @@ static inline rush_status rush_take_stop(rush_ctx *ctx) {
   return RUSH_LIKELY(!ctx->stopped) ? RUSH_OK : rush_poll(ctx);
 }
 
+/* Steps through n items of `each` elements in pieces, between which the host may stop the run. The
+ * caller of the operator sees that: for (size_t at = 0, some; rush_piece(ctx, n, 1, at, &some);
+ * at += some). */
+static inline bool rush_piece(rush_ctx *ctx, size_t n, size_t each, size_t at, size_t *some) {
+  const size_t most = (1 << 20) / each + 1;
+  *some = n - at < most ? n - at : most;
+  return at < n && !rush_should_stop(ctx, *some * each);
+}
+
 /* memcpy and memset in pieces, with checks for a stop request. Tensors need these. */
 rush_status rush_copy_bytes(rush_ctx *ctx, void *to, const void *from, size_t n);
 rush_status rush_set_bytes(rush_ctx *ctx, void *to, int byte, size_t n);

@@ -25,7 +25,8 @@ static bool reserve(rush_text *t, size_t more) {
 
 void rush_text_bytes(rush_text *t, const char *bytes, size_t n) {
   if (!reserve(t, n)) return;
-  if (n) memcpy(t->data + t->size, bytes, n);
+  const rush_status st = rush_copy_bytes(t->ctx, t->data + t->size, bytes, n);
+  if (st != RUSH_OK) rush_text_fail(t, st);
   t->size += n;
   t->data[t->size] = '\0';
 }

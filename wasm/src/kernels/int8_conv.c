@@ -102,7 +102,7 @@ static void pack_depth(size_t groups, size_t taps, const int8_t *w, const int32_
         const int32_t v = w[g * taps + t] - zeros[g];
         at[t / 4 * 64 + c * 4 + t % 4] = (uint8_t)w[g * taps + t];
         pairs[t / 2 * 32 + c * 2 + t % 2] = (int16_t)v;
-        sums[g] += v;
+        sums[g] = (int32_t)((uint32_t)sums[g] + (uint32_t)v);
       }
     }
   }
@@ -257,16 +257,17 @@ static void point(const job *j, size_t at, size_t n, size_t shift, size_t step,
 static void without_zeros(const job *j, const uint8_t *const *rows, size_t n, const int32_t *zeros,
                           int32_t sums[][NR]) {
   for (size_t r = 0; r < n; r++) {
-    int32_t sum = 0;
+    uint32_t sum = 0;
     for (size_t t = 0; t < j->runs; t++)
       for (size_t i = 0; i < j->run; i++) {
         const uint8_t *x = rows[t * MR + r];
-        sum += j->f.wide                              ? ((const int16_t *)(const void *)x)[i]
-               : j->f.kernel.form == RUSH_INT8_SIGNED ? (int8_t)x[i] - j->f.zero
-                                                      : x[i] - j->f.zero;
+        const int32_t v = j->f.wide ? ((const int16_t *)(const void *)x)[i]
+                          : j->f.kernel.form == RUSH_INT8_SIGNED ? (int8_t)x[i] - j->f.zero
+                                                                 : x[i] - j->f.zero;
+        sum += (uint32_t)v;
       }
     for (size_t c = 0; c < NR; c++)
-      sums[r][c] = (int32_t)((uint32_t)sums[r][c] - (uint32_t)sum * (uint32_t)zeros[c]);
+      sums[r][c] = (int32_t)((uint32_t)sums[r][c] - sum * (uint32_t)zeros[c]);
   }
 }
 

@@ -59,7 +59,6 @@ void rush_int8_scale(size_t rows, size_t channels, const uint8_t *x, float zero,
 
 void rush_int8_sum(size_t rows, size_t channels, const uint8_t *restrict x,
                    uint32_t *restrict sums) {
-  memset(sums, 0, channels * sizeof *sums);
   for (size_t r = 0; r < rows; r++, x += channels) {
     RUSH_EACH for (size_t c = 0; c < channels; c++) sums[c] += x[c];
   }

@@ -14,7 +14,7 @@ void rush_int8_add(size_t n, const uint8_t *a, float of_a, const uint8_t *b, flo
 void rush_int8_scale(size_t rows, size_t channels, const uint8_t *x, float zero,
                      const float *factors, float shift, uint8_t *y);
 
-/* Computes sums[channels] of x[rows][channels]. Sums wrap. */
+/* Adds x[rows][channels] to sums[channels], which wrap. */
 void rush_int8_sum(size_t rows, size_t channels, const uint8_t *x, uint32_t *sums);
 
 #endif

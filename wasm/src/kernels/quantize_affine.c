@@ -167,13 +167,19 @@ RUSH_INLINE void pairs(bool product, side p, side q, f4 factor, ending to, size_
   }
 }
 
+static bool is_byte(int64_t zero_point) {
+  return zero_point >= 0 && zero_point <= UINT8_MAX;
+}
+
 /* Follows pytorch_qnnp_compute_add_quantization_params: the greater factor has 22 bits, `shift` of
- * them fractional. Returns false if the factors do not fit. */
+ * them fractional. Returns false if the factors or the zero points do not fit. */
 static bool sums_in_integers(const rush_quantized_binary *q, size_t n, const uint8_t *a,
                              const uint8_t *b, uint8_t *y) {
   const float p = (float)q->a.scale / (float)q->scale, r = (float)q->b.scale / (float)q->scale;
   const float most = p > r ? p : r;
-  if (!(most >= 0x1p-9f && most < 0x1p8f)) return false;
+  if (!(most >= 0x1p-9f && most < 0x1p8f && p >= 0 && r >= 0) || !is_byte(q->a.zero_point) ||
+      !is_byte(q->b.zero_point))
+    return false;
   float unit = 1;
   int shift = 0;
   while (most * unit < 0x1p21f) unit *= 2, shift++;

@@ -16,6 +16,7 @@ struct rush_loader {
   bool head_done, failed;
   uint64_t given; /* bytes that the caller has, or UINT64_MAX if unknown */
   size_t used;    /* bytes that loading has allocated */
+  uint64_t wide;  /* elements that were widened */
   char gap[4096]; /* receives the padding between storages */
 
   /* While weights arrive: the constants as values, for prepare. */
@@ -145,14 +146,17 @@ static void plan_preparing(rush_loader *l) {
     if (reads_rows(l, i, &s)) m->weights[s].readers++;
 }
 
-/* Half-precision weights are packed from widened copies, or directly with RUSH_OP_PACKS_HALVES. */
+/* Half-precision weights are packed from widened copies, or directly with RUSH_OP_PACKS_HALVES.
+ * Many instructions may use one weight, so that the sum of all copies has a limit. Runs widen what
+ * is beyond it. */
 static rush_status widen_constants(rush_loader *l, const rush_model_op *o, const rush_value **args,
                                    rush_value *wide) {
   for (uint32_t k = 0; k < o->schema.n_args && l->heap.rare; k++) {
     if (!args[k] || args[k]->kind != RUSH_KIND_TENSOR) continue;
     rush_tensor *t = rush_as_tensor(args[k]), *copy;
     if (!rush_is_half(t->dtype) || !rush_has_elements(t) ||
-        (t->rank == 2 && o->op->flags & RUSH_OP_PACKS_HALVES))
+        (t->rank == 2 && o->op->flags & RUSH_OP_PACKS_HALVES) ||
+        (l->wide += (uint64_t)t->numel) > rush_memory_allowance(l->m->total_bytes))
       continue;
     RUSH_TRY(rush_widen(&l->heap, t, false, &copy));
     wide[k] = rush_of_tensor(copy);

@@ -61,11 +61,13 @@ rush_status rush_quant_quantize(rush_heap *heap, rush_tensor *x, bool in_steps, 
   const runs r = runs_of(out, q);
   const float *from = rush_data(dense);
   char *to = rush_data(out);
-  for (size_t i = 0; i < r.n; i++)
-    rush_quantize(out->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n], r.each,
-                  from + i * r.each, to + i * r.each * rush_itemsize(out));
+  for (size_t i = 0; i < r.n && !heap->ctx->stopped; i++)
+    for (size_t at = i * r.each, end = at + r.each, some; rush_piece(heap->ctx, end, 1, at, &some);
+         at += some)
+      rush_quantize(out->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n], some,
+                    from + at, to + at * rush_itemsize(out));
   rush_tensor_drop(heap, dense);
-  return rush_charge(heap->ctx, 2 * (uint64_t)out->numel);
+  return rush_take_stop(heap->ctx);
 }
 
 rush_status rush_quant_dequantize(rush_heap *heap, rush_tensor *x, bool in_steps,
@@ -82,10 +84,12 @@ rush_status rush_quant_dequantize(rush_heap *heap, rush_tensor *x, bool in_steps
     const runs r = runs_of(x, q);
     const char *from = rush_data(dense);
     float *to = rush_data(*out);
-    for (size_t i = 0; i < r.n; i++)
-      rush_dequantize(x->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n],
-                      r.each, from + i * r.each * rush_itemsize(x), to + i * r.each);
-    st = rush_charge(heap->ctx, 2 * (uint64_t)x->numel);
+    for (size_t i = 0; i < r.n && !heap->ctx->stopped; i++)
+      for (size_t at = i * r.each, end = at + r.each, some;
+           rush_piece(heap->ctx, end, 1, at, &some); at += some)
+        rush_dequantize(x->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n],
+                        some, from + at * rush_itemsize(x), to + at);
+    st = rush_take_stop(heap->ctx);
   }
   if (st != RUSH_OK) {
     rush_tensor_drop(heap, *out);

@@ -103,11 +103,12 @@ rush_status rush_new_str(rush_heap *heap, const char *bytes, size_t n, rush_valu
     return rush_fail_memory(heap->ctx, n);
   RUSH_TRY(rush_heap_alloc(heap, size, (void **)&s));
   *s = (rush_str){{RUSH_KIND_STR, 1}, n};
-  if (n) memcpy(s->bytes, bytes, n);
-  s->bytes[n] = '\0';
   out->kind = RUSH_KIND_STR;
   out->u.ref = s;
-  return RUSH_OK;
+  s->bytes[n] = '\0';
+  const rush_status st = rush_copy_bytes(heap->ctx, s->bytes, bytes, n);
+  if (st != RUSH_OK) rush_drop(heap, out);
+  return st;
 }
 
 rush_status rush_new_complex(rush_heap *heap, double re, double im, rush_value *out) {

@@ -43,21 +43,27 @@ static bool stands(rush_ctx *ctx, span s, span what, size_t i) {
   return memcmp(s.p + i, what.p, what.n) == 0;
 }
 
+/* Loops over characters count their work in steps of so many. */
+enum { OFTEN = 1 << 16 };
+
+/* Returns whether a search ends before character i. */
+static bool gives_up(rush_ctx *ctx, size_t i) {
+  return i % OFTEN > 0 ? ctx->stopped : rush_should_stop(ctx, OFTEN);
+}
+
 /* Returns the first position, from `from` on, at which `what` occurs. */
 static size_t find(rush_ctx *ctx, span s, span what, size_t from) {
-  for (size_t i = from; i <= s.n && s.n - i >= what.n && !ctx->stopped; i++)
+  for (size_t i = from; i <= s.n && s.n - i >= what.n && !gives_up(ctx, i); i++)
     if (stands(ctx, s, what, i)) return i;
   return NOWHERE;
 }
 static size_t find_last(rush_ctx *ctx, span s, span what) {
-  for (size_t i = s.n + 1; i-- > 0 && !ctx->stopped;)
-    if (s.n - i >= what.n && stands(ctx, s, what, i)) return i;
+  for (size_t n = s.n + 1; n > 0 && !gives_up(ctx, n); n--)
+    if (s.n - (n - 1) >= what.n && stands(ctx, s, what, n - 1)) return n - 1;
   return NOWHERE;
 }
 
-/* Counts the work of a loop over characters in larger steps. */
 static rush_status pass(rush_call *c, size_t i) {
-  enum { OFTEN = 1 << 16 };
   return i % OFTEN > 0 ? RUSH_OK : rush_charge(c->ctx, OFTEN);
 }
 
@@ -379,6 +385,7 @@ static rush_status affix(rush_call *c, bool at_end) {
   RUSH_CHECK_ARG(start <= (int64_t)s.n, "start %lld is behind the end of a string of length %zu",
                  (long long)start, s.n);
   size_t n = end >= start ? (size_t)(end - start) : s.n - (size_t)start;
+  RUSH_TRY(rush_charge(c->ctx, what.n / 16));
   bool is = n >= what.n && memcmp(s.p + start + (at_end ? n - what.n : 0), what.p, what.n) == 0;
   ret_bool(c, 0, is);
   return RUSH_OK;

@@ -118,10 +118,11 @@ RUSH_OP(embedding_rows) {
   const int64_t sizes[2] = {bags, (int64_t)(t.width * (8 / t.bits))};
   RUSH_TRY(rush_result(c, 0, RUSH_FLOAT32, 2, sizes, &out));
   float *y = rush_data(out);
-  memset(y, 0, (size_t)out->numel * sizeof *y);
+  RUSH_TRY(rush_set_bytes(c->ctx, y, 0, (size_t)out->numel * sizeof *y));
   for (int64_t b = 0, i = 0; b < bags; b++, y += sizes[1]) {
     int64_t n = 1, row;
     const int64_t next = b + 1 < offsets.n ? at(&offsets, b + 1) : indices.n;
+    RUSH_TRY(rush_charge(c->ctx, 4));
     RUSH_CHECK_ARG(
         (!offsets.given || rush_sub64(next, at(&offsets, b), &n)) && n >= 0 && n <= indices.n - i,
         "Expect the lengths data to be less than indices size: bag %lld", (long long)b);

@@ -98,6 +98,7 @@ static rush_status set_channels(rush_call *c, rush_tensor *out, uint32_t scales_
   rush_quant *q;
   RUSH_TRY(rush_quant_new(c->heap, out, (int)axis, (size_t)scales->numel, &q));
   for (int64_t i = 0; i < scales->numel; i++) {
+    RUSH_TRY(rush_charge(c->ctx, 8));
     q->scales[i] = rush_load_double(
         scales->dtype,
         (const char *)rush_data(scales) + i * scales->strides[0] * (int64_t)rush_itemsize(scales));

@@ -31,8 +31,11 @@ static rush_status requantize(rush_call *c, rush_tensor *t, const rush_tensor **
   if (!rush_is_dense(t)) RUSH_TRY(tmp_contiguous(c, t, &t));
   RUSH_TRY(rush_tensor_new_like(c->heap, t, t->dtype, &made));
   *out = tmp_take(c, made);
-  rush_lookup((size_t)t->numel, table, rush_data(t), rush_data(made));
-  return rush_charge(c->ctx, (uint64_t)t->numel);
+  const uint8_t *from = rush_data(t);
+  uint8_t *to = rush_data(made);
+  for (size_t at = 0, some; rush_piece(c->ctx, (size_t)t->numel, 1, at, &some); at += some)
+    rush_lookup(some, table, from + at, to + at);
+  return rush_take_stop(c->ctx);
 }
 
 /* tensors (all QUINT8 or all QINT8), dim, scale and zero_point of the result, relu (whether

@@ -94,11 +94,12 @@ static rush_status by_pixels(rush_call *c, const rush_quantized_binary *q, rush_
   const uint8_t *a = rush_data(t[0]), *b = rush_data(t[1]);
   uint8_t *y = rush_data(out);
   for (size_t i = 0; i < images; i++) {
-    for (size_t p = 0; p < pixels; p++, y += channels, a += next_a, b += next_b)
+    for (size_t p = 0; p < pixels; p++, y += channels, a += next_a, b += next_b) {
+      RUSH_TRY(rush_charge(c->ctx, channels));
       rush_quantized_combine(q, channels, a, b, y);
+    }
     if (next_a == 0) a += channels;
     if (next_b == 0) b += channels;
-    RUSH_TRY(rush_charge(c->ctx, pixels * channels));
   }
   return RUSH_OK;
 }
@@ -117,6 +118,9 @@ RUSH_OP(quantized_pair) {
     return by_pixels(c, &q, t, out);
   RUSH_TRY(lay(c, out, t));
   RUSH_TRY(lay(c, out, t + 1));
-  rush_quantized_combine(&q, (size_t)out->numel, rush_data(t[0]), rush_data(t[1]), rush_data(out));
-  return rush_charge(c->ctx, (uint64_t)out->numel);
+  const uint8_t *a = rush_data(t[0]), *b = rush_data(t[1]);
+  uint8_t *y = rush_data(out);
+  for (size_t at = 0, some; rush_piece(c->ctx, (size_t)out->numel, 1, at, &some); at += some)
+    rush_quantized_combine(&q, some, a + at, b + at, y + at);
+  return RUSH_OK;
 }

@@ -41,9 +41,11 @@ RUSH_OP(quantized_of) {
                  "the input must be float32 and have at least 3 dimensions");
   RUSH_TRY(new_bytes(c, 1, x->rank, x->sizes, &out));
   RUSH_TRY(tmp_channels_last(c, x, &x));
-  rush_quantize(RUSH_QUINT8, arg_float(c, 1), arg_int(c, 2), (size_t)x->numel, rush_data(x),
-                rush_data(out));
-  return rush_charge(c->ctx, (uint64_t)x->numel);
+  const float *from = rush_data(x);
+  uint8_t *to = rush_data(out);
+  for (size_t at = 0, some; rush_piece(c->ctx, (size_t)x->numel, 1, at, &some); at += some)
+    rush_quantize(RUSH_QUINT8, arg_float(c, 1), arg_int(c, 2), some, from + at, to + at);
+  return RUSH_OK;
 }
 
 /* QUINT8 [N, C, ...], memory_format of the result (0 or channels-last). Returns float32. */
@@ -56,8 +58,11 @@ RUSH_OP(floats_of) {
   RUSH_TRY(rush_new_in_layout(c->heap, RUSH_FLOAT32, x->rank, x->sizes, true, arg_int(c, 1), &out));
   ret_tensor(c, 0, out);
   RUSH_TRY(tmp_channels_last(c, x, &x));
-  rush_dequantize(RUSH_QUINT8, scale, zero, (size_t)x->numel, rush_data(x), rush_data(out));
-  return rush_charge(c->ctx, (uint64_t)x->numel);
+  const uint8_t *from = rush_data(x);
+  float *to = rush_data(out);
+  for (size_t at = 0, some; rush_piece(c->ctx, (size_t)x->numel, 1, at, &some); at += some)
+    rush_dequantize(RUSH_QUINT8, scale, zero, some, from + at, to + at);
+  return RUSH_OK;
 }
 
 /* two QUINT8 tensors of the same sizes, scale, zero_point. Returns their sum. */
@@ -73,9 +78,11 @@ RUSH_OP(quantized_add) {
       (double)arg_int(c, 3) - of_a * (double)p->zero_points[0] - of_b * (double)q->zero_points[0];
   RUSH_TRY(tmp_channels_last(c, a, &a));
   RUSH_TRY(tmp_channels_last(c, b, &b));
-  rush_int8_add((size_t)out->numel, rush_data(a), (float)of_a, rush_data(b), (float)of_b,
-                (float)shift, rush_data(out));
-  return rush_charge(c->ctx, (uint64_t)out->numel / 4);
+  const uint8_t *from = rush_data(a), *other = rush_data(b);
+  uint8_t *to = rush_data(out);
+  for (size_t at = 0, some; rush_piece(c->ctx, (size_t)out->numel, 1, at, &some); at += some)
+    rush_int8_add(some, from + at, (float)of_a, other + at, (float)of_b, (float)shift, to + at);
+  return RUSH_OK;
 }
 
 /* QUINT8 [N, C, ...] and [N, C, 1, ...], scale, zero_point. Returns their product. */
@@ -93,7 +100,7 @@ RUSH_OP(quantized_scale) {
   if (out->numel == 0) return RUSH_OK;
   const double unit = arg_float(c, 2) / p->scales[0], of_by = q->scales[0];
   const float zero = (float)p->zero_points[0], shift = (float)arg_int(c, 3);
-  const int64_t of_zero = q->zero_points[0];
+  const double of_zero = (double)q->zero_points[0];
   RUSH_TRY(tmp_channels_last(c, x, &x));
   RUSH_TRY(tmp_channels_last(c, by, &by));
   RUSH_TRY(tmp_items(c, channels, sizeof *factors, (void **)&factors));
@@ -102,9 +109,11 @@ RUSH_OP(quantized_scale) {
   const size_t image = (size_t)(x->numel / n);
   for (int64_t i = 0; i < n; i++, from += image, to += image, numbers += channels) {
     for (int64_t k = 0; k < channels; k++)
-      factors[k] = (float)((double)(numbers[k] - of_zero) * of_by / unit);
-    RUSH_TRY(rush_charge(c->ctx, image / 4));
-    rush_int8_scale(image / (size_t)channels, (size_t)channels, from, zero, factors, shift, to);
+      factors[k] = (float)((numbers[k] - of_zero) * of_by / unit);
+    const size_t each = (size_t)channels, n_places = image / each;
+    for (size_t at = 0, some; rush_piece(c->ctx, n_places, each, at, &some); at += some)
+      rush_int8_scale(some, each, from + at * each, zero, factors, shift, to + at * each);
+    RUSH_TRY(rush_take_stop(c->ctx));
   }
   return RUSH_OK;
 }
@@ -126,8 +135,11 @@ RUSH_OP(quantized_by_table) {
   RUSH_TRY(rush_quant_new(c->heap, out, -1, 1, &q));
   q->scales[0] = rush_quant_of(table)->scales[0];
   q->zero_points[0] = rush_quant_of(table)->zero_points[0];
-  rush_lookup((size_t)x->numel, rush_data(table), rush_data(x), rush_data(out));
-  return rush_charge(c->ctx, (uint64_t)x->numel);
+  const uint8_t *from = rush_data(x);
+  uint8_t *to = rush_data(out);
+  for (size_t at = 0, some; rush_piece(c->ctx, (size_t)x->numel, 1, at, &some); at += some)
+    rush_lookup(some, rush_data(table), from + at, to + at);
+  return RUSH_OK;
 }
 
 /* QUINT8 [N, C, ...]. Returns float32 [N, C, 1, ...], the mean over the spatial dimensions. */
@@ -150,8 +162,11 @@ RUSH_OP(mean_of_quantized) {
   const uint8_t *from = rush_data(x);
   float *to = rush_data(out);
   for (int64_t i = 0; i < n; i++, from += places * channels) {
-    RUSH_TRY(rush_charge(c->ctx, (uint64_t)(places * channels) / 4));
-    rush_int8_sum((size_t)places, (size_t)channels, from, sums);
+    const size_t each = (size_t)channels;
+    memset(sums, 0, each * sizeof *sums);
+    for (size_t at = 0, some; rush_piece(c->ctx, (size_t)places, each, at, &some); at += some)
+      rush_int8_sum(some, each, from + at * each, sums);
+    RUSH_TRY(rush_take_stop(c->ctx));
     for (int64_t k = 0; k < channels; k++)
       *to++ = (float)(((double)sums[k] / (double)places - zero) * scale);
   }
