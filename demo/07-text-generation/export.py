@@ -1,6 +1,5 @@
 """Exports SmolLM2, and a small Llama and GPT-2, into build/demo/, with PyTorch's logits token by token."""
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -14,8 +13,6 @@ import smollm  # noqa: E402
 import torch  # noqa: E402
 
 FOLDER = export_demo.BUILD / '07-text-generation'
-PACKAGES = HERE.parents[1] / 'tests/node_modules/@huggingface'
-LIBRARIES = {'tokenizers.mjs': PACKAGES / 'tokenizers/dist/tokenizers.mjs', 'jinja.mjs': PACKAGES / 'jinja/dist/index.js'}
 QUESTIONS = {'capital': 'What is the capital of France?', 'seasons': 'Name the 4 seasons.'}
 LONGEST = 20  # tokens of an answer
 # The greatest error of a logit, relative to the greatest one: for float sums, and for products with int8 weights (16-bit inputs).
@@ -93,9 +90,7 @@ def main():
         prompt = tokenizer.encode(smollm.CHAT['system'] + smollm.CHAT['user'].format(question))
         case = write_greedy(name, folder, model, prompt, end)
         cases.append({**case, 'question': question, 'text': tokenizer.decode(case['answer'])})
-    for name, library in LIBRARIES.items():
-        if library.exists():
-            shutil.copyfile(library, folder / name)
+    export_demo.copy_text_libraries(folder)
     manifest = {'title': 'SmolLM2-135M-Instruct', 'note': note, **facts}
     export_demo.write_json(folder / 'manifest.json', {**manifest, 'cases': cases})
     small('llama', models.Llama)

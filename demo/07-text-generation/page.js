@@ -1,5 +1,5 @@
-import { loadText } from '../../js/src/text/load-text.js'; // in a project of yours: from 'rushlight/text'
-import { element, loadBy, showError } from '../shared/page.js';
+import { element, showError } from '../shared/page.js';
+import { loadTextModel } from '../shared/text.js';
 
 const FOLDER = '../../build/demo/07-text-generation/smollm2';
 const EXAMPLES = [
@@ -14,19 +14,7 @@ const [talk, question, ask, stop, anew] = ['talk', 'question', 'ask', 'stop', 'a
 
 /** @type {AbortController | undefined} */ let writing; // the element of the current answer
 
-/** The packages @huggingface/tokenizers and @huggingface/jinja, for a page without a bundler. */
-const libraries = () =>
-  Promise.all(['tokenizers', 'jinja'].map((name) => import(`${FOLDER}/${name}.mjs`))).catch(() => {
-    throw new Error('There is no tokenizer yet. Run ./dev demo first.');
-  });
-
-async function prepare() {
-  const [tokenizers, jinja] = await libraries();
-  const options = { worker: true, threads: /** @type {const} */ ('auto'), tokenizers, jinja };
-  return (await loadBy(loadText, ({ model }) => model, FOLDER, byId('status'), options)).loaded;
-}
-
-const ready = prepare();
+const ready = loadTextModel(FOLDER, byId('status')).then(({ loaded }) => loaded);
 /** @type {import('../../js/src/text/load-text.js').Message[]} */ let messages = [];
 
 /** Formats a count with its noun. @param {number} n @param {string} what */

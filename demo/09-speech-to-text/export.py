@@ -1,6 +1,5 @@
 """Exports Whisper tiny.en into build/demo/, with transformers' words and logits for a recording."""
 
-import shutil
 import sys
 import wave
 from pathlib import Path
@@ -17,8 +16,6 @@ from transformers.models.whisper import tokenization_whisper  # noqa: E402
 
 FOLDER = export_demo.BUILD / '09-speech-to-text'
 FILE, SAMPLE = 'whisper.rush', 'two-cities.wav'
-PACKAGES = HERE.parents[1] / 'tests/node_modules/@huggingface'
-LIBRARIES = {'tokenizers.mjs': PACKAGES / 'tokenizers/dist/tokenizers.mjs', 'jinja.mjs': PACKAGES / 'jinja/dist/index.js'}
 SECONDS = 13.4  # of the recording: three sentences
 COMPARED = 12  # tokens whose logits are compared
 ROUNDING = 1e-4  # the greatest error of a logit, relative to the greatest one
@@ -72,9 +69,7 @@ def main():
     samples = whisper.samples_of(FOLDER / SAMPLE)
     tokens, words = transcribed(model.float(), tokenizer, samples)
     cases = [write_case('recording', model, samples, tokens)]
-    for name, library in LIBRARIES.items():
-        if library.exists():
-            shutil.copyfile(library, FOLDER / name)
+    export_demo.copy_text_libraries(FOLDER)
     export_demo.write_json(FOLDER / 'manifest.json', {
         'title': 'Whisper tiny.en', 'file': FILE, 'bytes': (FOLDER / FILE).stat().st_size,
         'note': ' '.join(filter(None, (note, missing))), 'cases': cases, 'sample': SAMPLE, 'words': words})

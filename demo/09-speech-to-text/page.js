@@ -1,7 +1,7 @@
 import { audioToTensor, openMicrophone } from '../../js/src/media/audio.js';
-import { loadText } from '../../js/src/text/load-text.js'; // in a project of yours: from 'rushlight/text'
 import { readWav } from '../05-voice-activity/vad.js';
-import { element, fetchBlob, loadBy, milliseconds, showError } from '../shared/page.js';
+import { element, fetchBlob, milliseconds, showError } from '../shared/page.js';
+import { loadTextModel } from '../shared/text.js';
 import { Captions } from './captions.js';
 
 const FOLDER = '../../build/demo/09-speech-to-text';
@@ -15,18 +15,7 @@ let request = new AbortController(); // ends its transcription
 let before = Promise.resolve(); // the last transcription: a model has one at a time
 /** @type {AbortController | undefined} */ let live; // closes the microphone
 
-/** The packages @huggingface/tokenizers and @huggingface/jinja, for a page without a bundler. */
-const libraries = () =>
-  Promise.all(['tokenizers', 'jinja'].map((name) => import(`${FOLDER}/${name}.mjs`))).catch(() => {
-    throw new Error('There is no tokenizer yet. Run ./dev demo first.');
-  });
-
-async function prepare() {
-  const [tokenizers, jinja] = await libraries();
-  const options = { worker: true, threads: /** @type {const} */ ('auto'), tokenizers, jinja };
-  return loadBy(loadText, ({ model }) => model, FOLDER, byId('status'), options);
-}
-const ready = prepare();
+const ready = loadTextModel(FOLDER, byId('status'));
 ready.catch((error) => showError(byId('status'), error));
 
 /** Transcribes sound after the last transcription has ended. @param {Float32Array} samples @returns {Promise<any>} */

@@ -1,6 +1,7 @@
 """Shared by the export.py files: exports a model and stores PyTorch's reference answers beside it."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -14,6 +15,14 @@ import torch  # noqa: E402
 
 def write_json(path, value):
     path.write_text(json.dumps(value, ensure_ascii=False, indent=1) + '\n', encoding='utf-8')
+
+
+def copy_text_libraries(folder):
+    """Copies the packages for tokenizers and chat templates beside a text model, for pages without a bundler."""
+    packages = TOP / 'tests/node_modules/@huggingface'
+    for name, library in {'tokenizers.mjs': 'tokenizers/dist/tokenizers.mjs', 'jinja.mjs': 'jinja/dist/index.js'}.items():
+        if (packages / library).exists():
+            shutil.copyfile(packages / library, folder / name)
 
 
 def export(module, inputs, folder, file, input_names, output_name, dynamic_shapes):
