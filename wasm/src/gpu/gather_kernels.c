@@ -34,10 +34,11 @@ static void write_gather(rush_text *t, const void *what) {
   rush_text_add(t, "%s", (const char *)what);
 }
 
+enum { PIECE = 1 << 12 /* indices whose work is counted in one step */ };
+
 /* Returns whether all indices are rows. *st is RUSH_PENDING if they are not in memory yet, and an
  * error if the host has stopped it. */
 static bool are_rows(rush_call *c, const rush_tensor *t, int64_t rows, rush_status *st) {
-  enum { PIECE = 1 << 12 };
   if ((t->dtype != RUSH_INT64 && t->dtype != RUSH_INT32) || !rush_is_contiguous(t) ||
       rush_is_turned(t) || t->storage->bytes > INT32_MAX)
     return false;
@@ -169,6 +170,7 @@ static rush_status join_indices(rush_call *c, const rush_tensor *t, const indexi
   tmp_take(c, joined);
   int64_t *to = rush_data(joined);
   for (int64_t i = 0; i < joined->numel; i++) {
+    if (i % PIECE == 0) RUSH_TRY(rush_charge(c->ctx, PIECE));
     to[i] = 0;
     for (int k = 0; k < x->n; k++)
       to[i] = to[i] * t->sizes[x->dim + k] + ((const int64_t *)rush_data(x->tensors[k]))[i];
