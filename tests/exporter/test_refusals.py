@@ -45,6 +45,7 @@ CASES = [
     ("Tracer cannot infer type of", lambda x: {x}, X, "no type for the model's result"),
     ("can be output from traced functions", lambda x: (x, x.dtype), X, "no type for the model's result"),
     ("of traced region cannot be understood by the tracer", lambda x: {"a": {"b": x}}, X, None),
+    ("Unable to cast Python instance of type <class 'str'>", lambda x: {"\ud800": x}, X, "the key of a dict in the model's result must"),
     ("expected int at position", nn.BCELoss(weight=torch.rand(4)), (X.sigmoid(), X.sigmoid()), "sizes are tensors while a model is traced"),
     ("mat1 and mat2 must have the same dtype", nn.Linear(4, 3).half(), X, "must have the same dtype"),
     ("to have the same dtype", lambda x: x.double() @ x.T, X, "must have the same dtype"),

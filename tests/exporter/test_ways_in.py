@@ -67,6 +67,37 @@ def test_inputs_by_name_leave_out_what_is_none(out):
     assert rushlight.diff(out, model, {"attention_mask": X, "input_ids": X + 1}).agree
 
 
+def test_a_session_takes_the_none_of_the_example(out):
+    model = Masked()
+    want = model(X, None, X)
+    rushlight.export(model, (X, None, X), out)
+    session = rushlight.load(out)
+    for answer in (session(X, None, X), session(X, X), session(X, scale=None, attention_mask=X), session(X, None, attention_mask=X),
+                   session(input_ids=X, scale=None, attention_mask=X), session.clone()(X, None, X)):
+        assert_close(answer, want)
+    assert_close(session.run({"input_ids": X, "scale": None, "attention_mask": X})["output"], want)
+    other = r"the input 'scale' must be None, as in the example inputs of the export, got "
+    for call in lambda: session(X, X, X), lambda: session(X, X, attention_mask=X, scale=X):
+        with pytest.raises(TypeError, match=rf"forward\(\): {other}Tensor"):
+            call()
+    with pytest.raises(ValueError, match=other + "float"):
+        session.run({"input_ids": X, "attention_mask": X, "scale": 1.0})
+    with pytest.raises(TypeError, match="there is no input 'mask'"):
+        session(X, None, mask=X)
+    with pytest.raises(TypeError, match="takes 2 inputs .*, got 3"):
+        session(X, None, X, None)
+
+
+def test_the_none_of_an_example_is_one_of_its_method(out):
+    model = Masked()
+    rushlight.export({"a": (model, {"input_ids": X, "attention_mask": None}), "b": (model, (X, X))}, path=out)
+    session = rushlight.load(out)
+    assert_close(session.call("a", X, None), model(X))
+    assert_close(session.call("a", X, attention_mask=None), model(X))
+    with pytest.raises(TypeError, match="takes 2 inputs"):
+        session.call("b", X, X, None)
+
+
 class Pair(nn.Module):
     def forward(self, a, pair):
         return 2 * a + pair[0] - pair[1] ** 2

@@ -3,7 +3,7 @@
 import multiprocessing
 import pickle
 from concurrent.futures import ProcessPoolExecutor
-from typing import List
+from typing import Dict, List
 
 import pytest
 import rushlight
@@ -108,3 +108,16 @@ def test_a_session_goes_to_another_process(file):
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         assert pool.submit(count, session).result() == 2
     assert count(session) == 2
+
+
+@torch.jit.script
+def found(a: Tensor, kept: Dict[Tensor, int]):
+    return kept[a] if a in kept else -1, a is list(kept.keys())[0]
+
+
+def test_a_tensor_that_is_given_twice_is_one_tensor(tmp_path):
+    x, y = torch.rand(2, 3)
+    rushlight.export(found, (x, {y: 5}), tmp_path / "found.rush")
+    session = rushlight.load(tmp_path / "found.rush")
+    for given in (x, {x: 5, y: 6}), (y, {x: 5, y: 6}), (x, {y: 5}), (x, {x.detach(): 5}), (x, {x.view(3): 5, x: 6}):
+        assert session(*given) == found(*given)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from .base import core
-from .base.errors import RushlightError
+from .base.errors import RushlightError, utf8_only
 from .baked import explained
 from .front.answers import answers_of
 from .front.torchscript import export as torchscript
@@ -119,13 +119,14 @@ def export(
         torch.jit.TracerWarning: a size, value or branch that tracing fixed, at its line
     """
     arguments = dict(locals())
-    request, model = request_of(arguments.pop("model"), arguments.pop("example_inputs"), arguments.pop("path"), arguments)
-    captured = request.captured
-    try:
-        fields = _exported(request)
-        check_sequence(request)
-    except RushlightError as error:
-        raise explained(error, captured)
+    with utf8_only():
+        request, model = request_of(arguments.pop("model"), arguments.pop("example_inputs"), arguments.pop("path"), arguments)
+        captured = request.captured
+        try:
+            fields = _exported(request)
+            check_sequence(request)
+        except RushlightError as error:
+            raise explained(error, captured)
     for text in fields["warnings"]:
         warnings.warn(text, stacklevel=2)
     return report_of(fields, captured, [*captured.notes, *_mode_notes(model, train)])

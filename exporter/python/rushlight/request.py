@@ -2,11 +2,13 @@
 
 import dataclasses
 import os
+from collections.abc import Mapping
 
 import torch
 from torch.utils import _pytree as pytree
 
 from .assets import assets_of
+from .base.values import require_utf8
 from .decomposition import decompositions
 from .exported_program.reference import example_of
 from .front import dynamic_shapes, inputs
@@ -37,7 +39,7 @@ def request_of(model, example_inputs, path, arguments):
     """
     _check(path, arguments)
     tests = arguments["tests"]
-    _refuse_numpy("example_inputs and tests", [example_inputs, [test[:2] for test in tests]])
+    _refuse_wrong("example_inputs and tests", [example_inputs, [test[:2] for test in tests]])
     if _is_of_methods(model):
         captured, called = _several(model, example_inputs, arguments)
     else:
@@ -75,6 +77,7 @@ class _Called:
 
 
 def _one(model, example_inputs, arguments):
+    none = inputs.none_inputs(model, example_inputs)
     example_inputs, names = inputs.positional(model, example_inputs)
     captured = capture(model, example_inputs, arguments["train"], arguments["source"], names)
     methods = list(arguments["methods"])
@@ -84,6 +87,7 @@ def _one(model, example_inputs, arguments):
         if example_inputs is None and not arguments["inputs"]:
             example_inputs = example_of(captured.program)
     first = "forward" if "forward" in methods else methods[0]
+    captured.none_inputs = {first: none} if none else {}
     input_names = arguments["input_names"] or (names or ())[:len(example_inputs or ())]
     return captured, [_Called(first, model, example_inputs, input_names, arguments["output_names"], arguments["dynamic_shapes"],
                               arguments["test_inputs"])]
@@ -108,6 +112,8 @@ def _several(methods, example_inputs, arguments):
             raise ValueError(f"{name} of several methods must be a dict by method, whose keys are {', '.join(methods)}, got {value!r}")
     programs = programs_of(methods)
     captured = capture_programs(programs, arguments["source"]) if programs else capture_methods(methods, arguments["train"])
+    none = {} if programs else {name: inputs.none_inputs(inputs.unwrapped(one), given) for name, (one, given) in methods.items()}
+    captured.none_inputs = {name: found for name, found in none.items() if found}
     called = []
     for call in captured.calls:
         given = {name: (arguments[name] or {}).get(call.method) or () for name in _PER_METHOD}
@@ -141,10 +147,21 @@ def _bits(quantize):
     return ",".join(f"{pattern}={bits or ''}" for pattern, bits in quantize.items())
 
 
-def _refuse_numpy(what, values):
+def _refuse_wrong(what, values):
+    for text in _strings(values):
+        require_utf8(text, f"a string in {what}")
     for value in pytree.tree_leaves(values):
         if type(value).__module__ == "numpy":
             raise ValueError(f"{what} must hold tensors or Python numbers, got numpy.{type(value).__name__}: use torch.from_numpy")
+
+
+def _strings(value):
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple, Mapping)):
+        items = (part for item in value.items() for part in item) if isinstance(value, Mapping) else value
+        for item in items:
+            yield from _strings(item)
 
 
 def _constraints(captured, called):
@@ -184,7 +201,7 @@ def _all_positional(model, given, what):
         where = f"{what}[{len(examples)}]"
         if one is None:
             raise ValueError(f"{where} must be the inputs of one call, got None")
-        _refuse_numpy(where, one)
+        _refuse_wrong(where, one)
         examples.append(inputs.positional(model, one, where)[0])
     return examples
 

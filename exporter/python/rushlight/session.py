@@ -88,7 +88,7 @@ class Session:
         self._source = source if isinstance(source, bytes) else os.path.abspath(source)
         self._version = self._source_version()
         self._options = {"threads": threads, "max_bytes": max_bytes, "max_steps": max_steps}
-        self._with_defaults = None
+        self._optional_names = self._none_names = None
         request = Request()
         source = request.memory(source) if isinstance(source, bytes) else os.fspath(source)
         self._open(native.call("session.open", source=source, **self._options))
@@ -166,7 +166,7 @@ class Session:
                 array.array. The results of such an object are NumPy's. As in PyTorch, a bool may stand for a number, an int for a
                 float, and a tensor with one element for either. Trailing arguments with defaults may be left out. Tensors may have
                 any strides. An enum or an object of a class of the program may also be a named tuple with the enum's name and value,
-                or with the object's attributes
+                or with the object's attributes. An argument that was None in the example inputs of a traced model may be left out or None
             named: further arguments by name
 
         Returns:
@@ -180,19 +180,25 @@ class Session:
         """
         self._check_method(method)
         names = self._names(method)
-        if len(args) > len(names):
-            raise TypeError(f"{method}() takes {len(names)} input{'s' * (len(names) != 1)} ({', '.join(names)}), got {len(args)}")
-        if named or len(args) < len(names):
-            try:
+        try:
+            if len(args) > len(names) or any(arg is None for arg in args):
+                args = self._without_none(args, method)
+            if len(args) > len(names):
+                raise TypeError(f"{method}() takes {len(names)} input{'s' * (len(names) != 1)} ({', '.join(names)}), got {len(args)}")
+            if named or len(args) < len(names):
                 args += self._in_order(named, method, len(args))
-            except _WrongInputs as e:
-                raise TypeError(f"{method}(): {e}") from None
+        except _WrongInputs as e:
+            raise TypeError(f"{method}(): {e}") from None
         return self._run(method, args)
 
     def _run(self, method, args):
         request = Request()
-        types = self._methods[method]["types"]
-        values = [request.value(as_tuples(arg, types[i]) if i < len(types) else arg) for i, arg in enumerate(args)]
+        values = []
+        for name, type_, arg in zip(self._names(method), self._methods[method]["types"], args):
+            try:
+                values.append(request.value(as_tuples(arg, type_)))
+            except (TypeError, ValueError) as e:
+                raise (TypeError if isinstance(e, TypeError) else ValueError)(f"{method}(): the input {name!r}: {e}") from None
         answer = self._call("run", method=method, args=values)
         return Answer(answer, self._gives_arrays(request)).value()
 
@@ -215,16 +221,47 @@ class Session:
             return self._methods[name]
         raise ValueError(f"the model has no method '{name}'; it has {', '.join(self._methods)}")
 
+    def _read_description(self):
+        if self._optional_names is None:
+            described = json.loads(self._call("describe"))
+            self._none_names = described["meta"].get("none inputs", "{}")
+            self._optional_names = {m["name"]: {i["name"] for i in m["inputs"] if i["optional"]} for m in described["methods"]}
+
     def _optional(self, method):
         """Names of the inputs with defaults."""
-        if self._with_defaults is None:
-            methods = json.loads(self._call("describe"))["methods"]
-            self._with_defaults = {m["name"]: {i["name"] for i in m["inputs"] if i["optional"]} for m in methods}
-        return self._with_defaults[method]
+        self._read_description()
+        return self._optional_names[method]
+
+    def _none(self, method):
+        """{position: name} of the model's arguments that were None in the example. The file has no inputs for them."""
+        self._read_description()
+        try:
+            return {int(position): str(name) for position, name in json.loads(self._none_names)[method]}
+        except (ValueError, LookupError, TypeError, OverflowError, RecursionError):  # a file of others may have any text here
+            return {}
+
+    def _without_none(self, args, method):
+        """Returns the positional arguments without those for which the file has no inputs, if they are there."""
+        none = self._none(method)
+        other = next((i for i in none if 0 <= i < len(args) and args[i] is not None), None)
+        if other is None:
+            return tuple(arg for i, arg in enumerate(args) if i not in none)
+        if len(args) > len(self._names(method)):
+            raise _not_none(none[other], args[other])
+        return args
+
+    def _named_without_none(self, named, method):
+        none = set(self._none(method).values()).difference(self._names(method))
+        for name in none.intersection(named):
+            if named[name] is not None:
+                raise _not_none(name, named[name])
+        return {name: value for name, value in named.items() if name not in none}
 
     def _in_order(self, named, method, taken):
         """Returns the positional arguments after the first `taken`, from inputs by name."""
         names = self._names(method)
+        if not set(names).issuperset(named):
+            named = self._named_without_none(named, method)
         optional = self._optional(method) if len(names) > taken + len(named) else ()
         for name in named:
             if name not in names:
@@ -285,7 +322,7 @@ class Session:
             RushlightError: the value has another type ('bad-argument')
         """
         request = Request()
-        self._call("set_state", values={_name(name): request.value(value) for name, value in dict(values).items()})
+        self._call("set_state", values={_name(name): _attribute(name, value, request) for name, value in dict(values).items()})
 
     def reset(self) -> None:
         """Sets all attributes that the program writes to the values in the file."""
@@ -359,10 +396,21 @@ class Session:
         return out
 
 
+def _not_none(name, value):
+    return _WrongInputs(f"the input {name!r} must be None, as in the example inputs of the export, got {type(value).__name__}")
+
+
 def _name(name):
     if not isinstance(name, str):
         raise ValueError(f"the path of an attribute must be a str, got {type(name).__name__}")
     return name
+
+
+def _attribute(name, value, request):
+    try:
+        return request.value(value)
+    except ValueError as e:
+        raise ValueError(f"the attribute {name!r}: {e}") from None
 
 
 def _restored(file, options, state):

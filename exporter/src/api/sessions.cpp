@@ -74,9 +74,10 @@ std::string run(const Json &request) {
   const size_t method = session->method(request["method"].text());
   const std::vector<TypeRef> &types = session->input_types(method);
   std::vector<Const> args;
+  KnownTensors known;
   for (const Json &arg : request["args"].list()) {
     const TypeRef type = args.size() < types.size() ? types[args.size()] : make_type(RUSH_TYPE_ANY);
-    args.push_back(typed(const_of(arg), type, as_argument));
+    args.push_back(typed(const_of(arg, &known), type, as_argument));
   }
   Const result;
   {

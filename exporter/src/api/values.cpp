@@ -5,6 +5,7 @@
 
 #include "base/joined.h"
 #include "base/json.h"
+#include "base/runtime_error.h"
 
 namespace rush {
 
@@ -12,9 +13,9 @@ namespace {
 
 // ---- From JSON
 
-std::vector<Const> consts_of(const Json &values) {
+std::vector<Const> consts_of(const Json &values, KnownTensors *known) {
   std::vector<Const> out;
-  for (const Json &value : values.list()) out.push_back(const_of(value));
+  for (const Json &value : values.list()) out.push_back(const_of(value, known));
   return out;
 }
 
@@ -32,35 +33,35 @@ rush_type_kind kind_named(const std::string &kind) {
   return found == kinds.end() ? parse_type(kind)->kind : found->second;
 }
 
-Const list_from(const Json &items, TypeRef type) {
-  Const out = const_list(make_type(RUSH_TYPE_ANY), consts_of(items));
+Const list_from(std::vector<Const> items, TypeRef type) {
+  Const out = const_list(make_type(RUSH_TYPE_ANY), std::move(items));
   if (type) out.type = std::move(type);
   return out;
 }
 
-Const tuple_from(const Json &items, TypeRef type) {
+Const tuple_from(std::vector<Const> items, TypeRef type) {
   Const out;
   out.kind = RUSH_CONST_TUPLE;
-  out.items = consts_of(items);
+  out.items = std::move(items);
   std::vector<TypeRef> types;
   for (const Const &item : out.items) types.push_back(type_of(item));
   out.type = type ? std::move(type) : make_type(RUSH_TYPE_TUPLE, std::move(types));
   return out;
 }
 
-Const dict_from(const Json &items, TypeRef type) {
+Const dict_from(std::vector<Const> items, TypeRef type) {
   Const out;
   const TypeRef any = make_type(RUSH_TYPE_ANY);
   out.kind = RUSH_CONST_DICT;
-  out.items = consts_of(items);
+  out.items = std::move(items);
   out.type = type ? std::move(type) : make_type(RUSH_TYPE_DICT, {any, any});
   return out;
 }
 
-Const object_from(rush_const_kind kind, const Json &items, TypeRef type) {
+Const object_from(rush_const_kind kind, std::vector<Const> items, TypeRef type) {
   Const out;
   out.kind = kind;
-  out.items = consts_of(items);
+  out.items = std::move(items);
   out.type = std::move(type);
   if (!out.type) throw std::invalid_argument("an object and an enum must have a type");
   return out;
@@ -88,10 +89,11 @@ std::string name_in(const Json &value) {
   return name ? name->text() : "";
 }
 
-Const tensor_from(const Json &value, const Json &parts) {
+Const tensor_from(const Json &value, const Json &parts, KnownTensors *known) {
   const std::vector<Json> &of = parts.list();
-  const Tensor tensor(static_cast<rush_dtype>(of.at(0).integer()), of.at(1).integers(),
-                      of.at(2).integers(), of.at(3).integer(), storage_from(of.at(4)));
+  Tensor tensor(static_cast<rush_dtype>(of.at(0).integer()), of.at(1).integers(),
+                of.at(2).integers(), of.at(3).integer(), storage_from(of.at(4)));
+  if (known) tensor = known->emplace(of.at(5).integer(), tensor).first->second;
   return const_tensor(tensor, name_in(value));
 }
 
@@ -107,17 +109,18 @@ Const foreign_from(const Json &value, const Json &parts) {
       name_in(value));
 }
 
-Const special_from(const Json &value) {
-  if (const Json *parts = value.find("tensor")) return tensor_from(value, *parts);
-  if (const Json *items = value.find("tuple")) return tuple_from(*items, type_in(value));
-  if (const Json *items = value.find("list")) return list_from(*items, type_in(value));
-  if (const Json *items = value.find("dict")) return dict_from(*items, type_in(value));
+Const special_from(const Json &value, KnownTensors *known) {
+  const auto inner = [&](const Json &items) { return consts_of(items, known); };
+  if (const Json *parts = value.find("tensor")) return tensor_from(value, *parts, known);
+  if (const Json *items = value.find("tuple")) return tuple_from(inner(*items), type_in(value));
+  if (const Json *items = value.find("list")) return list_from(inner(*items), type_in(value));
+  if (const Json *items = value.find("dict")) return dict_from(inner(*items), type_in(value));
   if (const Json *parts = value.find("complex")) return complex_from(*parts);
   if (const Json *parts = value.find("foreign")) return foreign_from(value, *parts);
   if (const Json *items = value.find("object"))
-    return object_from(RUSH_CONST_OBJECT, *items, type_in(value));
+    return object_from(RUSH_CONST_OBJECT, inner(*items), type_in(value));
   if (const Json *items = value.find("enum"))
-    return object_from(RUSH_CONST_ENUM, *items, type_in(value));
+    return object_from(RUSH_CONST_ENUM, inner(*items), type_in(value));
   Const out = const_str(value["device"].text());
   out.kind = RUSH_CONST_DEVICE;
   return out;
@@ -155,7 +158,7 @@ TypeRef type_from(const Json &type) {
                    fields ? fields->texts() : std::vector<std::string>());
 }
 
-Const const_of(const Json &value) {
+Const const_of(const Json &value, KnownTensors *known) {
   switch (value.kind) {
     case Json::NONE:
       return const_none();
@@ -168,11 +171,11 @@ Const const_of(const Json &value) {
     case Json::TEXT:
       return const_str(value.s);
     case Json::LIST:
-      return list_from(value, nullptr);
+      return list_from(consts_of(value, known), nullptr);
     case Json::OBJECT:
       break;
   }
-  return special_from(value);
+  return special_from(value, known);
 }
 
 std::string bytes_at(const Json &address, const Json &size) {
@@ -219,6 +222,9 @@ std::string ValueWriter::text(const Const &value) {
     case RUSH_CONST_FLOAT:
       return json_float(value.f);
     case RUSH_CONST_STR:
+      if (!is_utf8(value.s))
+        throw RuntimeError(RUSH_ERR_UNSUPPORTED,
+                           "a string that Python gets must be UTF-8, got " + bytes_text(value.s));
       return json_text(value.s);
     case RUSH_CONST_COMPLEX:
       return "{\"complex\": [" + json_float(value.f) + ", " + json_float(value.im) + "]}";

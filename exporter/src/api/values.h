@@ -15,12 +15,15 @@ namespace rush {
 // these fields, in which a type is as in type_from():
 //   {"tuple": [...]}, {"dict": [key, value, ...]}, {"complex": [re, im]}, {"device": "cpu"}
 //   {"list": [...], "type": ...}, {"object": [...], "type": ...}, {"enum": [...], "type": ...}
-//   {"tensor": [dtype, sizes, strides, offset, storage], "name": ...}: `offset` counts elements,
-//     and `storage` is [id, address, bytes]. Tensors with one id share memory.
+//   {"tensor": [dtype, sizes, strides, offset, storage, number], "name": ...}: `offset` counts
+//     elements, and `storage` is [id, address, bytes]. Tensors with one id share memory. `number`
+//     is Python's of the tensor.
 //   {"foreign": [dtype, sizes, form, device, number]}: a tensor without bytes (Foreign). Only its
 //     number goes back.
-// The memory of a tensor must live as long as the constant.
-Const const_of(const Json &value);
+// The memory of a tensor must live as long as the constant. Tensors with one number are the same
+// tensor if they are read with the same `known`.
+using KnownTensors = std::map<int64_t, Tensor>;
+Const const_of(const Json &value, KnownTensors *known = nullptr);
 
 // The same from constants. Storages get handles, which keep their memory alive.
 class ValueWriter {

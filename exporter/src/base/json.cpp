@@ -37,6 +37,18 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+std::string bytes_text(std::string_view text) {
+  std::string out = "\"";
+  for (size_t at = 0, n; at < text.size(); at += n) {
+    const size_t width = character(text, at);
+    n = width ? width : 1;
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\x%02x", static_cast<unsigned char>(text[at]));
+    out += width ? std::string(text.substr(at, width)) : escaped;
+  }
+  return out + "\"";
+}
+
 std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (size_t at = 0, n; at < text.size(); at += n) {

@@ -67,8 +67,7 @@ class Parser final : Scanner {
       size_t start = at_;
       if (fields) {
         space();
-        std::string field =
-            std::isalpha(static_cast<unsigned char>(text_[at_])) ? identifier() : "";
+        std::string field = is_letter(text_[at_]) ? identifier() : "";
         if (!field.empty() && take(":"))
           fields->push_back(field);
         else

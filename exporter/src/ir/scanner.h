@@ -42,12 +42,16 @@ class Scanner {
   void want(const std::string &s) {
     if (!take(s)) fail("'" + s + "'");
   }
+  static bool is_letter(char c) {  // as of Python's names, which have letters beyond ASCII
+    return std::isalpha(static_cast<unsigned char>(c)) || static_cast<unsigned char>(c) >= 0x80;
+  }
   // The longest text of letters, digits and the other characters, which may be empty.
   std::string word(const std::string &others) {
     space();
     const size_t from = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) ||
-                                  others.find(text_[at_]) != std::string::npos))
+    while (at_ < text_.size() &&
+           (is_letter(text_[at_]) || std::isdigit(static_cast<unsigned char>(text_[at_])) ||
+            others.find(text_[at_]) != std::string::npos))
       at_++;
     return text_.substr(from, at_ - from);
   }

@@ -41,9 +41,14 @@ uint32_t bits32(float f) {
   return u;
 }
 
+void require_utf8(const std::string &text) {
+  if (!is_utf8(text)) throw Unsupported("strings must be UTF-8, got " + bytes_text(text));
+}
+
 }  // namespace
 
 uint32_t Tables::string(const std::string &s) {
+  require_utf8(s);
   auto [found, is_new] = string_at_.emplace(s, next_index(strings.size(), "strings"));
   if (!is_new) return found->second;
   strings.push_back({next_index(string_bytes.size(), "bytes of strings"),
@@ -92,15 +97,6 @@ uint32_t Tables::tensor(const Const &value, bool with_storage) {
   return intern(&tensors, &tensor_at_, record, "tensors");
 }
 
-namespace {
-
-const std::string &checked_utf8(const std::string &text) {
-  if (!is_utf8(text)) throw Unsupported("strings must be UTF-8, got " + json_text(text));
-  return text;
-}
-
-}  // namespace
-
 rush_file_constant Tables::record(const Const &value) {
   rush_file_constant c = {};
   c.kind = static_cast<uint32_t>(value.kind);
@@ -120,7 +116,7 @@ rush_file_constant Tables::record(const Const &value) {
       break;
     case RUSH_CONST_STR:
     case RUSH_CONST_DEVICE:
-      c.a = string(checked_utf8(value.s));
+      c.a = string(value.s);
       break;
     case RUSH_CONST_TENSOR:
       c.a = tensor(value, true);

@@ -1,5 +1,6 @@
 """The exception that this package raises, and what PyTorch's errors say."""
 
+import contextlib
 import sys
 
 
@@ -34,6 +35,16 @@ class RushlightError(RuntimeError):
 def unsupported(message):
     """Returns the error for a model that cannot be exported."""
     return RushlightError("unsupported", message)
+
+
+@contextlib.contextmanager
+def utf8_only():
+    """Names a str of a model that is not UTF-8, which PyTorch can neither give to Python nor take from it."""
+    try:
+        yield
+    except UnicodeError as error:
+        part = error.object[max(error.start - 20, 0):error.end + 20]
+        raise unsupported(f"the names and strings of a model must be UTF-8, got {part!r}") from error
 
 
 _TRACEBACK = "The following operation failed in the TorchScript"

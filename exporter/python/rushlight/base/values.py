@@ -62,7 +62,7 @@ class Request:
             return self._tensor(value)
         if numpy and isinstance(value, numpy.ndarray):
             self.numpy = True
-            return self._array(value)
+            return self._array(value, value)
         if isinstance(value, (list, range)):
             return [self.value(item) for item in value]
         if isinstance(value, tuple):
@@ -85,15 +85,16 @@ class Request:
         shared = _shared(value)
         if shared is not None:
             self.numpy = True
-            return self._array(shared)
+            return self._array(shared, value)
         if hasattr(value, "__index__"):
             return operator.index(value)
         if isinstance(value, numbers.Number) or hasattr(value, "__float__") and not hasattr(value, "__len__"):
             return float(value)
         raise TypeError(f"a value of type {type(value).__name__} cannot be passed to a model")
 
-    def _tensor(self, tensor):
-        tensor = tensor.detach()
+    def _tensor(self, given):
+        self._kept.append(given)  # another tensor would get its number
+        tensor = given.detach()
         dtype = DTYPES[str(tensor.dtype).removeprefix("torch.")]
         form = _form(tensor)
         if form is not None:
@@ -105,9 +106,10 @@ class Request:
         self._kept.append(tensor)
         storage = tensor.untyped_storage()
         memory = [storage._cdata, storage.data_ptr(), storage.nbytes()]
-        return {"tensor": [dtype, list(tensor.shape), list(tensor.stride()), tensor.storage_offset(), memory]}
+        return {"tensor": [dtype, list(tensor.shape), list(tensor.stride()), tensor.storage_offset(), memory, id(given)]}
 
-    def _array(self, array):
+    def _array(self, array, given):
+        self._kept.append(given)
         if array.dtype.name not in DTYPES or not array.dtype.isnative:
             raise TypeError(f"an array of dtype {array.dtype} cannot be passed to a model")
         item = array.dtype.itemsize
@@ -123,7 +125,15 @@ class Request:
         reach = sum((n - 1) * stride for n, stride in zip(array.shape, array.strides)) + item if array.size else 0
         memory = [start, start, max(root.nbytes, address - start + reach)]
         return {"tensor": [DTYPES[array.dtype.name], list(array.shape), [s // item for s in array.strides],
-                           (address - start) // item, memory]}
+                           (address - start) // item, memory, id(given)]}
+
+
+def require_utf8(text, what, error=ValueError):
+    """Raises an error if a str has surrogates, which UTF-8 lacks, so that neither PyTorch nor a file can hold it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise error(f"{what} must have only characters that UTF-8 has, got {text!r}") from None
 
 
 def number_of(dtype):
@@ -191,6 +201,8 @@ def _plain(value):
     if value is None or isinstance(value, (bool, int, str)):
         if isinstance(value, int) and not -1 << 63 <= value < 1 << 63:
             raise OverflowError(f"an int must fit in 64 bits, got {value}")
+        if isinstance(value, str):
+            require_utf8(value, "a str")
         return value
     if isinstance(value, float):
         return float(value)

@@ -6,8 +6,9 @@ import os
 import torch
 from torch.utils import _pytree as pytree
 
-from ..base.errors import RushlightError
+from ..base.errors import RushlightError, unsupported
 from ..base.user_frame import warn_user
+from ..base.values import require_utf8
 from ..exported_program.files import is_program_file
 from .captured import TraceWarning
 from .fx import capture_fx
@@ -38,6 +39,9 @@ def capture(model, example_inputs, train=False, source=True, names=None):
         if is_program_file(model):
             model = torch.export.load(model)
     refuse_meta(model, example_inputs)
+    if isinstance(model, torch.nn.Module):
+        for name in (*(name for name, _ in model.named_modules()), *(name for name, _ in _tensors_of(model))):
+            require_utf8(name, "the name of a submodule, parameter or buffer", unsupported)
     if isinstance(model, torch.export.ExportedProgram):
         return capture_program(model, source)
     model = with_plain_weights(model)

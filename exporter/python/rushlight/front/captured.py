@@ -53,6 +53,7 @@ class Captured:
     methods: dict = dataclasses.field(default_factory=dict)  # {name: that of the target}, where they differ
     calls: list = dataclasses.field(default_factory=list)  # of MethodCall: a call of each of several methods
     program: object = None  # the ExportedProgram, if it is one, or {method: ExportedProgram}
+    none_inputs: dict = dataclasses.field(default_factory=dict)  # {method: [(position, name)]}, as inputs.none_inputs gives them
     result: object = None  # (method, its answer) -> that of the file, which may have names
     graph: object = None  # (method, args, exact) -> answer of the ExportedProgram's graph, in float64 if `exact`
     tracer: object = None  # (method, args, exact) -> values of all its nodes

@@ -67,6 +67,18 @@ def positional(model, given, what="example_inputs"):
     return tuple(given), None
 
 
+def none_inputs(model, given):
+    """Returns [(position, name)] of the arguments that are None in example inputs of a traced model, which has no inputs for them."""
+    if not isinstance(given, (tuple, list, collections.abc.Mapping)) or not _is_traced(model):
+        return []
+    if not isinstance(given, collections.abc.Mapping):
+        names = _parameters(model)
+        given = dict(zip(names, given)) if len(given) <= len(names) else {}
+    names = [p.name for p in _signature_of(model) if p.name in given]
+    names += [name for name in given if name not in names]
+    return [(i, name) for i, name in enumerate(names) if given[name] is None]
+
+
 def call(model, method, args, names=None):
     """Returns the model's answer to positional arguments, or to arguments with these names. Names without an argument get None."""
     function = model if method == "forward" else getattr(model, method)

@@ -42,6 +42,7 @@ REFUSALS = (
     Refusal("Tracer cannot infer type of", reaction="result"),
     Refusal("can be output from traced functions", reaction="result"),
     Refusal("of traced region cannot be understood by the tracer", reaction="result"),
+    Refusal("Unable to cast Python instance of type <class 'str'>", reaction="result"),
     Refusal("expected int at position", reaction="number"),
     Refusal("mat1 and mat2 must have the same dtype", reaction="dtypes"),
     Refusal("to have the same dtype", reaction="dtypes"),

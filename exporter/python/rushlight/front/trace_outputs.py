@@ -13,6 +13,8 @@ from typing import Callable, NamedTuple
 import torch
 from torch.utils import _pytree as pytree
 
+from ..base.errors import unsupported
+from ..base.values import require_utf8
 from ..exported_program.containers import Dict, children_of, is_leaf
 from . import inputs
 
@@ -160,6 +162,8 @@ def _leaf(value, type_, places):
         return "None", "None"
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")', "float"
+    if isinstance(value, str):
+        require_utf8(value, "a string in the model's result", unsupported)
     if type(value) in (bool, int, float, str):
         return repr(value), type(value).__name__
     raise NoType(f"a value of type {type(value).__name__}")
@@ -179,6 +183,8 @@ def _text(spec, leaves):
         keys = {type(key) for key in Dict.keys(spec)} or {str}
         if len(keys) > 1 or not keys <= {str, int, float, bool, complex}:
             raise NoType("the keys of a dict must be all strings, ints, floats, bools or complex numbers")
+        for key in (key for key in Dict.keys(spec) if isinstance(key, str)):
+            require_utf8(key, "the key of a dict in the model's result", unsupported)
         type_ = f"Dict[{keys.pop().__name__}, {common}]"
         pairs = (f"{key!r}: {text}" for key, (text, _) in zip(Dict.keys(spec), items))
         return f"torch.jit.annotate({type_}, {{{', '.join(pairs)}}})", type_

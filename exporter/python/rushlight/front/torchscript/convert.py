@@ -224,6 +224,8 @@ class Converter:
             return constants.tree_of(value, type_)
         except RushlightError as error:
             raise unsupported(self.placed(node, str(error))) from None
+        except UnicodeDecodeError as error:
+            self.refuse(node, f"a constant string must be UTF-8, got the bytes {error.object!r}")
 
     def placed(self, node, why):
         file, line, *_ = self.context.handles.source(node)

@@ -1,5 +1,7 @@
 """Exports TorchScript: gives the exporter the description of a program, and PyTorch's answers."""
 
+import json
+
 import torch
 
 from ...base import core
@@ -21,6 +23,8 @@ def export(request):
     subject = subject_of(captured.target, settings["train"], examples[0]["args"] if examples else (), captured.methods,
                          captured.reference is not None)
     description = describe(subject, settings["methods"], settings["source"], settings["lines"])
+    if captured.none_inputs:
+        description["meta"].append(("none inputs", json.dumps(captured.none_inputs)))
     if captured.reference is None:
         reference = subject.answer
     else:
