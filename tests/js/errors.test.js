@@ -146,6 +146,23 @@ test('every error has the frame of its caller, in a worker, too, and few of its 
   }
 });
 
+test('an error names the input whose shape is not that of the export', async () => {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [2] }] }, (m, x) =>
+    m.op('aten::reshape', [x, f.ints([2, 1])]),
+  );
+  for (const worker of [false, true]) {
+    const model = await load(f.bytes(), { worker });
+    const odd = await model.run({ x: [1, 2, 3] }).catch((e) => e);
+    assert.match(odd.message, /^input "x" is float32 \[3\] but was exported as float32 \[2\]: /);
+    assert.equal(odd.input, 'x');
+    model.dispose();
+  }
+  const model = await load(failingFile());
+  assert.equal((await model.run({ x: [1, 2] }).catch((e) => e)).input, undefined);
+  model.dispose();
+});
+
 test('two that wait for what fails get an error each', async () => {
   const model = await load(failingFile(), { worker: true });
   const runs = [model.run({ x: [1, 2] }), model.memory()];

@@ -339,8 +339,10 @@ export class Model {
           await host.begin(index, args);
           const diagnostics = await host.diagnostics(),
             { Steps } = await this.#lazy.steps();
-          await new Promise((done) =>
-            resolve(new Steps(diagnostics, /** @type {Graph} */ (this.graphs[method.name]), () => done(undefined))),
+          await /** @type {Promise<void>} */ (
+            new Promise((done) =>
+              resolve(new Steps(diagnostics, /** @type {Graph} */ (this.graphs[method.name]), done)),
+            )
           );
           if (host.alive) await diagnostics.end();
         }).catch(reject);

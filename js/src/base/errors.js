@@ -52,7 +52,7 @@ export const JS_CODES = /** @type {const} */ ([
  *
  * @typedef {object} ErrorDetails
  * @property {string} [op] the operator that failed, e.g. "aten::add.Tensor"
- * @property {string} [input] the name of the refused input
+ * @property {string} [input] the name of the refused input, or of one whose shape differs from the export's
  * @property {unknown} [expected]
  * @property {unknown} [actual]
  * @property {string} [source] the Python line, or the URL or path
@@ -74,7 +74,7 @@ export class RushlightError extends Error {
     this.code = code;
     /** The operator that failed, e.g. "aten::add.Tensor". */
     this.op = details.op;
-    /** The name of the refused input. */
+    /** The name of the refused input, or of an input of a failed run whose shape differs from the export's. */
     this.input = details.input;
     /** The expected value: known names, a shape, a size in bytes. */
     this.expected = details.expected;

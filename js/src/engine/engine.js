@@ -188,10 +188,10 @@ export class Engine {
     this.memory.setU32(at, OP_BYTES);
     this.memory.setU32(at + OP_SCHEMA, at + OP_BYTES);
     this.memory.copyIn(at + OP_BYTES, text);
-    const status = this.c.rush_ctx_add_op(this.ctx, at);
-    if (status !== 0) {
-      const e = this.error(status);
-      throw badArgument(`load: ops: ${e.message}`, { op: name, cause: e });
+    try {
+      this.check(this.c.rush_ctx_add_op(this.ctx, at));
+    } catch (e) {
+      throw badArgument(`load: ops: ${messageOf(e)}`, { op: name, cause: e });
     }
   }
 
@@ -252,7 +252,7 @@ export class Engine {
   /** @param {number} n bytes */
   #malloc(n) {
     const at = this.c.malloc(n || 1);
-    if (at === 0) throw new RushlightError('out-of-memory', `cannot allocate ${n} bytes`);
+    if (!at) throw new RushlightError('out-of-memory', `cannot allocate ${n} bytes`);
     return at;
   }
 
@@ -295,22 +295,19 @@ export class Engine {
     if (status !== 0) throw this.error(status);
   }
 
-  /** @param {number} status */
+  /** The error of a status, with the operator, Python line and input, if they are known. @param {number} status */
   error(status) {
     const code = /** @type {ErrorCode} */ (this.memory.cString(this.c.rush_status_name(status)));
-    const message = this.ctx && this.memory.cString(this.c.rush_ctx_error(this.ctx));
-    return new RushlightError(code, message || code, this.ctx && this.#location());
-  }
-
-  /**
-   * Returns the operator and the Python line of the last failure, if they are known.
-   * @returns {{ op?: string, source?: string }}
-   */
-  #location() {
-    const at = this.scratch + LOCATION_AT;
+    if (!this.ctx) return new RushlightError(code, code);
+    const at = this.scratch + LOCATION_AT,
+      message = this.memory.cString(this.c.rush_ctx_error(this.ctx)) || code;
     this.c.rush_ctx_location(this.ctx, at);
     const [, , op, file, line] = this.memory.words(at);
-    return { op: this.memory.cString(op) || undefined, source: this.line(file, line) || undefined };
+    return new RushlightError(code, message, {
+      op: this.memory.cString(op) || undefined,
+      source: this.line(file, line) || undefined,
+      input: message.match(/^(size .+)?input "(.*?)"/)?.[2],
+    });
   }
 
   /** Returns "model.py:7", or "" if the line is unknown. @param {number} file its name @param {number} line */
@@ -447,7 +444,7 @@ export class Engine {
   next() {
     this.#need(this.c.rush_session_next(this.session, this.scratch));
     const [method, instr, op, at, n, , waits] = this.memory.words(this.scratch);
-    return { method, instr, op: this.memory.cString(op), waits: (waits & 1) !== 0, at, n };
+    return { method, instr, op: this.memory.cString(op), waits: !!(waits & 1), at, n };
   }
 
   /** Calls the user's function for the operator that waits. @param {Next} next @param {AbortSignal} [signal] */
@@ -479,7 +476,7 @@ export class Engine {
     if (types.length > 1 && (!Array.isArray(value) || value.length !== types.length))
       throwMismatch('the result', `an array of ${types.length}`, value);
     // The result of an operator without results is the new value of the one argument that it writes.
-    const becomes = types.length === 0 && isTensorObject(value) ? value : undefined;
+    const becomes = !types.length && isTensorObject(value) ? value : undefined;
     if (becomes && marks.filter(({ written }) => written).length !== 1) {
       throw badArgument('its schema has no result to return: write into the data of its arguments', { expected: 0 });
     }
@@ -516,12 +513,9 @@ export class Engine {
       this.memory.copyIn(at, text);
       return this.error(this.c.rush_session_fail(this.session, at));
     });
-    const { expected, actual } = /** @type {import('../base/errors.js').ErrorDetails} */ (own ? e : {});
     return new RushlightError('operator', error.message, {
-      op: error.op,
-      source: error.source,
-      expected,
-      actual,
+      ...error,
+      ...(own && { expected: e.expected, actual: e.actual }),
       cause: e,
     });
   }
