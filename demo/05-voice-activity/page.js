@@ -1,8 +1,8 @@
-import { audioToTensor } from '../../js/src/media/audio.js';
 import { readNpy } from '../../js/src/media/npy.js';
 import { difference } from '../shared/agreement.js';
 import { element, fetchBlob, loadModel, milliseconds, showError } from '../shared/page.js';
-import { Chunker, Listener, chunks, readWav, stretches } from './vad.js';
+import { decodeRecording } from '../shared/recording.js';
+import { Chunker, Listener, RATES, chunks, stretches } from './vad.js';
 
 const FOLDER = '../../build/demo/05-voice-activity';
 const RATE = 16000;
@@ -121,18 +121,6 @@ function begin() {
   return ++turn;
 }
 
-/** @param {Uint8Array<ArrayBuffer>} bytes @param {string} name */
-async function decode(bytes, name) {
-  const wav = readWav(bytes);
-  if (wav) return wav; // the same numbers as in Python
-  try {
-    const sound = await new OfflineAudioContext(1, 1, 48000).decodeAudioData(bytes.slice().buffer);
-    return { rate: RATE, samples: audioToTensor(sound, { sampleRate: RATE, mono: true }).data };
-  } catch {
-    throw new Error(`${name} is not a recording that this browser can read`);
-  }
-}
-
 /**
  * Analyzes a whole recording.
  * @param {Blob | Promise<Blob>} given
@@ -143,7 +131,7 @@ async function hear(given, name, reference) {
   const mine = begin();
   try {
     const [{ model }, blob] = await Promise.all([ready, given]);
-    const { rate, samples } = await decode(new Uint8Array(await blob.arrayBuffer()), name);
+    const { rate, samples } = await decodeRecording(new Uint8Array(await blob.arrayBuffer()), name, RATES);
     if (mine !== turn) return;
     const listener = new Listener(model, rate);
     shown = { rate, size: listener.size, samples, heard: [] };

@@ -6,7 +6,8 @@ import { readFile } from 'node:fs/promises';
 
 import { load } from '../../js/src/index.js'; // in a project of yours: from 'rushlight'
 import '../shared/fail.mjs';
-import { Listener, chunks, readWav, stretches } from './vad.js';
+import { readWav } from '../shared/recording.js';
+import { Listener, RATES, chunks, stretches } from './vad.js';
 
 const folder = new URL('../../build/demo/05-voice-activity/', import.meta.url);
 const manifest = JSON.parse(await readFile(new URL('manifest.json', folder), 'utf8'));
@@ -15,7 +16,7 @@ console.log(`${manifest.title}, backend ${model.backend.name}: ${model.backend.r
 
 const given = process.argv.slice(2);
 for (const file of given.length ? given : [new URL(manifest.sample, folder)]) {
-  const sound = readWav(await readFile(file));
+  const sound = readWav(await readFile(file), RATES);
   if (!sound) throw new Error(`${file} is not a WAV file of 16-bit samples`);
   const listener = new Listener(model, sound.rate);
   await listener.reset();

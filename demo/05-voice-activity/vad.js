@@ -2,6 +2,9 @@
 
 import { audioToTensor } from '../../js/src/media/audio.js'; // in a project of yours: from 'rushlight/audio'
 
+/** The sample rates that the model takes. */
+export const RATES = [16000, 8000];
+
 /** The samples of a chunk of 32 ms, by rate. @type {Record<number, number>} */
 export const CHUNK = { 16000: 512, 8000: 256 };
 
@@ -62,38 +65,6 @@ export function stretches(probabilities, { pause = 4, least = 8 } = {}) {
     from = -1;
   }
   return found;
-}
-
-/**
- * Reads a WAV file of 16-bit integers with any rate, for a model with a rate of CHUNK. Returns undefined for other
- * files.
- * @param {Uint8Array} bytes
- * @returns {{ rate: number, samples: Float32Array } | undefined} one channel
- */
-export function readWav(bytes) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const word = (/** @type {number} */ at) => String.fromCharCode(...bytes.subarray(at, at + 4));
-  if (bytes.length < 44 || word(0) !== 'RIFF' || word(8) !== 'WAVE') return undefined;
-  let rate = 0,
-    channels = 0;
-  for (let at = 12; at + 8 <= bytes.length;) {
-    const size = view.getUint32(at + 4, true),
-      body = at + 8;
-    if (word(at) === 'fmt ' && body + 16 <= bytes.length) {
-      if (view.getUint16(body, true) !== 1 || view.getUint16(body + 14, true) !== 16) return undefined;
-      channels = view.getUint16(body + 2, true);
-      rate = view.getUint32(body + 4, true);
-    } else if (word(at) === 'data' && channels > 0) {
-      const n = Math.floor(Math.min(size, bytes.length - body) / (2 * channels));
-      const sound = Array.from({ length: channels }, (_, c) =>
-        Float32Array.from({ length: n }, (_, i) => view.getInt16(body + 2 * (channels * i + c), true) / 32768),
-      );
-      const sampleRate = CHUNK[rate] ? rate : 16000;
-      return { rate: sampleRate, samples: audioToTensor(sound, { from: rate, sampleRate, mono: true }).data };
-    }
-    at = body + size + (size & 1);
-  }
-  return undefined;
 }
 
 /** Converts a stream of blocks to chunks with another rate, with the same result as resampling all of it at once. */

@@ -1,4 +1,4 @@
-// What the page and the Node program share: pictures go in, faces come out.
+// The shared code of the page and the Node program: it finds the faces in pictures.
 
 /**
  * @typedef {object} Face

@@ -43,7 +43,7 @@ def crops(picture: Tensor, boxes: Tensor, side: int) -> Tensor:
 
 
 def inside(boxes: Tensor, size: Tensor) -> Tensor:
-    """Tells which boxes have a part in a picture of this (width, height)."""
+    """Returns which boxes overlap a picture of this (width, height)."""
     left = boxes[:, :2].long().clamp(min=1)
     right = torch.minimum(boxes[:, 2:].long(), size)
     return (right >= left).all(1)

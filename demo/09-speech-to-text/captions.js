@@ -36,7 +36,7 @@ export class Captions {
   add(samples) {
     this.#paused = loudness(samples) < QUIET;
     if (this.#paused && this.#sound.length === 0) {
-      this.#from += samples.length / RATE; // silence would be written down as words that nobody says
+      this.#from += samples.length / RATE; // Whisper transcribes silence as words that nobody says
       return;
     }
     const all = new Float32Array(this.#sound.length + samples.length);

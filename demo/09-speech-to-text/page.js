@@ -1,6 +1,6 @@
-import { audioToTensor, openMicrophone } from '../../js/src/media/audio.js';
-import { readWav } from '../05-voice-activity/vad.js';
+import { openMicrophone } from '../../js/src/media/audio.js';
 import { element, fetchBlob, milliseconds, showError } from '../shared/page.js';
+import { decodeRecording } from '../shared/recording.js';
 import { loadTextModel } from '../shared/text.js';
 import { Captions } from './captions.js';
 
@@ -76,18 +76,6 @@ function begin() {
   return ++turn;
 }
 
-/** @param {Blob} blob @param {string} name @returns {Promise<Float32Array>} */
-async function decode(blob, name) {
-  const wav = readWav(new Uint8Array(await blob.arrayBuffer())); // the same numbers as in Python
-  if (wav) return audioToTensor(wav.samples, { from: wav.rate, sampleRate: RATE }).data;
-  try {
-    const sound = await new OfflineAudioContext(1, 1, 48000).decodeAudioData(await blob.arrayBuffer());
-    return audioToTensor(sound, { sampleRate: RATE, mono: true }).data;
-  } catch {
-    throw new Error(`${name} is not a recording that this browser can read`);
-  }
-}
-
 /**
  * Transcribes a whole recording.
  * @param {Blob | Promise<Blob>} given @param {string} name
@@ -98,7 +86,7 @@ async function hear(given, name, wanted) {
   byId('time').textContent = 'Listening to the recording …';
   try {
     const blob = await given,
-      samples = await decode(blob, name);
+      { samples } = await decodeRecording(new Uint8Array(await blob.arrayBuffer()), name, [RATE]);
     if (mine !== turn) return;
     URL.revokeObjectURL(audio.src);
     audio.src = URL.createObjectURL(blob);

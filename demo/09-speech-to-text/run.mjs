@@ -4,10 +4,9 @@
 
 import { readFile } from 'node:fs/promises';
 
-import { audioToTensor } from '../../js/src/media/audio.js'; // in a project of yours: from 'rushlight/audio'
 import { loadText } from '../../js/src/text/load-text.js'; // in a project of yours: from 'rushlight/text'
-import { readWav } from '../05-voice-activity/vad.js';
 import '../shared/fail.mjs';
+import { readWav } from '../shared/recording.js';
 import { Captions } from './captions.js';
 
 const RATE = 16000;
@@ -25,9 +24,9 @@ if (manifest.note) console.log(manifest.note);
 
 const given = process.argv.slice(2);
 for (const file of given.length ? given : [new URL(manifest.sample, folder)]) {
-  const sound = readWav(await readFile(file));
+  const sound = readWav(await readFile(file), [RATE]);
   if (!sound) throw new Error(`${file} is not a WAV file of 16-bit samples`);
-  const samples = audioToTensor(sound.samples, { from: sound.rate, sampleRate: RATE }).data;
+  const { samples } = sound;
   console.log(`\n${String(file).split('/').pop()}`);
   const captions = new Captions(speech);
   let written = 0,

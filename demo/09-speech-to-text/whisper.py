@@ -24,7 +24,7 @@ SIZES = {'d_model': 384, 'encoder_layers': 4, 'decoder_layers': 4, 'encoder_atte
 SMALL = {'d_model': 48, 'encoder_layers': 2, 'decoder_layers': 2, 'encoder_attention_heads': 6, 'decoder_attention_heads': 6,
          'encoder_ffn_dim': 64, 'decoder_ffn_dim': 64}
 SPECIAL = ('<|endoftext|>', '<|startoftranscript|>', '<|notimestamps|>')
-TIMES = 1501  # time stamps: 0.00 to 30.00 seconds
+TIMES = 1501  # timestamps: 0.00 to 30.00 seconds
 DTYPES = {0: 'f4', 1: 'i1', 2: 'i2', 3: 'i4', 4: 'f2'}  # by their numbers in the file
 # transformers' names and those of the file. Some weights of the file are several, one below the other.
 WHOLE = {

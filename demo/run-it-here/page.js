@@ -24,7 +24,7 @@ const progress = byId('progress');
 let manifest;
 /** @type {AbortController | undefined} */
 let stopping;
-/** What was measured, by name and by the option `threads`. @type {Map<string, Record<string, Measured>>} */
+/** The measurements, by name and by the option `threads`. @type {Map<string, Record<string, Measured>>} */
 const measured = new Map();
 
 const device = {

@@ -61,7 +61,7 @@ export async function loadModel(folder, where, options) {
 }
 
 /**
- * Does the same by another function than load().
+ * Loads a model with another function instead of load().
  * @template T, {object} O
  * @param {(source: string, options: O) => Promise<T>} open
  * @param {(loaded: T) => import('../../js/src/index.js').Model} modelOf

@@ -15,8 +15,9 @@ import { decode } from '../../demo/shared/decode.mjs';
 import { preprocess, top } from '../../demo/01-image-classifier/preprocess.js';
 import { SemanticIndex } from '../../demo/02-semantic-search/search.js';
 import { makeTokenizer } from '../../demo/02-semantic-search/tokenizer.js';
-import { Chunker, Listener, chunks, readWav, stretches } from '../../demo/05-voice-activity/vad.js';
+import { Chunker, Listener, RATES, chunks, stretches } from '../../demo/05-voice-activity/vad.js';
 import { serve } from '../../demo/serve.mjs';
+import { readWav } from '../../demo/shared/recording.js';
 import { audioToTensor } from '../../js/src/media/audio.js';
 import { load } from '../../js/src/index.js';
 import { readNpy } from '../../js/src/media/npy.js';
@@ -114,7 +115,7 @@ for width, height in ${JSON.stringify(shapes)}:
     sys.stdout.buffer.write(effnet.preprocess(image).contiguous().numpy().tobytes())`;
   const out = execFileSync('python3', ['-c', code], { cwd: fileURLToPath(TOP), maxBuffer: 1 << 30 });
   let at = 0;
-  const take = (/** @type {number} */ n) => new Uint8Array(out.subarray(at, (at += n))); // a copy of its own
+  const take = (/** @type {number} */ n) => new Uint8Array(out.subarray(at, (at += n))); // its own copy
   for (const [width, height] of shapes) {
     const data = take(width * height * 4);
     const reference = new Float32Array(take(3 * 224 * 224 * 4).buffer);
@@ -188,7 +189,7 @@ test('photographs are named', { skip: random }, async () => {
 test('speech is heard where people speak', async () => {
   const model = await load(new URL(sounds.file, SOUNDS));
   const listener = new Listener(model, 16000);
-  const { rate, samples } = /** @type {any} */ (readWav(await readFile(new URL(sounds.sample, SOUNDS))));
+  const { rate, samples } = /** @type {any} */ (readWav(await readFile(new URL(sounds.sample, SOUNDS)), RATES));
   assert.equal(rate, 16000);
   const hear = async () => {
     const heard = [];
@@ -250,7 +251,7 @@ test('a WAV file of any rate and number of channels is read for the model', () =
     bytes.write('data', 36, 'latin1');
     bytes.writeUInt32LE(bytes.length - 44, 40);
     frames.flat().forEach((v, i) => bytes.writeInt16LE(v, 44 + 2 * i));
-    return readWav(bytes);
+    return readWav(bytes, RATES);
   };
   assert.deepEqual(wav(8000, [[16384], [-32768]]), { rate: 8000, samples: Float32Array.of(0.5, -1) });
   assert.deepEqual(

@@ -6,9 +6,9 @@ import { readFile } from 'node:fs/promises';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { readWav } from '../../demo/05-voice-activity/vad.js';
 import { Captions } from '../../demo/09-speech-to-text/captions.js';
 import { agreement } from '../../demo/shared/agreement.js';
+import { readWav } from '../../demo/shared/recording.js';
 import { load } from '../../js/src/index.js';
 import { loadText } from '../../js/src/text/load-text.js';
 
@@ -22,7 +22,7 @@ const libraries = {
   tokenizers: await import(new URL('tokenizers.mjs', FOLDER).href),
   jinja: await import(new URL('jinja.mjs', FOLDER).href),
 };
-const { samples } = /** @type {any} */ (readWav(await readFile(new URL(manifest.sample, FOLDER))));
+const { samples } = /** @type {any} */ (readWav(await readFile(new URL(manifest.sample, FOLDER)), [16000]));
 const text = (/** @type {{ text: string }[]} */ words) => words.map((word) => word.text).join('');
 const skip = manifest.note || false;
 
