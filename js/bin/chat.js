@@ -48,7 +48,7 @@ async function answer(chat, messages, generating, lines) {
  * Reads messages from stdin and writes answers to stdout, until stdin ends.
  * @param {string} file @param {import('../src/text/load-text.js').TextOptions} loading @param {ChatOptions} options
  */
-export async function converse(file, loading, { system, generating }) {
+export async function runChat(file, loading, { system, generating }) {
   const chat = await loadText(file, { ...(await textLibraries()), ...loading });
   /** @type {Message[]} */ const first = system === undefined ? [] : [{ role: 'system', content: system }];
   let messages = [...first];

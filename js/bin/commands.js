@@ -337,13 +337,13 @@ export async function serve(file, flags) {
 
 /** @param {string} file @param {Flags} flags */
 export async function chat(file, flags) {
-  const { converse } = await import('./chat.js');
+  const { runChat } = await import('./chat.js');
   const given = { temperature: flags.temperature, maxTokens: flags['max-tokens'], seed: flags.seed },
     generating = Object.fromEntries(
       Object.entries(given).flatMap(([name, text]) => (text === undefined ? [] : [[name, Number(text)]])),
     );
   const loading = { ...backendOf(flags.backend), ...cacheOf(flags), ...(await optionsOf(flags)) };
-  await converse(file, loading, { ...(flags.system !== undefined && { system: flags.system }), generating });
+  await runChat(file, loading, { ...(flags.system !== undefined && { system: flags.system }), generating });
   return 0;
 }
 
@@ -491,6 +491,6 @@ function portsOf(model, flags) {
   if (flags.method === undefined) return model.inputs;
   const method = Object.hasOwn(model.methods, flags.method) ? model.methods[flags.method] : undefined;
   if (!method)
-    throw badArgument(`there is no method "${flags.method}"; known are ${Object.keys(model.methods).join(', ')}`);
+    throw badArgument(`there is no method "${flags.method}"; known: ${Object.keys(model.methods).join(', ')}`);
   return method.inputs;
 }

@@ -1,4 +1,4 @@
-// Says which operators of a file may run on a GPU. None is needed for that.
+// Lists the operators of a file that may run on a GPU. None is needed for that.
 
 import { compile, createRuntime } from '../src/engine/runtime.js';
 import { Engine } from '../src/engine/engine.js';
@@ -6,7 +6,7 @@ import { link } from '../src/gpu/link.js';
 import { packageFile } from '../src/base/platform.js';
 
 /** @typedef {'cpu' | 'webgpu' | 'none'} Place none: the operator reads no elements of tensors, as a view does */
-/** What wasm/src/gpu/gpu.h calls them. @type {Place[]} */
+/** Their names in wasm/src/gpu/gpu.h. @type {Place[]} */
 const PLACES = ['cpu', 'webgpu', 'none'];
 
 /**

@@ -81,7 +81,7 @@ async function readInput(name, text, port, graph) {
     ];
     if (known !== undefined) return known;
     throw badArgument(
-      `--input ${name} must be a .npy or .safetensors file, a picture, a sound, a shape or a JSON value, got ${text}`,
+      `--input ${name} must be a .npy or .safetensors file, an image, audio, a shape or a JSON value, got ${text}`,
       { input: name, actual: text },
     );
   }
@@ -91,7 +91,7 @@ async function readInput(name, text, port, graph) {
 function fromShape(name, [, sizes = '', given, low, high], port, graph) {
   const dtype = given ?? port?.dtype ?? 'float32';
   if (!Object.hasOwn(DTYPES, dtype))
-    throw badArgument(`--input ${name}: there is no dtype "${dtype}"; known are ${DTYPE_NAMES.join(', ')}`, {
+    throw badArgument(`--input ${name}: there is no dtype "${dtype}"; known: ${DTYPE_NAMES.join(', ')}`, {
       input: name,
       actual: dtype,
     });

@@ -72,7 +72,7 @@ export async function layersOf(model, inputs, { method, runs = 5 } = {}) {
 /** @param {number[]} numbers */
 const median = (numbers) => numbers.sort((a, b) => a - b)[numbers.length >> 1] ?? 0;
 
-/** @param {ValueMeta | null | undefined} found what ShapeProp leaves @returns {string[]} */
+/** @param {ValueMeta | null | undefined} found the shapes that ShapeProp has stored @returns {string[]} */
 function texts(found) {
   if (!found) return [];
   if (found instanceof Map) return /** @type {ValueMeta[]} */ ([...found.values()]).flatMap(texts);

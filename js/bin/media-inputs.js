@@ -1,9 +1,9 @@
-// Reads pictures and sounds as values of --input. sharp and audio-decode are optional packages.
+// Reads images and audio as values of --input. sharp and audio-decode are optional packages.
 
 import { RushlightError, badArgument, messageOf } from '../src/base/errors.js';
 import { audioToTensor } from '../src/media/audio.js';
 import { importOptional } from './optional-packages.js';
-import { IMAGENET, pictureTensor } from './pictures.js';
+import { IMAGENET, imageToInput } from './image-input.js';
 import { indented } from './printable.js';
 import { readLocal } from './read-file.js';
 import { isWav, readWav } from './wav.js';
@@ -21,9 +21,9 @@ const PICTURE = new RegExp(
 const SOUND = /^(.+\.(?:aac|aiff?|flac|m4a|mp3|oga|ogg|opus|wav))(?::(\d+))?$/i;
 
 /**
- * Reads a picture or a sound. Returns undefined if the text names neither.
+ * Reads an image or audio. Returns undefined if the text names neither.
  * @param {Pick<Port, 'name' | 'dtype' | 'shape'>} port
- * @param {string} text FILE[:LOW..HIGH|:imagenet] of a picture, FILE[:RATE] of a sound
+ * @param {string} text FILE[:LOW..HIGH|:imagenet] of an image, FILE[:RATE] of audio
  * @returns {Promise<Tensor | undefined>}
  */
 export async function readMedia(port, text) {
@@ -40,7 +40,7 @@ async function readPicture(port, [, path = '', scale, low = '0', high = '1']) {
   const { data, info } = await decoded(path, () =>
     sharp(bytes).autoOrient().toColorspace('srgb').ensureAlpha().raw().toBuffer({ resolveWithObject: true }),
   );
-  const tensor = pictureTensor({ data, width: info.width, height: info.height }, port, scaleOf(scale, low, high));
+  const tensor = imageToInput({ data, width: info.width, height: info.height }, port, scaleOf(scale, low, high));
   const values = scale?.toLowerCase() === 'imagenet' ? "ImageNet's" : `${low} to ${high}`;
   const range = tensor.dtype === 'uint8' ? '0 to 255' : values;
   note(port, tensor, `${path}, ${info.width} x ${info.height} pixels, values ${range}`);
@@ -83,7 +83,7 @@ async function decodeSound(path, bytes) {
 function soundShape({ name, shape }, [channels = 1, length = 0]) {
   const dimensions = shape?.length ?? 2;
   if (dimensions < 1 || dimensions > 3)
-    throw badArgument(`a sound needs an input of 1 to 3 dimensions, got ${name} of ${dimensions}`, { input: name });
+    throw badArgument(`audio needs an input of 1 to 3 dimensions, got ${name} of ${dimensions}`, { input: name });
   return [1, channels, length].slice(-dimensions);
 }
 
@@ -107,7 +107,7 @@ async function decoded(path, decode) {
   }
 }
 
-/** Says on stderr what became of a file. @param {Pick<Port, 'name'>} port @param {Tensor} tensor @param {string} of */
+/** Prints to stderr how a file was converted. @param {Pick<Port, 'name'>} port @param {Tensor} tensor @param {string} of */
 function note({ name }, { dtype, shape }, of) {
   process.stderr.write(`${indented(`${name}: ${dtype} [${shape.join(', ')}] of ${of}`)}\n`);
 }

@@ -36,7 +36,7 @@ const NONE = 0xffffffff;
 const KINDS = ['none', 'tensor', 'int', 'float', 'bool', 'complex', 'str', 'list', 'tuple', 'dict', 'str', 'random'];
 
 /** Thrown for constants that are not inputs in JavaScript. */
-class NoForm extends Error {}
+class UnknownForm extends Error {}
 
 /** The head of a file, which describes its contents. */
 export class Head {
@@ -83,7 +83,7 @@ export class Head {
       const at = this.#u32(this.#at(TENSORS, i) + 8);
       if (at === NONE || this.#string(at) !== name) continue;
       return this.#tensor(i).catch((e) => {
-        if (!(e instanceof NoForm)) throw e;
+        if (!(e instanceof UnknownForm)) throw e;
         return undefined;
       });
     }
@@ -103,7 +103,7 @@ export class Head {
       try {
         found.set(method, /** @type {InputValue[]} */ (await this.#constant(this.#u32(at + 4))));
       } catch (e) {
-        if (!(e instanceof NoForm)) throw e;
+        if (!(e instanceof UnknownForm)) throw e;
       }
     }
     return found;
@@ -138,7 +138,7 @@ export class Head {
       case 'random':
         return this.#random(at);
       default:
-        throw new NoForm();
+        throw new UnknownForm();
     }
   }
 
@@ -162,7 +162,7 @@ export class Head {
       rank = this.#bytes[at + 1] ?? 0,
       id = this.#bytes[at];
     const dtype = DTYPE_NAMES.find((name) => DTYPES[name].id === id);
-    if (!dtype) throw new NoForm();
+    if (!dtype) throw new UnknownForm();
     const numbers = (/** @type {number} */ from) => Array.from({ length: rank }, (_, d) => this.#u64(from + 8 * d));
     return { at, dtype, shape: numbers(at + 24), strides: numbers(at + 88) };
   }
@@ -213,7 +213,7 @@ export class Head {
     const { dtype, shape } = this.#shapeOf(this.#u32(at + 4)),
       view = this.#view;
     const { Array: Type } = DTYPES[dtype];
-    if (Type === Uint16Array || partsOf(dtype) > 1) throw new NoForm();
+    if (Type === Uint16Array || partsOf(dtype) > 1) throw new UnknownForm();
     const data = new Type(shape.reduce((a, b) => a * b, 1));
     const low = view.getFloat32(at + 16, true),
       span = view.getFloat32(at + 20, true) - low;

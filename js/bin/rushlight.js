@@ -141,7 +141,7 @@ if (values.help || name === 'help' || process.argv.length === 2) {
     process.exitCode = await command.act(file ?? '', values, rest);
   } catch (e) {
     const own = e instanceof RushlightError;
-    // What a system call says is no fault of ours.
+    // An error of a system call is not a fault of Rushlight.
     if (!own && !(/** @type {NodeJS.ErrnoException | null} */ (e)?.syscall)) throw e;
     process.stderr.write(
       `${styled('red', 'rushlight:', process.stderr)} ${indented(/** @type {Error} */ (e).message)}\n`,

@@ -19,7 +19,7 @@ const TYPES = /** @type {Record<string, string>} */ ({
 });
 /** The files of the package that the page may read. */
 const OPEN =
-  /^\/(?:src\/(?:[a-z]+\/)?[\w-]+\.js|bin\/(?:layers|pictures|random|ranges|records|units|weights)\.js|bin\/page\/(?:graph\/)?[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
+  /^\/(?:src\/(?:[a-z]+\/)?[\w-]+\.js|bin\/(?:layers|image-input|random|ranges|records|units|weights)\.js|bin\/page\/(?:graph\/)?[\w-]+\.(?:html|css|js)|wasm\/[\w-]+\.wasm)$/;
 const HEADERS = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; " +

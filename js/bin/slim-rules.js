@@ -1,5 +1,5 @@
-// Rules for the parts that slim may remove although operators that stay reach them: kernels that no weight of the files
-// needs (wasm/src/kernels/optional.h), and what a GPU needs (wasm/bridge/gpu_services.h).
+// Rules for the parts that slim may remove although remaining operators refer to them: kernels that no weight of the
+// files needs (wasm/src/kernels/optional.h), and what a GPU needs (wasm/bridge/gpu_services.h).
 
 /**
  * @typedef {{ name: string, shape: number[], dtype: string } | undefined} Weight a constant of the file; undefined

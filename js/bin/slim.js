@@ -19,7 +19,7 @@ import {
   FUNCTION,
   IMPORT,
   TYPE,
-  appended,
+  appendItem,
   inSection,
   leb,
   readMemory,
@@ -156,11 +156,11 @@ export function cut(full, reach, needs) {
     full,
     sections,
     new Map([
-      [TYPE, appended(full, sections, TYPE, EMPTY)],
-      [FUNCTION, appended(full, sections, FUNCTION, leb(types))],
+      [TYPE, appendItem(full, sections, TYPE, EMPTY)],
+      [FUNCTION, appendItem(full, sections, FUNCTION, leb(types))],
       [ELEMENT, writeTable(table)],
       [DATA_COUNT, [1]],
-      [CODE, appended(full, sections, CODE, REFUSES)],
+      [CODE, appendItem(full, sections, CODE, REFUSES)],
       [DATA, writeMemory(memory)],
     ]),
   );

@@ -40,8 +40,8 @@ before(async () => {
 const picture = { size: [4, 6], mean: 0.5, std: 0.25, layout: 'hwc' },
   sound = { sampleRate: 16000, mono: true };
 const files = {
-  pictures: flipFile().asset('pictures.json', JSON.stringify({ x: picture })),
-  sounds: flipFile().asset('sounds.json', JSON.stringify({ x: sound })),
+  pictures: flipFile().asset('images.json', JSON.stringify({ x: picture })),
+  sounds: flipFile().asset('audio.json', JSON.stringify({ x: sound })),
 };
 
 after(async () => {
@@ -170,9 +170,9 @@ test('what holds no pixels says why', async () => {
     /^bad-state: the VideoFrame has no pixels: it is empty, closed or transferred$/,
     /^bad-state: the HTMLCanvasElement has no pixels: it is empty/,
     /^bad-argument: the HTMLImageElement cannot be read: SecurityError: .*tainted.*Set crossOrigin = "" before its src; its server must send Access-Control-Allow-Origin$/,
-    /^bad-argument: a picture must be .*, got Blob: give await createImageBitmap\(it\)$/,
+    /^bad-argument: an image must be .*, got Blob: give await createImageBitmap\(it\)$/,
     /^bad-argument: the pixels must be srgb, got the string "display-p3": call getImageData\(\) with/,
-    /^bad-argument: a picture must be \{ data, width, height \} .*; in a browser also an <img>, <canvas> or <video>.*, got HTMLBodyElement$/,
+    /^bad-argument: an image must be \{ data, width, height \} .*; in a browser also an <img>, <canvas> or <video>.*, got HTMLBodyElement$/,
   ];
   assert.equal(said.length, wanted.length);
   wanted.forEach((message, i) => assert.match(said[i], message));
@@ -258,7 +258,7 @@ test('a tensor becomes ImageData, and sound an AudioBuffer and back', async () =
 test('a model with declared pictures takes what a page has', async () => {
   const answers = await page.evaluate(async (/** @type {any} */ options) => {
     const { load } = await import('/js/src/index.js'),
-      { imageToTensor, withPictures } = await import('/js/src/media/image.js');
+      { imageToTensor, withImages } = await import('/js/src/media/image.js');
     const blob = await (await fetch('/rows/odd.png')).blob(),
       bitmap = await createImageBitmap(blob, { colorSpaceConversion: 'none' });
     const image = Object.assign(new Image(), { src: URL.createObjectURL(blob) });
@@ -269,7 +269,7 @@ test('a model with declared pictures takes what a page has', async () => {
     const video = Object.assign(document.createElement('video'), { srcObject: canvas.captureStream(), muted: true });
     await video.play();
     const sources = { bitmap, image, canvas, video, frame: new VideoFrame(bitmap, { timestamp: 0 }) };
-    const model = await withPictures(await load('/declared/pictures.rush')),
+    const model = await withImages(await load('/declared/pictures.rush')),
       plain = await load('/declared/pictures.rush');
     const rows = [];
     for (const [kind, source] of Object.entries(sources)) {
@@ -291,14 +291,14 @@ test('a model with declared pictures takes what a page has', async () => {
   }
 });
 
-test('a model with declared sounds takes an AudioBuffer', async () => {
+test('a model with declared audio takes an AudioBuffer', async () => {
   const { got, wanted, shape } = await page.evaluate(async (/** @type {any} */ options) => {
     const { load } = await import('/js/src/index.js'),
-      { audioToTensor, withSounds } = await import('/js/src/media/audio.js');
+      { audioToTensor, withAudio } = await import('/js/src/media/audio.js');
     const buffer = new AudioBuffer({ length: 4410, numberOfChannels: 2, sampleRate: 44100 }),
       channels = [0, 1].map((c) => Float32Array.from({ length: 4410 }, (_, i) => Math.sin(i / (9 + c))));
     channels.forEach((channel, c) => buffer.copyToChannel(channel, c));
-    const model = await withSounds(await load('/declared/sounds.rush')),
+    const model = await withAudio(await load('/declared/sounds.rush')),
       plain = await load('/declared/sounds.rush');
     const wanted = await plain.run({ x: audioToTensor(channels, { ...options, from: 44100 }) }),
       { y } = await model.run({ x: buffer });

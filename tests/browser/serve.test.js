@@ -171,7 +171,7 @@ for (const [width, height] of /** @type {const} */ ([
         await page.$$eval('#outputs [aria-pressed=true]', (/** @type {Element[]} */ all) =>
           all.map((e) => e.textContent),
         ),
-        ['picture', 'plot'],
+        ['image', 'plot'],
       );
       assert.equal(await page.textContent('#outputs pre'), '1');
       // A picture has colors, a plot a line.

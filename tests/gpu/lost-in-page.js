@@ -18,7 +18,7 @@ function vectors() {
 
 const onCpu = (/** @type {string} */ where) => new RegExp(`^${where}: ${LOST}, and the model now runs on the CPU`);
 
-/** Fails if the model does not run on the CPU with the right answer. @param {Model} model */
+/** Fails if the model does not run on the CPU with the correct answer. @param {Model} model */
 async function runsOnCpu(model) {
   close(await answerOf(model), linearOf(sigmoid));
   equal(model.backend.device, undefined);

@@ -90,7 +90,7 @@ test('a value that is not audio is refused with a way out', () => {
     ],
     [
       () => audioToTensor(x, /** @type {any} */ ({ rate: 16000 })),
-      /^audioToTensor: there is no option "rate"; known are sampleRate, from, mono$/,
+      /^audioToTensor: there is no option "rate"; known: sampleRate, from, mono$/,
     ],
     [
       () =>

@@ -86,7 +86,7 @@ test('numbers of the elementary functions are not vector constants, which engine
 test('a backend that the engine lacks or nobody knows is refused', async () => {
   await assert.rejects(load(file, /** @type {any} */ ({ backend: 'webgpu' })), {
     code: 'bad-argument',
-    message: /no backend "webgpu"; known are auto, simd, relaxed/,
+    message: /no backend "webgpu"; known: auto, simd, relaxed/,
   });
   if (!hasRelaxed())
     await assert.rejects(load(file, { backend: 'relaxed' }), { code: 'unsupported', message: /no relaxed SIMD/ });

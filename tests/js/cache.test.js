@@ -107,7 +107,7 @@ async function first(source, options) {
 }
 /** @param {import('../../js/src/api/cache.js').CachedOptions} [options] */
 const kept = async (options) => first(await cached(url, { cache, wait, ...options }));
-/** The same in a process of its own: gives its exit code. @param {string} name @param {NodeJS.ProcessEnv} [env] */
+/** The same in its own process: gives its exit code. @param {string} name @param {NodeJS.ProcessEnv} [env] */
 const inProcess = (name, env) =>
   new Promise((done) => {
     const src = new URL('../../js/src/', import.meta.url),
@@ -806,7 +806,7 @@ test('options that are none are refused', async () => {
   }
   await assert.rejects(cached(url, /** @type {any} */ ({ retry: 5 })), {
     code: 'bad-argument',
-    message: /known are cache, integrity, request/,
+    message: /known: cache, integrity, request/,
   });
   await assert.rejects(list(/** @type {any} */ ({ name: 'x' })), { code: 'bad-argument' });
 });

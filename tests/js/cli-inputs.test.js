@@ -1,4 +1,4 @@
-// Pictures and sounds as values of --input.
+// Images and audio as values of --input.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -50,7 +50,7 @@ const picture = { width: 5, height: 4, data: Uint8Array.from({ length: 80 }, (_,
 writeFileSync(at('p.png'), PNG.sync.write(Object.assign(new PNG(picture), { data: Buffer.from(picture.data) })));
 const numbers = (/** @type {{ data: ArrayLike<number> }} */ { data }) => [...Float32Array.from(data)];
 
-test('a picture has the sizes, the layout and the range of its input', () => {
+test('an image has the sizes, the layout and the range of its input', () => {
   const chw = same('chw.rush', [1, 3, 2, 3]),
     { y, err } = answer(chw, at('p.png'));
   const expected = imageToTensor(picture, { size: [2, 3] });
@@ -109,7 +109,7 @@ test('the samples of a .wav file are those of torchaudio, in every format', { sk
   }
 });
 
-test('a sound has the channels, the dimensions and the sample rate of its input', { skip: ranBefore }, () => {
+test('audio has the channels, the dimensions and the sample rate of its input', { skip: ranBefore }, () => {
   const samples = Int16Array.from({ length: 32 }, (_, i) => 1000 * (i % 7) - 2000);
   writeFileSync(at('two.wav'), wav(1, 16, 2, Buffer.from(samples.buffer)));
   const channel = (/** @type {number} */ c) =>
@@ -122,7 +122,7 @@ test('a sound has the channels, the dimensions and the sample rate of its input'
   assert.deepEqual([mono.shape, numbers(mono)], [[8], numbers(expected)]);
 });
 
-test('audio-decode reads other sounds', () => {
+test('audio-decode reads other audio files', () => {
   // The smallest .aiff file: 16-bit samples, most significant byte first.
   const samples = Buffer.from([0xc0, 0x00, 0x00, 0x00, 0xe0, 0x00]),
     form = Buffer.alloc(54);
@@ -155,15 +155,12 @@ test('bad media and missing packages are refused in one sentence', { skip: ranBe
     [dir, 'text.mp3', 1, /^rushlight: reading text\.mp3 needs the package audio-decode: run npm install .*\n$/],
     [dir, 'odd.wav', 2, /must have samples of 8, 16, 24 or 32 bits or floats, got format 85 of 16 bits\n$/],
     [dir, 'cut.wav', 2, /^rushlight: cut\.wav is not a complete \.wav file\n$/],
-    [dir, 'two.wav', 2, /a sound needs an input of 1 to 3 dimensions, got x of 4\n$/],
+    [dir, 'two.wav', 2, /audio needs an input of 1 to 3 dimensions, got x of 4\n$/],
   ])) {
     const { status, err } = cli(cwd, 'run', chw, '--input', `x=${value}`);
     assert.match(err, message, value);
     assert.equal(status, code, value);
   }
   const flat = cli(tests, 'run', same('flat.rush', [2, 2]), '--input', `x=${at('p.png')}`);
-  assert.match(
-    flat.err,
-    /a picture needs an input of 1 or 3 channels in 3 or 4 dimensions, got x of shape \[2, 2\]\n$/,
-  );
+  assert.match(flat.err, /an image needs an input of 1 or 3 channels in 3 or 4 dimensions, got x of shape \[2, 2\]\n$/);
 });

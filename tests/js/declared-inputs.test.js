@@ -1,11 +1,11 @@
-// Pictures and sounds as inputs of run(), as the assets pictures.json and sounds.json of a file declare them.
+// Images and audio as inputs of run(), as the assets images.json and audio.json of a file declare them.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { load } from '../../js/src/index.js';
-import { audioToTensor, withSounds } from '../../js/src/media/audio.js';
-import { imageToTensor, withPictures } from '../../js/src/media/image.js';
+import { audioToTensor, withAudio } from '../../js/src/media/audio.js';
+import { imageToTensor, withImages } from '../../js/src/media/image.js';
 import { flipFile } from './build-rush.mjs';
 
 const options = { size: [4, 6], mean: 0.5, std: 0.25, layout: 'hwc' };
@@ -22,12 +22,12 @@ const modelWith = (name, declared) => load(flipFile().asset(name, JSON.stringify
 /** @param {import('../../js/src/index.js').Model} model */
 const inputOf = (model) => /** @type {import('../../js/src/index.js').Port} */ (model.inputs[0]).name;
 
-test('run() takes a picture, and a tensor as before', async () => {
-  const plain = await modelWith('pictures.json', {}),
+test('run() takes an image, and a tensor as before', async () => {
+  const plain = await modelWith('images.json', {}),
     name = inputOf(plain),
     tensor = imageToTensor(pixels, /** @type {object} */ (options));
   const want = await plain.run({ [name]: tensor });
-  const model = await withPictures(await modelWith('pictures.json', { [name]: options }));
+  const model = await withImages(await modelWith('images.json', { [name]: options }));
   assert.deepEqual(await model.run({ [name]: pixels }), want);
   assert.deepEqual(await model.run({ [name]: tensor }), want);
   assert.deepEqual(await model.run({ [name]: pixels }, { method: 'forward' }), want);
@@ -38,23 +38,23 @@ test('run() takes a picture, and a tensor as before', async () => {
   await assert.rejects(model.run(/** @type {any} */ (null)), { code: 'bad-argument' });
 });
 
-test('run() takes a sound', async () => {
-  const plain = await modelWith('sounds.json', {}),
+test('run() takes audio', async () => {
+  const plain = await modelWith('audio.json', {}),
     name = inputOf(plain),
     rate = { sampleRate: 16000, mono: true };
   const want = await plain.run({ [name]: audioToTensor(sound, rate) });
-  const model = await withSounds(await modelWith('sounds.json', { [name]: rate }));
+  const model = await withAudio(await modelWith('audio.json', { [name]: rate }));
   assert.deepEqual(await model.run({ [name]: sound }), want);
   assert.deepEqual(await model.run({ [name]: audioToTensor(sound, rate) }), want);
 });
 
 test('a file without the asset, with another input or with wrong options is refused by name', async () => {
-  await assert.rejects(withPictures(await load(flipFile().bytes())), { message: /pictures\.json/ });
-  const other = await modelWith('pictures.json', { picture: {} });
-  await assert.rejects(withPictures(other), { message: /pictures\.json: there is no input "picture"/ });
-  const list = await modelWith('sounds.json', []);
-  await assert.rejects(withSounds(list), { message: /sounds\.json must be an object with the options of each input/ });
+  await assert.rejects(withImages(await load(flipFile().bytes())), { message: /images\.json/ });
+  const other = await modelWith('images.json', { picture: {} });
+  await assert.rejects(withImages(other), { message: /images\.json: there is no input "picture"/ });
+  const list = await modelWith('audio.json', []);
+  await assert.rejects(withAudio(list), { message: /audio\.json must be an object with the options of each input/ });
   const name = inputOf(list),
-    wrong = await withPictures(await modelWith('pictures.json', { [name]: { sizes: 3 } }));
+    wrong = await withImages(await modelWith('images.json', { [name]: { sizes: 3 } }));
   await assert.rejects(wrong.run({ [name]: pixels }), { code: 'bad-argument', message: /sizes/ });
 });

@@ -1,4 +1,4 @@
-// Runs the examples of texts as a user would: in a folder of its own with the package installed.
+// Runs the examples of texts as a user would: in its own folder with the package installed.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -34,7 +34,7 @@ export class Folder {
     return stdout;
   }
 
-  /** Runs the code, and looks for what its comments say that it prints. @param {string} code @param {string} file */
+  /** Runs the code, and compares its output with its comments. @param {string} code @param {string} file */
   runJs(code, file) {
     this.write(file, code);
     const stdout = this.run(process.execPath, [file]);

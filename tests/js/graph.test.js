@@ -184,7 +184,7 @@ for (const worker of [false, true]) {
       assert.deepEqual(await model.state(), { ...later, 'layer.count': 1 });
       await assert.rejects(model.setState({ counts: 1 }), {
         code: 'bad-argument',
-        message: /no attribute "counts".*known are layer\.count, cache/,
+        message: /no attribute "counts".*known: layer\.count, cache/,
       });
       await assert.rejects(model.setState({ cache: 'x' }), {
         code: 'bad-argument',
@@ -376,7 +376,7 @@ for (const worker of [false, true]) {
     assert.deepEqual((await new Interpreter(model, { method: 'plain' }).run({ x: F(-1) })).y, F(0));
     assert.throws(() => new Interpreter(model, { method: 'x' }), {
       code: 'bad-argument',
-      message: /known are forward, plain/,
+      message: /known: forward, plain/,
     });
     model.dispose();
   });

@@ -87,13 +87,13 @@ test('what is transparent shows the background, or its color', () => {
   }
 });
 
-test('what is not a picture, or no option, is refused with a way out', () => {
+test('a source that is not an image, and an unknown option, are refused with a way out', () => {
   const data = new Uint8Array(16),
     good = { data, width: 2, height: 2 };
   const rows = /** @type {[() => unknown, RegExp][]} */ ([
     [
       () => imageToTensor(/** @type {any} */ (undefined)),
-      /^a picture must be \{ data, width, height \} .* bytes of R, G, B and A; in a browser also an <img>.*, got undefined$/,
+      /^an image must be \{ data, width, height \} .* bytes of R, G, B and A; in a browser also an <img>.*, got undefined$/,
     ],
     [() => imageToTensor(/** @type {any} */ (new Float32Array(4))), /, got Float32Array$/],
     [() => imageToTensor(/** @type {any} */ ({ ...good, data: new Float32Array(16) })), /, got a tensor$/],
@@ -113,7 +113,7 @@ test('what is not a picture, or no option, is refused with a way out', () => {
     ],
     [
       () => imageToTensor(good, /** @type {any} */ ({ resize: 5 })),
-      /^imageToTensor: there is no option "resize"; known are layout, .*size, crop, mean/,
+      /^imageToTensor: there is no option "resize"; known: layout, .*size, crop, mean/,
     ],
     [
       () => imageToTensor(good, { size: 0 }),
@@ -136,11 +136,11 @@ test('what is not a picture, or no option, is refused with a way out', () => {
     ],
     [
       () => imageToTensor(good, { layout: /** @type {any} */ ('hw') }),
-      /^imageToTensor: there is no layout "hw"; known are nchw, nhwc, chw, hwc$/,
+      /^imageToTensor: there is no layout "hw"; known: nchw, nhwc, chw, hwc$/,
     ],
     [
       () => imageToTensor(good, { interpolation: /** @type {any} */ ('nearest') }),
-      /there is no interpolation "nearest"; known are bilinear, bicubic$/,
+      /there is no interpolation "nearest"; known: bilinear, bicubic$/,
     ],
     [
       () => tensorToImage(/** @type {any} */ (undefined)),
@@ -156,11 +156,11 @@ test('what is not a picture, or no option, is refused with a way out', () => {
     ],
     [
       () => tensorToImage({ dtype: 'float32', shape: [2, 3, 1, 1], data: new Float32Array(6) }),
-      /^a tensor must be one picture nchw of 1, 3 or 4 channels, got shape \[2,3,1,1\]$/,
+      /^a tensor must be one image nchw of 1, 3 or 4 channels, got shape \[2,3,1,1\]$/,
     ],
     [
       () => tensorToImage({ dtype: 'float32', shape: [3, 1, 2], data: new Float32Array(6) }, { layout: 'hwc' }),
-      /one picture hwc .* got shape \[3,1,2\]/,
+      /one image hwc .* got shape \[3,1,2\]/,
     ],
     [
       () =>
@@ -168,7 +168,7 @@ test('what is not a picture, or no option, is refused with a way out', () => {
           { dtype: 'float32', shape: [1, 1], data: new Float32Array(1) },
           { colormap: /** @type {any} */ ('jet') },
         ),
-      /there is no colormap "jet"; known are gray, viridis, turbo$/,
+      /there is no colormap "jet"; known: gray, viridis, turbo$/,
     ],
     [
       () =>

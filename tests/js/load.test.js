@@ -316,7 +316,7 @@ test('where no memory is left, the models that are alive are counted', async (t)
 test('an unknown option is named beside the known ones', async () => {
   await assert.rejects(load(small, /** @type {any} */ ({ onprogress() {} })), {
     code: 'bad-argument',
-    message: /no option "onprogress"; known are signal, onProgress, wasm, backend, request/,
+    message: /no option "onprogress"; known: signal, onProgress, wasm, backend, request/,
   });
   await assert.rejects(plan(small, /** @type {any} */ (5)), { code: 'bad-argument' });
 });

@@ -49,7 +49,7 @@ test('inputs, outputs, methods and weights are described', async () => {
   model.dispose();
 });
 
-/** A file with a right answer and wrong ones. */
+/** A file with a correct answer and wrong ones. */
 function testedFile() {
   const f = flipFile();
   const x = f.tensor(Float32Array.of(1, 2, 3, 4), [2, 2]);
@@ -184,7 +184,7 @@ test('call without the name of a method says so, and prints no tensor', async ()
   for (const value of [new Float32Array([0.5, 0.25]), { data: new Float32Array(2), shape: [1, 2] }, undefined]) {
     await assert.rejects(() => model.call(/** @type {any} */ (value)), {
       code: 'bad-argument',
-      message: /^a method must be given by its name, got .*; known are forward$/,
+      message: /^a method must be given by its name, got .*; known: forward$/,
     });
   }
   model.dispose();

@@ -202,7 +202,7 @@ for (const worker of [false, true]) {
           });
           return before;
         },
-      ], // a result of its own
+      ], // its own result
       ['my_ops::neg_(Tensor(a!) x) -> ()', (x) => ({ ...x, data: x.data.map((/** @type {number} */ v) => -v) })],
     ])) {
       const f = new RushFile();

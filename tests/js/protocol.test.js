@@ -1,5 +1,5 @@
 // The messages between a page and its worker, drawn from a seed and damaged: whatever one side says, the other answers
-// each call once, throws nothing that nobody catches, and goes on to give the right answer. RUSH_SEED gives another
+// each call once, throws nothing that nobody catches, and goes on to give the correct answer. RUSH_SEED gives another
 // seed, RUSH_ROUNDS more messages.
 
 import assert from 'node:assert/strict';
@@ -272,7 +272,7 @@ test('a page outlives what its worker says, and each of its calls ends', async (
   assert.deepEqual(unhandled, []);
 });
 
-/** One model whose worker talks nonsense between right answers. @param {Draw} draw */
+/** One model whose worker talks nonsense between correct answers. @param {Draw} draw */
 async function onePage(draw) {
   const loading = loadInWorker(file(), { ops: { 'my::twice': twice }, onProgress: () => {} });
   await settled(() => Fake.made.at(-1)?.open.length > 0, 'the call of load');

@@ -194,7 +194,7 @@ test('values that do not fit a type are refused in words, and the model stays us
       /a tensor must have at most 8 dimensions, got 9/,
       { code: 'unsupported' },
     ],
-    ['t', { data: new Float32Array(1), shape: [1], dtype: 'float8' }, /no dtype "float8"; known are uint8/],
+    ['t', { data: new Float32Array(1), shape: [1], dtype: 'float8' }, /no dtype "float8"; known: uint8/],
     ['t', { data: [1, 2], shape: [2], dtype: 'bfloat16' }, /must be a tensor \(a typed array/],
     ['t', { data: [200], dtype: 'int8' }, /element 0 must be a value of int8, got 200/],
     [
@@ -306,7 +306,7 @@ test('what does not fit the model is refused with what it wants, and the model s
   const rows = /** @type {[any, RegExp, object][]} */ ([
     [
       { image: new Float32Array(2) },
-      /forward: there is no input "image"; known are x/,
+      /forward: there is no input "image"; known: x/,
       { input: 'image', expected: ['x'] },
     ],
     [
@@ -322,13 +322,13 @@ test('what does not fit the model is refused with what it wants, and the model s
     [{ x: new Float32Array(3) }, /must have a shape: 3 elements/, { input: 'x', expected: [null, 2], actual: 3 }],
     [
       { x: { data: new Float32Array(2), dims: [1, 2], type: 'float32' } },
-      /input "x": a tensor has no "dims"; known are data, shape, dtype/,
+      /input "x": a tensor has no "dims"; known: data, shape, dtype/,
       { input: 'x', expected: ['data', 'shape', 'dtype'], actual: 'dims' },
     ],
     [{ x: { data: new Float32Array(2), dtpye: 'float32' } }, /a tensor has no "dtpye"/, {}],
     [
       { x: { data: new Uint8ClampedArray(4), width: 1, height: 1 } },
-      /a tensor has no "width"; known are data, shape, dtype/,
+      /a tensor has no "width"; known: data, shape, dtype/,
       {},
     ],
     [{ x: Object.create({ data: new Float32Array(2), dims: [1, 2] }) }, /a tensor has no "dims"/, {}],
@@ -336,13 +336,13 @@ test('what does not fit the model is refused with what it wants, and the model s
   for (const [inputs, message, details] of rows) await refused(model.run(inputs), message, details);
   await refused(
     model.run({ x: new Float32Array(2) }, /** @type {any} */ ({ sginal: 1 })),
-    /no option "sginal"; known are method, outputs, outputDevice, signal, transfer, yield/,
+    /no option "sginal"; known: method, outputs, outputDevice, signal, transfer, yield/,
   );
-  await refused(model.run({ x: new Float32Array(2) }, { method: 'back' }), /no method "back"; known are forward/);
+  await refused(model.run({ x: new Float32Array(2) }, { method: 'back' }), /no method "back"; known: forward/);
   await refused(model.call('forward'), /input "x" is missing/);
   await refused(
     model.call(/** @type {any} */ (new Float32Array(2))),
-    /^a method must be given by its name, got Float32Array; known are forward$/,
+    /^a method must be given by its name, got Float32Array; known: forward$/,
     { expected: ['forward'] },
   );
   await refused(model.call('forward', 1, 2), /forward takes 1 input, got 2/);
@@ -547,7 +547,7 @@ test('limits end a program that does not', async () => {
   await assert.rejects(load(longFile().bytes(), { limits: { bytes: 100 } }), { code: 'out-of-memory' });
   await refused(
     load(longFile().bytes(), { limits: /** @type {any} */ ({ step: 1 }) }),
-    /load: limits: there is no option "step"; known are bytes, steps/,
+    /load: limits: there is no option "step"; known: bytes, steps/,
   );
   await refused(load(longFile().bytes(), { limits: { steps: 0 } }), /limits.steps must be a number above 0, got 0/);
 });
@@ -612,7 +612,7 @@ for (const worker of [false, true]) {
     assert.deepEqual(await model.run({ x }, { method: 'one', outputs: [] }), {});
     await assert.rejects(model.run({ x }, { outputs: ['logits'] }), {
       code: 'bad-argument',
-      message: /forward: there is no output "logits"; known are a, b/,
+      message: /forward: there is no output "logits"; known: a, b/,
     });
     for (const [given, named] of /** @type {[any, string][]} */ ([
       ['raw', 'the string "raw"'],

@@ -74,13 +74,13 @@ test('a run that does not hear its abort ends its worker, and the next load work
     await assert.rejects(
       run,
       (/** @type {any} */ e) =>
-        e.code === 'aborted' && e.cause === reason && /its worker was ended/.test(e.message) === !hears,
+        e.code === 'aborted' && e.cause === reason && /its worker was terminated/.test(e.message) === !hears,
     );
     t.mock.timers.reset();
     if (hears) {
       assert((await other).heap > 0, 'what hears it ends, and the model goes on');
     } else {
-      await assert.rejects(other, { code: 'disposed', message: /its worker was ended/ });
+      await assert.rejects(other, { code: 'disposed', message: /its worker was terminated/ });
       await assert.rejects(model.run(inputs), { code: 'disposed', message: /Load it again/ });
     }
     model.dispose();

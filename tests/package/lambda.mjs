@@ -26,7 +26,7 @@ export async function answerAt(answer) {
 }
 
 /**
- * Starts the function in an environment of its own, and sends it events; its answers.
+ * Starts the function in its own environment, and sends it events; its answers.
  * @param {string} folder of the function
  * @param {Record<string, string>} env
  * @param {unknown[]} events

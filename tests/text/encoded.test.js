@@ -25,7 +25,7 @@ test('the rules of generation_config.json leave the tokens of transformers', () 
     assert.deepEqual(kept(change(new Float32Array(12).fill(0.5), context)), left, String(context));
 });
 
-test('the rules of time stamps leave the tokens of transformers', () => {
+test('the rules of timestamps leave the tokens of transformers', () => {
   const change = timeRules({ begin: 2, stop: 9, noTimestamps: 11, timestamps: 12, latest: 4 });
   assert(want.times.length > 100);
   for (const { context, scores, kept: left } of want.times)

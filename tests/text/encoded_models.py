@@ -77,7 +77,7 @@ def rules_cases():
 
 
 def time_cases():
-    """Returns random texts with the tokens that transformers' rules of time stamps leave. Numbers from 12 on are time stamps."""
+    """Returns random texts with the tokens that transformers' rules of timestamps leave. Numbers from 12 on are timestamps."""
     torch.manual_seed(3)
     config = transformers.GenerationConfig(eos_token_id=9, no_timestamps_token_id=11, max_initial_timestamp_index=4)
     step = generation.WhisperTimeStampLogitsProcessor(config, begin_index=2)
@@ -101,7 +101,7 @@ def _sound(count):
 
 
 def _window(model, samples, options):
-    """Returns what transformers writes for a window: tokens behind the prompt, the length of the prompt, and the result."""
+    """Returns what transformers writes for a window: tokens after the prompt, the length of the prompt, and the result."""
     made = model.generate(text_models.whisper_features(samples), return_dict_in_generate=True, force_unique_generate_call=True, **options)
     sequence = (made["sequences"] if isinstance(made, dict) else made)[0]
     begin = 3 if options["return_timestamps"] else 4

@@ -112,7 +112,7 @@ def test_tensors_that_overlap_and_gaps_are_refused(path):
     file = path / "model.safetensors"
     data = file.read_bytes()
     header = json.loads(parts(data)[0])
-    for at in ([0, ROWS], [n + len(parts(data)[1]) for n in (0, ROWS)]):  # the bytes of others, and bytes behind the file
+    for at in ([0, ROWS], [n + len(parts(data)[1]) for n in (0, ROWS)]):  # the bytes of others, and bytes after the file
         other = json.loads(json.dumps(header))
         other[NAME]["data_offsets"] = at
         file.write_bytes(with_header(data, other))

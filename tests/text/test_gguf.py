@@ -86,8 +86,8 @@ def test_own_bits_and_an_unknown_architecture(path):
 
 
 @pytest.mark.parametrize("settings,says", [
-    ({"num_hidden_layers": 2_000_000_000}, "its settings have 2000000000 layers, but it has"),
-    ({"intermediate_size": 100_000_000}, "its settings have .* parameters, but its tensors have"),
+    ({"num_hidden_layers": 2_000_000_000}, "its metadata has 2000000000 layers, but it has"),
+    ({"intermediate_size": 100_000_000}, "its metadata has .* parameters, but its tensors have"),
     ({"intermediate_size": 136}, "size mismatch"),
     ({"num_hidden_layers": 3}, "lacks"),
 ])

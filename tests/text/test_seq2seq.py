@@ -20,7 +20,7 @@ def random_tokens(length):
 
 
 def greedy(session, tokens, count, below=None):
-    """Returns `count` tokens behind these, each less than `below`."""
+    """Returns `count` tokens after these, each less than `below`."""
     out, at = list(tokens), 0
     while len(out) < len(tokens) + count:
         logits = session(torch.tensor([out[at:]]), torch.tensor(at))
@@ -84,7 +84,7 @@ def sound(count):
 
 def test_whisper_gives_the_tokens_and_times_of_generate(out):
     model = text_models.whisper()
-    model.generation_config.suppress_tokens = list(range(256, 300))  # generate() cuts a text at time stamps
+    model.generation_config.suppress_tokens = list(range(256, 300))  # generate() cuts a text at timestamps
     model.generation_config.begin_suppress_tokens = None
     rushlight.export_text(model, text_models.tokenizer(), out)
     session = rushlight.load(out)

@@ -1,4 +1,4 @@
-// Shows the outputs of a run as numbers, a picture or a plot.
+// Shows the outputs of a run as numbers, an image or a plot.
 
 import { tensorToImage } from '../../src/media/image.js';
 import { counted } from '../units.js';
@@ -84,8 +84,8 @@ function viewsOf(tensor, numbers) {
   if (numbers.length > 1) views.set('plot', () => plot(shape, numbers));
   if (numbers.length > BARS) views.set('histogram', () => histogram(numbers));
   if (numbers.length > BARS && shape.filter((n) => n > 1).length === 1) views.set('greatest', () => greatest(numbers));
-  if (shape.length > 1 && h > 3 && w > 3 && h * w <= 4e6) views.set('picture', () => picture(tensor, numbers));
-  const order = ['picture', numbers.length > 16 ? 'plot' : 'numbers', 'numbers', 'plot', 'histogram', 'greatest'];
+  if (shape.length > 1 && h > 3 && w > 3 && h * w <= 4e6) views.set('image', () => imageView(tensor, numbers));
+  const order = ['image', numbers.length > 16 ? 'plot' : 'numbers', 'numbers', 'plot', 'histogram', 'greatest'];
   return new Map([...views].sort(([a], [b]) => order.indexOf(a) - order.indexOf(b)));
 }
 
@@ -254,16 +254,16 @@ function trace(g, numbers, x, y) {
 }
 
 /** Shows one channel in colors, or three channels as RGB. @param {Tensor} tensor @param {Float64Array} numbers */
-function picture({ shape }, numbers) {
+function imageView({ shape }, numbers) {
   const [h = 1, w = 1] = shape.slice(-2),
     planes = numbers.length / (h * w),
     rgb = shape.at(-3) === 3;
   const canvas = make('canvas', {
-    className: 'picture',
+    className: 'image',
     width: w,
     height: h,
     role: 'img',
-    ariaLabel: 'the values as a picture',
+    ariaLabel: 'the values as an image',
   });
   const draw = (/** @type {number} */ plane) => {
     const channels = rgb && plane < 0 ? 3 : 1,

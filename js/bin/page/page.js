@@ -4,7 +4,7 @@ import { load } from '../../src/index.js';
 import { DTYPES } from '../../src/base/types.js';
 import { readNpy } from '../../src/media/npy.js';
 import { layersOf } from '../layers.js';
-import { IMAGENET, pictureTensor } from '../pictures.js';
+import { IMAGENET, imageToInput } from '../image-input.js';
 import { madeText, random, rangeOf } from '../random.js';
 import { counted, size } from '../units.js';
 import { weightsOf } from '../weights.js';
@@ -36,16 +36,16 @@ function fail(e) {
 
 /** Runs after the first one; the page shows their median. */
 const RUNS = 3;
-const FILE = '.npy or picture';
-/** Scales of a picture's numbers, which are 0 to 1. @type {Record<string, import('../pictures.js').Scale>} */
+const FILE = '.npy or image';
+/** Scales of an image's numbers, which are 0 to 1. @type {Record<string, import('../image-input.js').Scale>} */
 const SCALES = {
   '0 to 1': {},
   '-1 to 1': { mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5] },
   "ImageNet's": IMAGENET,
 };
 
-/** Makes a tensor of a picture. @param {Blob} file @param {Port} port @param {string} scale */
-const picture = async (file, port, scale) => pictureTensor(await createImageBitmap(file), port, SCALES[scale] ?? {});
+/** Converts an image to a tensor. @param {Blob} file @param {Port} port @param {string} scale */
+const readImage = async (file, port, scale) => imageToInput(await createImageBitmap(file), port, SCALES[scale] ?? {});
 
 /**
  * Reads a shape; returns a message if the text is wrong.
@@ -208,7 +208,7 @@ class Field {
     );
   }
 
-  /** Makes the button for a file, and the choice of the numbers of a picture. */
+  /** Makes the button for a file, and the choice of the range of an image. */
   #fileParts() {
     const file = make('input', { type: 'file', accept: '.npy,image/*' }),
       name = make('span', {}, this.#vector ? VECTOR : FILE);
@@ -224,7 +224,7 @@ class Field {
         const npy = chosen.name.endsWith('.npy');
         const read = npy
           ? readNpy(new Uint8Array(await chosen.arrayBuffer()))
-          : await picture(chosen, this.#port, scale.value);
+          : await readImage(chosen, this.#port, scale.value);
         scale.hidden = npy || read.dtype === 'uint8';
         this.#given = read;
         this.#text.value = read.shape.join(' x ');

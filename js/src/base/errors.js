@@ -118,7 +118,7 @@ export function describeValue(v) {
  */
 export const unknownNameError = (what, name, known, details) =>
   badArgument(
-    `${what} ${typeof name === 'string' ? `"${name}"` : describeValue(name)}; known are ${known.join(', ') || 'none'}`,
+    `${what} ${typeof name === 'string' ? `"${name}"` : describeValue(name)}; known: ${known.join(', ') || 'none'}`,
     { expected: known, actual: name, ...details },
   );
 

@@ -47,7 +47,7 @@ class DebugValues extends Values {
         Type.BYTES_PER_ELEMENT *
           shape.reduce((last, size, d) => last + (size - 1) * /** @type {number} */ (steps[d]), 1),
     );
-    const data = inRows(lying, new Type(n), shape, steps);
+    const data = toRowMajor(lying, new Type(n), shape, steps);
     return (axis | 0) < 0
       ? { dtype, shape, data, scale: first.scales[0], zeroPoint: first.zeroPoints[0] }
       : { dtype, shape, data, axis, ...first };
@@ -62,7 +62,7 @@ class DebugValues extends Values {
  * @param {number[]} shape
  * @param {number[]} strides
  */
-function inRows(from, to, shape, strides) {
+function toRowMajor(from, to, shape, strides) {
   let i = 0;
   const walk = (/** @type {number} */ d, /** @type {number} */ at) => {
     if (d === shape.length) to[i++] = /** @type {number} */ (from[at]);

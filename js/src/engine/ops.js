@@ -7,7 +7,7 @@ import { builtin } from '../base/platform.js';
  * @typedef {import('../base/types.js').Type} Type
  * @typedef {import('../base/types.js').Value} Value
  *
- * @typedef {object} Op an operator with a schema of its own
+ * @typedef {object} Op an operator with its own schema
  * @property {string} [schema] "my_ops::warp(Tensor x, int n=1) -> Tensor"; by default the schema in the file
  * @property {OpFunction} run computes it
  *
@@ -54,7 +54,7 @@ export class OpTable extends Map {
   }
 
   /**
-   * Whether the caller is a running function of this table. A call of its own model would wait for itself.
+   * Whether the caller is a running function of this table. A call of the operator's own model would wait for itself.
    * @returns {boolean}
    */
   get asks() {

@@ -148,7 +148,7 @@ export const writeMemory = ({ first, image }) => [
  * Returns the content of a section that is a list, with one more item.
  * @param {Uint8Array} bytes @param {Section[]} sections @param {number} id @param {number[]} item
  */
-export function appended(bytes, sections, id, item) {
+export function appendItem(bytes, sections, id, item) {
   const cursor = inSection(bytes, sections, id),
     n = cursor.number();
   const { end } = /** @type {Section} */ (sections.find((s) => s.id === id));

@@ -67,7 +67,7 @@ import { messageOf } from '../base/errors.js';
  */
 
 /**
- * What all models have in common on one device.
+ * The state that all models on one device share.
  * @typedef {object} Shared
  * @property {GpuDevice} device
  * @property {GpuInfo | undefined} info about its adapter
@@ -258,7 +258,7 @@ export class Driver {
 
   /**
    * Submits the commands and the requested reads, and waits for them.
-   * @param {(token: number) => number} placeOf where the bytes of a read belong; 0 if nobody needs them
+   * @param {(token: number) => number} placeOf where the bytes of a read belong; 0 if they are not needed
    * @returns {Promise<string | undefined>} the fault of the device, whose bytes are then not those of the commands
    */
   async settle(placeOf) {

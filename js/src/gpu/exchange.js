@@ -43,7 +43,7 @@ function checkBuffer(v, where) {
 }
 
 /**
- * Checks an input, except for what only the device knows: whether the buffer is its own, and not destroyed.
+ * Checks an input. Only the device knows whether the buffer belongs to it and is not destroyed.
  * @param {Partial<GpuInput>} value @param {Hint} hint @param {string} where @param {object} device
  * @returns {GpuInput}
  */

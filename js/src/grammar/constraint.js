@@ -12,7 +12,7 @@ import { Vocabulary } from './vocabulary.js';
 /**
  * @typedef {import('./stacks.js').Stack} Stack
  *
- * @typedef {object} Structure what an answer must be; one of these
+ * @typedef {object} Structure the structure of an answer; one of these
  * @property {object | boolean} [schema] a JSON schema: the answer is JSON that fits
  * @property {string | RegExp} [regex] a regular expression that the whole answer matches
  * @property {readonly string[]} [choices] the possible answers

@@ -127,7 +127,7 @@ export class Nfa {
     /** @type {Node['edges']} */ const edges = [];
     /** @type {Map<string, number>} */ const tails = new Map();
     const known = common(ranges, CHARACTERS);
-    if (known.length === 0) throw badArgument('generate: a class of characters must have at least one character');
+    if (known.length === 0) throw badArgument('generate: a character class must have at least one character');
     for (const [from, to] of known)
       LENGTHS.forEach(([last = 0, lead = 0], i) => {
         const low = Math.max(from, i ? /** @type {number} */ (LENGTHS[i - 1]?.[0]) + 1 : 0),
@@ -139,7 +139,7 @@ export class Nfa {
 
   /**
    * Adds edges for the code points from `low` to `high`, which have `more` bytes after the first one. Ranges are split
-   * until each byte has a range of its own.
+   * until each byte has its own range.
    * @param {Node['edges']} edges @param {Map<string, number>} tails states by their ranges of bytes
    * @param {number} low @param {number} high @param {number} more @param {number} lead bits of the first byte
    * @param {number} next

@@ -5,7 +5,7 @@ import { LAST, choice, inverted, points, repeat, sequence } from './expressions.
 
 /** @typedef {import('./expressions.js').Expression} Expression @typedef {import('./expressions.js').Range} Range */
 
-/** The most groups inside of each other. */
+/** The most nested groups. */
 const DEEPEST = 200;
 
 /** @type {Record<string, Range[]>} */
@@ -145,7 +145,7 @@ class Reader {
   }
 
   #group() {
-    if (++this.#depth > DEEPEST) refuse(`more than ${DEEPEST} groups inside of each other`, this.#source.slice(0, 40));
+    if (++this.#depth > DEEPEST) refuse(`more than ${DEEPEST} nested groups`, this.#source.slice(0, 40));
     const inner = this.alternatives();
     this.#take(')');
     this.#depth--;
@@ -169,7 +169,7 @@ class Reader {
     const property = this.#match(/[pP]\{[^}]*\}/y)?.[0];
     if (property) return propertyRanges(`\\${property}`);
     if (this.#match(/[bB]/y)) return refuse('\\b or \\B', this.#source);
-    if (this.#match(/[1-9k]/y)) return refuse('a reference to a group', this.#source);
+    if (this.#match(/[1-9k]/y)) return refuse('a backreference', this.#source);
     const hex = this.#match(/x([0-9a-fA-F]{2})|u\{([0-9a-fA-F]+)\}|u([dD][89abAB]..)\\u(....)|u(....)/y);
     if (hex) {
       const [, two, braces, high, low, four] = hex;

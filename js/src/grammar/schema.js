@@ -51,7 +51,7 @@ function count(schema, name, where, missing) {
   return /** @type {number} */ (n);
 }
 
-/** Gives an expression an automaton of its own. @param {Expression} expression */
+/** Creates an automaton for an expression. @param {Expression} expression */
 const ruleOf = (expression) => call(new Rule(() => expression));
 
 /** Compiles the parts of one schema. */
@@ -122,7 +122,7 @@ class Reader {
         if (!disjoint(a, b))
           refuse(
             where,
-            'oneOf must have schemas of different types, or objects that a required const tells apart: use anyOf',
+            'oneOf must have schemas of different types, or objects that a required const distinguishes: use anyOf',
           );
       }),
     );

@@ -80,7 +80,7 @@ export class Vocabulary {
   // The tree: a node for each different beginning of a token, in the order of their bytes.
   /** @type {number[]} */ #byte = [];
   /** @type {number[]} */ #depth = [];
-  /** The node behind all longer beginnings. @type {number[]} */ #end = [];
+  /** The node after all longer beginnings. @type {number[]} */ #end = [];
   /** Tokens in the order of their bytes. @type {number[]} */ #order;
   /** The number of tokens before each node's own ones, and behind them. @type {number[]} */ #from = [];
   /** @type {number[]} */ #to = [];

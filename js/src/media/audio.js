@@ -1,5 +1,5 @@
 /**
- * Converts sound to tensors and back, and resamples as torchaudio's functional.resample does.
+ * Converts audio to tensors and back, and resamples as torchaudio's functional.resample does.
  * @module rushlight/audio
  */
 
@@ -19,7 +19,7 @@ export { Microphone, openMicrophone } from './microphone.js';
  * @typedef {import('./declared-inputs.js').MediaModel} MediaModel
  * @typedef {import('./declared-inputs.js').Runnable} Runnable
  *
- * @typedef {object} Sound the part of AudioBuffer that Rushlight uses
+ * @typedef {object} AudioBufferLike the part of AudioBuffer that Rushlight uses
  * @property {number} sampleRate samples per second
  * @property {number} numberOfChannels one or more, of equal length
  * @property {(channel: number) => Float32Array} getChannelData returns the samples of a channel, from -1 to 1
@@ -36,11 +36,12 @@ export { Microphone, openMicrophone } from './microphone.js';
  */
 
 /** @param {unknown} source */
-const isSound = (source) => typeof (/** @type {Partial<Sound> | null} */ (source)?.getChannelData) === 'function';
+const isAudioBuffer = (source) =>
+  typeof (/** @type {Partial<AudioBufferLike> | null} */ (source)?.getChannelData) === 'function';
 
-/** Returns the samples of each channel, or throws. @param {Sound} source @returns {Float32Array[]} */
+/** Returns the samples of each channel, or throws. @param {AudioBufferLike} source @returns {Float32Array[]} */
 function channelsOf(source) {
-  const channels = isSound(source)
+  const channels = isAudioBuffer(source)
     ? Array.from({ length: source.numberOfChannels }, (_, c) => source.getChannelData(c))
     : Array.isArray(source)
       ? source
@@ -59,8 +60,9 @@ function channelsOf(source) {
 }
 
 /**
- * Converts a sound to a tensor [channels, samples]. It resamples with the defaults of torchaudio.functional.resample.
- * @param {Sound | Float32Array | readonly Float32Array[]} source an AudioBuffer, samples, or those of each channel
+ * Converts audio to a tensor [channels, samples]. It resamples with the defaults of torchaudio.functional.resample.
+ * @param {AudioBufferLike | Float32Array | readonly Float32Array[]} source an AudioBuffer, samples, or those of each
+ *   channel
  * @param {AudioToTensorOptions} [options]
  * @returns {TensorOf<'float32'>}
  * @throws {RushlightError} `bad-argument`
@@ -68,8 +70,8 @@ function channelsOf(source) {
 export function audioToTensor(source, options = {}) {
   checkOptions('audioToTensor', options, ['sampleRate', 'from', 'mono']);
   const { sampleRate, mono = false } = options,
-    given = /** @type {Sound} */ (source),
-    isBuffer = isSound(given),
+    given = /** @type {AudioBufferLike} */ (source),
+    isBuffer = isAudioBuffer(given),
     from = isBuffer ? given.sampleRate : options.from;
   let channels = channelsOf(given);
   if (isBuffer && (options.from ?? from) !== from)
@@ -104,23 +106,23 @@ export function audioToTensor(source, options = {}) {
 }
 
 /**
- * Makes run() of a model take sounds: `model.run({ sound: buffer })` with an AudioBuffer. The asset "sounds.json" of
+ * Makes run() of a model take audio: `model.run({ sound: buffer })` with an AudioBuffer. The asset "audio.json" of
  * its file has the options of audioToTensor() for each such input, as in `{ "sound": { "sampleRate": 16000 } }`.
- * Tensors stay as they are.
+ * Tensors stay unchanged.
  * @template {MediaModel} M
  * @param {M} model
  * @returns {Promise<M & MediaRun<M>>} the same model
  * @throws {RushlightError} `bad-argument`: the file has no such asset, or it names another input
  */
-export async function withSounds(model) {
-  return withDeclared(model, 'sounds.json', isSound, audioToTensor);
+export async function withAudio(model) {
+  return withDeclared(model, 'audio.json', isAudioBuffer, audioToTensor);
 }
 
 const WIDTH = 6; // zero crossings of the sinc on each side of its center
 const ROLLOFF = 0.99; // the cutoff, as a part of the lower Nyquist frequency
 
 /**
- * Resamples by band-limited interpolation, with a sinc in a Hann window. The sound is silent before and after.
+ * Resamples by band-limited interpolation, with a sinc in a Hann window. The signal is zero before and after.
  * @param {Float32Array[]} channels @param {number} from @param {number} to samples a second
  */
 function resample(channels, from, to) {
@@ -184,14 +186,14 @@ export function tensorToAudio(tensor, options) {
       'unsupported',
       'AudioBuffer is only available in a page: `data` of the tensor has the samples of one channel after the other',
     );
-  const sound = newSound(length, channels, options.sampleRate);
+  const sound = newAudioBuffer(length, channels, options.sampleRate);
   for (let c = 0; c < channels; c++)
     sound.copyToChannel(/** @type {Float32Array<ArrayBuffer>} */ (data.subarray(c * length, (c + 1) * length)), c);
   return sound;
 }
 
 /** @param {number} length @param {number} numberOfChannels @param {number} sampleRate */
-function newSound(length, numberOfChannels, sampleRate) {
+function newAudioBuffer(length, numberOfChannels, sampleRate) {
   try {
     return new AudioBuffer({ length, numberOfChannels, sampleRate });
   } catch (cause) {

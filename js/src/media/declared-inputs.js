@@ -1,4 +1,4 @@
-// Models whose file says how pictures or sounds become its inputs.
+// Models whose file describes how images or audio become its inputs.
 
 import { badArgument, describeValue, unknownNameError } from '../base/errors.js';
 
@@ -13,7 +13,7 @@ import { badArgument, describeValue, unknownNameError } from '../base/errors.js'
 
 /**
  * @template {Runnable} M
- * @typedef {object} MediaRun a model whose run() takes pictures or sounds
+ * @typedef {object} MediaRun a model whose run() takes images or audio
  * @property {(inputs: Record<string, unknown>, options?: Parameters<M['run']>[1]) => ReturnType<M['run']>} run runs a
  *   method, as Model.run(), and converts its inputs first
  */

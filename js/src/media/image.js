@@ -1,5 +1,5 @@
 /**
- * Converts pictures to tensors and back, with torchvision's Resize, CenterCrop and Normalize.
+ * Converts images to tensors and back, with torchvision's Resize, CenterCrop and Normalize.
  * @module rushlight/image
  */
 
@@ -20,14 +20,14 @@ export { videoFrames } from './video-frames.js';
  */
 
 /**
- * @typedef {object} Pixels the pixels of a picture, as in ImageData or from a decoder in Node
+ * @typedef {object} Pixels the pixels of an image, as in ImageData or from a decoder in Node
  * @property {Uint8Array | Uint8ClampedArray} data row by row: R, G, B and A of each pixel, or R, G and B
  * @property {number} width in pixels
  * @property {number} height in pixels
  *
  * @typedef {Pixels | Global<'ImageData' | 'ImageBitmap' | 'HTMLImageElement' | 'HTMLCanvasElement' | 'OffscreenCanvas'
  *   | 'VideoFrame' | 'HTMLVideoElement'>} ImageSource
- *   a picture; `await createImageBitmap(blob)` makes one of a Blob
+ *   an image; `await createImageBitmap(blob)` makes one of a Blob
  *
  * @typedef {import('./video-frames.js').ShownFrame} ShownFrame
  * @typedef {import('./declared-inputs.js').MediaModel} MediaModel
@@ -40,9 +40,9 @@ export { videoFrames } from './video-frames.js';
  * @template {'float32' | 'uint8'} [D='float32']
  * @typedef {object} ImageToTensorOptions options of imageToTensor(), in the order in which they apply
  * @property {number | readonly number[]} [size] torchvision's Resize of the shorter side, or to [height, width]; by
- *   default the picture keeps its size
+ *   default the image keeps its size
  * @property {number | readonly number[]} [crop] CenterCrop of both sides, or to [height, width]. Black is added if the
- *   picture is smaller
+ *   image is smaller
  * @property {number | readonly number[]} [mean] Normalize of values from 0 to 1: one number, or one for each channel; 0
  *   by default
  * @property {number | readonly number[]} [std] Normalize, likewise; 1 by default
@@ -62,7 +62,7 @@ export { videoFrames } from './video-frames.js';
  * @typedef {import('./declared-inputs.js').MediaRun<M>} MediaRun
  */
 
-/** The classes of pictures that are drawn to a canvas. */
+/** The classes of images that are drawn to a canvas. */
 const ELEMENTS = /^(HTML(Image|Canvas|Video)Element|OffscreenCanvas|ImageBitmap|VideoFrame)$/;
 const LAYOUTS = ['nchw', 'nhwc', 'chw', 'hwc'];
 /** The choices of imageToTensor(). The first one is the default. */
@@ -75,12 +75,12 @@ const CHOICES = {
 };
 
 /**
- * Converts a picture to a tensor, [1, 3, height, width] by default. The pixels are sRGB bytes, as in a canvas.
+ * Converts an image to a tensor, [1, 3, height, width] by default. The pixels are sRGB bytes, as in a canvas.
  * @template {'float32' | 'uint8'} [D='float32']
  * @param {ImageSource} source
  * @param {ImageToTensorOptions<D>} [options]
  * @returns {Tensor<D>}
- * @throws {RushlightError} `bad-argument`, also for pixels of another origin; `bad-state` if the source has no picture
+ * @throws {RushlightError} `bad-argument`, also for pixels of another origin; `bad-state` if the source has no image
  *   yet, or was closed
  */
 export function imageToTensor(source, options = {}) {
@@ -93,14 +93,14 @@ export function imageToTensor(source, options = {}) {
   if (bytes && (mean || std)) throw badArgument('dtype must be float32 with mean or std, got uint8');
   const target = sides('size', size),
     [cropHeight, cropWidth = cropHeight] = sides('crop', crop);
-  const picture = read(source),
-    [newHeight, newWidth] = resized(target, picture.height, picture.width);
+  const pixels = read(source),
+    [newHeight, newWidth] = resized(target, pixels.height, pixels.width);
   const cubic = interpolation === 'bicubic',
-    columns = taps(picture.width, newWidth, cropWidth ?? newWidth, cubic, pil),
-    rows = taps(picture.height, newHeight, cropHeight ?? newHeight, cubic, pil),
+    columns = taps(pixels.width, newWidth, cropWidth ?? newWidth, cubic, pil),
+    rows = taps(pixels.height, newHeight, cropHeight ?? newHeight, cubic, pil),
     plane = rows.length * columns.length,
     planar = /ch/.test(layout);
-  const values = resample(picture, background, columns, rows, channels, pil);
+  const values = resample(pixels, background, columns, rows, channels, pil);
   // Uint8ClampedArray rounds to even, as torch does.
   const out = new (bytes ? Uint8ClampedArray : Float32Array)(values.length);
   values.forEach((v, i) => {
@@ -118,19 +118,19 @@ export function imageToTensor(source, options = {}) {
 }
 
 /**
- * Makes run() of a model take pictures: `model.run({ image: video })`. The asset "pictures.json" of its file has the
- * options of imageToTensor() for each such input, as in `{ "image": { "size": 224 } }`. Tensors stay as they are.
+ * Makes run() of a model take images: `model.run({ image: video })`. The asset "images.json" of its file has the
+ * options of imageToTensor() for each such input, as in `{ "image": { "size": 224 } }`. Tensors stay unchanged.
  * @template {MediaModel} M
  * @param {M} model
  * @returns {Promise<M & MediaRun<M>>} the same model
  * @throws {RushlightError} `bad-argument`: the file has no such asset, or it names another input
  */
-export async function withPictures(model) {
-  return withDeclared(model, 'pictures.json', isPicture, imageToTensor);
+export async function withImages(model) {
+  return withDeclared(model, 'images.json', isImage, imageToTensor);
 }
 
 /** Returns whether a value is an ImageSource. @param {unknown} value */
-function isPicture(value) {
+function isImage(value) {
   const { dtype, data, width } = /** @type {Record<string, unknown>} */ (value ?? {});
   return ELEMENTS.test(tag(value)) || (dtype === undefined && data !== undefined && width !== undefined);
 }
@@ -194,7 +194,7 @@ function resized([short, other], height, width) {
 
 /**
  * Returns the first input and the weights for each of the middle `count` of `to` outputs. An output outside of the
- * picture has no weights.
+ * image has no weights.
  * @param {number} from size of the input
  * @param {number} to size of the output
  * @param {number} count
@@ -204,7 +204,7 @@ function resized([short, other], height, width) {
  */
 function taps(from, to, count, cubic, pil) {
   const scale = from / to,
-    stretch = Math.max(scale, 1); // antialiasing: the filter is wider if the picture shrinks
+    stretch = Math.max(scale, 1); // antialiasing: the filter is wider if the image shrinks
   const support = (cubic ? 2 : 1) * stretch,
     half = (to - count) / 2;
   // Python rounds to even.
@@ -229,7 +229,7 @@ function taps(from, to, count, cubic, pil) {
 
 /**
  * Resizes the needed rows, then the columns, then converts to gray if there are fewer than 3 channels.
- * @param {Pixels} picture @param {number | readonly number[] | null} background
+ * @param {Pixels} pixels @param {number | readonly number[] | null} background
  * @param {ReturnType<typeof taps>} columns @param {ReturnType<typeof taps>} rows
  * @param {number} channels @param {boolean} pil
  */
@@ -315,7 +315,7 @@ function read(source) {
       '{ data, width, height } with bytes of R, G, B and A; in a browser also an <img>, ' +
       '<canvas> or <video>, an ImageBitmap or a VideoFrame';
     throw badArgument(
-      `a picture must be ${wanted}, got ` +
+      `an image must be ${wanted}, got ` +
         `${describeValue(source)}${
           /** @type {Partial<Blob> | null} */ (source)?.stream ? ': give await createImageBitmap(it)' : ''
         }`,
@@ -400,7 +400,7 @@ const COLORMAPS = {
  * @property {number | readonly number[]} [mean] the mean that Normalize subtracted: one number, or one for each channel
  * @property {number | readonly number[]} [std] the divisor of Normalize, likewise
  * @property {readonly [number, number] | 'auto'} [range] the values of black and white, after mean and std. By default
- *   [0, 1] for floats and bool, and [0, 255] for integers. 'auto' takes the least and the greatest finite value
+ *   [0, 1] for floats and bool, and [0, 255] for integers. 'auto' takes the smallest and the largest finite value
  * @property {keyof typeof COLORMAPS} [colormap] the colors of one channel: 'gray' (the default), 'viridis' or 'turbo'
  */
 
@@ -427,7 +427,7 @@ function colored(values, channels, low, high, map) {
 }
 
 /**
- * Converts a tensor of 1, 3 (RGB) or 4 (RGBA) channels to a picture. Values are rounded as in torchvision's save_image,
+ * Converts a tensor of 1, 3 (RGB) or 4 (RGBA) channels to an image. Values are rounded as in torchvision's save_image,
  * and NaN is black.
  * @param {Tensor} tensor
  * @param {TensorToImageOptions} [options]
@@ -449,7 +449,7 @@ export function tensorToImage(tensor, options = {}) {
   const [channels = 0, height = 0, width = 0] = planar ? sizes : [sizes[2], sizes[0], sizes[1]],
     plane = height * width;
   if (![1, 3, 4].includes(channels) || !(plane > 0) || data.length !== plane * channels)
-    throw badArgument(`a tensor must be one picture ${layout} of 1, 3 or 4 channels, got shape [${shape}]`);
+    throw badArgument(`a tensor must be one image ${layout} of 1, 3 or 4 channels, got shape [${shape}]`);
   const means = perChannel('mean', mean, channels),
     stds = perChannel('std', std, channels);
   if (

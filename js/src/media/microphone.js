@@ -17,14 +17,14 @@ import { packageFile } from '../base/platform.js';
  * @property {number} [block] the samples of a block; by default a tenth of a second
  * @property {number} [room] the samples that wait for a slow program, at least a block; by default 30 seconds. The
  *   oldest are dropped
- * @property {MediaStream} [stream] the sound to take; by default that of the default
+ * @property {MediaStream} [stream] the audio source; by default the default
  *   microphone, with the browser's question for permission
  * @property {AbortSignal} [signal] closes the microphone
  */
 
 /** @typedef {IteratorResult<import('../base/types.js').ArrayOf['float32'], undefined>} Step a block, or the end */
 /**
- * @typedef {{ samples: import('../base/types.js').ArrayOf['float32'], lost: number }} Block what the worklet sends
+ * @typedef {{ samples: import('../base/types.js').ArrayOf['float32'], lost: number }} Block a message of the worklet
  * @internal
  */
 

@@ -13,7 +13,7 @@ import { badArgument, checkOptions, describeValue, throwIfAborted } from '../bas
 
 /**
  * Yields the frames that a <video> shows, until it ends. The next frame is asked for when the program is ready: frames
- * in between are skipped, so that a slow model sees the newest picture.
+ * in between are skipped, so that a slow model sees the newest image.
  * @param {Video} video which plays; for a camera, set its srcObject to the stream of getUserMedia()
  * @param {{ signal?: AbortSignal }} [options] signal ends the loop without an error
  * @returns {AsyncGenerator<ShownFrame, void, void>}

@@ -268,7 +268,7 @@ class Job {
       if (!part || !sameVersion(versionOf(response), part)) return this.#use(response);
       drop(response);
     }
-    if (part && download.mayGoOn(part)) {
+    if (part && download.canResume(part)) {
       this.#use(undefined, part);
       download.at = part.pieces.length * PIECE;
       response = await download.askRest();

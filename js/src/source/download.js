@@ -36,10 +36,10 @@ export const sameVersion = (a, b) =>
  */
 const sameBytes = (a, b) =>
   sameVersion(a, b) &&
-  ((strong(a) === strong(b) && strong(a) !== '') || (a.modified !== '' && a.modified === b.modified));
+  ((strongTag(a) === strongTag(b) && strongTag(a) !== '') || (a.modified !== '' && a.modified === b.modified));
 
 /** @param {Version} version */
-const strong = ({ etag }) => (etag.startsWith('W/') ? '' : etag);
+const strongTag = ({ etag }) => (etag.startsWith('W/') ? '' : etag);
 
 /** Tests for errors of a busy server, which are temporary. @param {number} status */
 export const passes = (status) => status >= 500 || [408, 425, 429].includes(status);
@@ -80,7 +80,7 @@ export const HEADER = 48;
 
 /**
  * Returns the size of a .rush file from its header; undefined for other files.
- * @param {Uint8Array} head its first HEADER bytes, in a buffer of their own
+ * @param {Uint8Array} head its first HEADER bytes, in their own buffer
  */
 export const fileSize = (head) =>
   String(head.subarray(0, 8)) === MAGIC ? Number(new DataView(head.buffer).getBigUint64(FILE_BYTES, true)) : undefined;
@@ -132,13 +132,13 @@ export class Download {
 
   /** Requests the bytes from an offset on, of the same version only. */
   askRest() {
-    const condition = strong(this.version) || this.version.modified;
+    const condition = strongTag(this.version) || this.version.modified;
     return this.ask({ range: `bytes=${this.at}-`, ...(condition && { 'if-range': condition }) });
   }
 
   /** Tests whether the validators can show that the rest is of the same version. @param {Version} version */
-  mayGoOn(version) {
-    return this.checked || strong(version) !== '' || version.modified !== '';
+  canResume(version) {
+    return this.checked || strongTag(version) !== '' || version.modified !== '';
   }
 
   /** Begins the download with a response that has the whole file. @param {Response} response */
@@ -208,7 +208,7 @@ export class Download {
 
   /** Returns a response that continues at `at`. */
   async #rest() {
-    const response = await (this.#ranges && this.at > 0 && this.mayGoOn(this.version) ? this.askRest() : this.ask());
+    const response = await (this.#ranges && this.at > 0 && this.canResume(this.version) ? this.askRest() : this.ask());
     const { status } = response;
     if (status === 200) {
       if (this.at === 0) this.begin(response);

@@ -12,9 +12,9 @@
  * @property {number} [seed] the same seed chooses the same tokens
  * @property {boolean | number} [logProbabilities] computes the probability of each token; a number also adds that many
  *   of the likeliest tokens
- * @property {'error' | 'truncate' | 'slide'} [overflow] what a full cache does: 'error', which is the default, throws;
- *   'truncate' ends the answer; 'slide' forgets the older half of the tokens
- * @property {string} [language] the language of the answer, for a translator of several languages
+ * @property {'error' | 'truncate' | 'slide'} [overflow] the behavior at a full cache: 'error', which is the default, throws;
+ *   'truncate' ends the answer; 'slide' drops the older half of the tokens
+ * @property {string} [language] the language of the answer, for models that translate into several
  * @property {object} [variables] further variables of the chat template, such as `tools` or `enable_thinking`
  * @property {AbortSignal} [signal] ends the answer
  *

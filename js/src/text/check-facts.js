@@ -1,4 +1,4 @@
-// What text.json and generation_config.json may say. docs/design/text.md describes them.
+// The allowed contents of text.json and generation_config.json. docs/design/text.md describes them.
 
 import { fields, flag, integer, list, nullable, number, object, oneOf, record, string } from './asset-checks.js';
 

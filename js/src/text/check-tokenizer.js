@@ -1,4 +1,4 @@
-// What tokenizer.json may say, so that @huggingface/tokenizers ends, and needs memory and time that its text explains.
+// Limits of tokenizer.json, so that @huggingface/tokenizers ends, and needs memory and time in proportion to the file.
 
 import { RushlightError, messageOf } from '../base/errors.js';
 import {

@@ -11,7 +11,7 @@ import { callSchema, parseCalls, templateMessage, textBefore } from './tools.js'
  * @typedef {import('./tools.js').ToolCall} ToolCall
  * @typedef {import('./tools.js').Said} Said
  *
- * @typedef {object} CompletionRequest a request, as OpenAI describes it. A property that is null counts as absent
+ * @typedef {object} CompletionRequest a request, as OpenAI describes it. A property that is null is treated as absent
  * @property {readonly Said[]} messages the conversation, with at least one message
  * @property {string} [model] the path or URL of a .rush file
  * @property {boolean | null} [stream] gives the answer in chunks; false by default
@@ -89,7 +89,7 @@ import { callSchema, parseCalls, templateMessage, textBefore } from './tools.js'
  * @property {Choice[]} choices the answer, as the only element
  * @property {CompletionUsage} usage numbers of tokens
  *
- * @typedef {object} ChunkChoice what a chunk adds to an answer
+ * @typedef {object} ChunkChoice the addition of a chunk to an answer
  * @property {0} index always 0
  * @property {Partial<CompletionMessage>} delta the new part of the message
  * @property {Logprobs | null} logprobs the probabilities of the new tokens, or null without the request's `logprobs`

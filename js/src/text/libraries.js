@@ -7,11 +7,11 @@ import { RushlightError, messageOf } from '../base/errors.js';
  * @typedef {{ Tokenizer: new (tokenizer: object, config: object) => {
  *   encode: (text: string, options: object) => Encoding,
  *   decode: (tokens: number[], options: object) => string,
- *   id_to_token: (token: number) => string | undefined } }} TokenizersModule what is used of the tokenizers
+ *   id_to_token: (token: number) => string | undefined } }} TokenizersModule the used part of the tokenizers
  *
  * @typedef {{ type: string, value?: unknown }} JinjaValue a value of the interpreter of templates
  * @typedef {{ type: string, iterable?: JinjaNode, lhs?: JinjaNode }} JinjaNode a node of a template
- * @typedef {object} JinjaModule what is used of the templates
+ * @typedef {object} JinjaModule the used part of the templates
  * @property {new (text: string) => { parsed: JinjaNode, render: (variables: object) => string }} Template
  * @property {new () => { set: (name: string, value: unknown) => void }} Environment
  * @property {new (environment: object) => { run(program: JinjaNode): JinjaValue,

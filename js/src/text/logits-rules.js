@@ -11,7 +11,7 @@
  * @property {number} [min_new_tokens] the fewest tokens behind those that the text begins with
  * @property {number} [forced_bos_token_id] the first token
  * @property {number | number[]} [forced_eos_token_id] the last token of a text that reaches the most tokens
- * @property {number} [max_initial_timestamp_index] the latest time stamp that speech begins with
+ * @property {number} [max_initial_timestamp_index] the latest timestamp that speech begins with
  *
  * @typedef {object} Place where a text begins and ends
  * @property {number} begin the number of tokens of the prompt
@@ -88,9 +88,9 @@ export function rulesOf(rules, place) {
 }
 
 /**
- * Returns the rules of time stamps. transformers' WhisperTimeStampLogitsProcessor has them.
+ * Returns the rules of timestamps. transformers' WhisperTimeStampLogitsProcessor has them.
  * @param {{ begin: number, stop: number, noTimestamps: number, timestamps: number, latest: number }} place
- *   `latest`: the greatest time stamp of the first token
+ *   `latest`: the greatest timestamp of the first token
  * @returns {Rules}
  */
 export function timeRules({ begin, stop, noTimestamps, timestamps, latest }) {
@@ -115,7 +115,7 @@ export function timeRules({ begin, stop, noTimestamps, timestamps, latest }) {
 }
 
 /**
- * Tests whether all time stamps together are likelier than each other token.
+ * Tests whether all timestamps together are likelier than each other token.
  * @param {Float32Array} logits @param {number} timestamps
  */
 function timesAreLikelier(logits, timestamps) {

@@ -4,7 +4,7 @@
  * @typedef {{ start: number, end: number }} Place a part of a text, in UTF-16 units
  * @typedef {Place & { unit: string | number }} Unit a part of a text that tokens consist of
  *
- * @typedef {object} TokenizerJson what is used of tokenizer.json
+ * @typedef {object} TokenizerJson the used part of tokenizer.json
  * @property {{ type?: string, continuing_subword_prefix?: string }} model
  * @property {object | null} [pre_tokenizer]
  * @property {object | null} [decoder]

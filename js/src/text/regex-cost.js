@@ -53,7 +53,7 @@ class Reader {
 
   /** @returns {Cost} */
   #alternatives() {
-    if (++this.#depth > MOST_DEPTH) throw new SyntaxError(`it has groups in more than ${MOST_DEPTH} groups`);
+    if (++this.#depth > MOST_DEPTH) throw new SyntaxError(`it has more than ${MOST_DEPTH} nested groups`);
     const start = this.#at;
     let all = this.#sequence();
     while (this.#text[this.#at] === '|') {
@@ -89,7 +89,7 @@ class Reader {
     if (c === '[') return this.#class();
     if (c === '\\') {
       const escape = this.#take(ESCAPE)?.[0] ?? '';
-      if (/^\\[1-9k]/u.test(escape)) throw new SyntaxError('it refers to a group of its own, such as \\1');
+      if (/^\\[1-9k]/u.test(escape)) throw new SyntaxError('it has a backreference, such as \\1');
       return /^\\[bBAzZG]/u.test(escape) ? EMPTY : CHARACTER;
     }
     this.#at += c >= '\ud800' && c <= '\udbff' ? 2 : 1;
@@ -113,7 +113,7 @@ class Reader {
     return CHARACTER;
   }
 
-  /** @param {Cost} of what is repeated @returns {Cost} */
+  /** @param {Cost} of the repeated part @returns {Cost} */
   #repeated(of) {
     let all = of;
     for (let bounds = this.#bounds(); bounds; bounds = this.#bounds()) {

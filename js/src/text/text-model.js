@@ -29,7 +29,7 @@ import { Writer, checkGenerating } from './writer.js';
  * @property {boolean} [types] whether the model takes token types
  * @property {Record<string, string>} tokens special tokens by name, such as eos_token
  *
- * @typedef {object} Tokenizing what a TextModel needs of the two libraries
+ * @typedef {object} Tokenizing the functions of the two libraries that a TextModel needs
  * @property {(text: string, special: boolean, pair?: string) => import('./libraries.js').Encoding} encode
  * @property {import('./offsets.js').TokenizerJson} json the asset tokenizer.json
  * @property {(tokens: readonly number[]) => string} decode
@@ -75,7 +75,7 @@ export class TextModel {
   }
 
   /**
-   * What the model does: 'generate', 'seq2seq' for translations and summaries, 'transcribe', 'embed', 'classify', or
+   * The task: 'generate', 'seq2seq' for translations and summaries, 'transcribe', 'embed', 'classify', or
    * 'tokens' for labels of tokens.
    */
   get task() {
@@ -142,7 +142,7 @@ export class TextModel {
     checkGenerating(options);
     if (this.task === 'seq2seq') return this.#rewritten(input, options);
     if (options.language !== undefined)
-      throw badArgument('generate: language must be left out: the model is not a translator of several languages');
+      throw badArgument('generate: language must be left out, because the model does not choose between languages');
     const prompt = this.#prompt(input, options.variables);
     if (prompt.length === 0) throw badArgument('generate: the prompt must have at least one token, got none');
     return this.#writer.answer(prompt, options);
@@ -186,15 +186,15 @@ export class TextModel {
       throw badArgument(
         codes.length
           ? `generate: language must be one of ${codes.join(', ')}, got ${describeValue(language)}`
-          : 'generate: language must be left out: the model is not a translator of several languages',
+          : 'generate: language must be left out, because the model does not choose between languages',
       );
     return languages[language];
   }
 
   /**
    * Transcribes speech. Recordings of more than 30 seconds are transcribed in windows.
-   * @param {import('./transcriber.js').Sound | Float32Array | readonly Float32Array[]} audio an AudioBuffer, or samples
-   *   of the model's sample rate, 16,000 a second
+   * @param {import('./transcriber.js').AudioBufferLike | Float32Array | readonly Float32Array[]} audio an AudioBuffer, or
+   *   samples of the model's sample rate, 16,000 a second
    * @param {import('./transcriber.js').TranscribeOptions} [options]
    * @returns {Promise<import('./transcriber.js').Transcript>}
    * @throws {RushlightError} `bad-argument`, `bad-state` while it transcribes another recording, `unsupported` for time

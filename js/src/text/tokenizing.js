@@ -1,11 +1,11 @@
-// The tokenizer of a file, by @huggingface/tokenizers. What the package throws for a file becomes a RushlightError.
+// The tokenizer of a file, by @huggingface/tokenizers. Errors of the package become RushlightErrors.
 
 import { RushlightError, describeValue, messageOf } from '../base/errors.js';
 import { withUnicodeSpaces } from './white-space.js';
 
 /**
  * @typedef {import('./offsets.js').TokenizerJson & import('../grammar/vocabulary.js').TokenizerJson &
- *   { pre_tokenizer?: import('./white-space.js').PreTokenizer | null }} TokenizerJson what is used of tokenizer.json
+ *   { pre_tokenizer?: import('./white-space.js').PreTokenizer | null }} TokenizerJson the used part of tokenizer.json
  * @typedef {import('./libraries.js').Encoding} Encoding
  */
 

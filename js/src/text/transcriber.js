@@ -1,4 +1,4 @@
-// Speech to text. The windows, the rules of time stamps and the times of words are those of transformers' Whisper.
+// Speech to text. The windows, the rules of timestamps and the times of words are those of transformers' Whisper.
 
 import { RushlightError, badArgument, checkOptions, describeValue, throwIfAborted } from '../base/errors.js';
 import { audioToTensor } from '../media/audio.js';
@@ -8,7 +8,7 @@ import { wordsOf } from './words.js';
 
 /**
  * @typedef {import('../api/model.js').Model} Model
- * @typedef {import('../media/audio.js').Sound} Sound
+ * @typedef {import('../media/audio.js').AudioBufferLike} AudioBufferLike
  *
  * @typedef {object} SpeechFacts the part of text.json that speech has. docs/design/text.md describes it
  * @property {number} length
@@ -31,11 +31,11 @@ import { wordsOf } from './words.js';
  * @property {AbortSignal} [signal] ends the transcription
  *
  * @typedef {object} Spoken a text and when it is spoken
- * @property {string} text what is said
+ * @property {string} text the text
  * @property {number} start when it begins, in seconds
  * @property {number} end when it ends, in seconds
  *
- * @typedef {object} Transcript what transcribe() returns
+ * @typedef {object} Transcript the result of transcribe()
  * @property {string} text the whole text
  * @property {string} [language] the code of the language that was given or detected
  * @property {Spoken[]} [segments] parts of the text, with the option timestamps
@@ -43,17 +43,17 @@ import { wordsOf } from './words.js';
  */
 /**
  * @typedef {object} Segment tokens that are spoken together
- * @property {number[]} tokens with time stamps
+ * @property {number[]} tokens with timestamps
  * @property {number} from the place of the first one among the tokens of the window
  * @property {number} start seconds
  * @property {number} end seconds
  */
 
-/** Samples of a frame of the spectrogram, of which there are 100 a second. A time stamp has two. */
+/** Samples of a frame of the spectrogram, of which there are 100 a second. A timestamp has two. */
 const HOP = 160;
 const round = (/** @type {number} */ seconds) => Math.round(seconds * 100) / 100;
 
-/** Transcribes sound with a model, one recording at a time. */
+/** transcribes audio with a model, one recording at a time. */
 export class Transcriber {
   #model;
   #facts;
@@ -91,7 +91,7 @@ export class Transcriber {
     if (![false, true, 'word'].includes(timestamps))
       throw badArgument(`transcribe: timestamps must be false, true or 'word', got ${describeValue(timestamps)}`);
     if (timestamps && noTimestamps === null)
-      throw new RushlightError('unsupported', 'transcribe: the model has no time stamps');
+      throw new RushlightError('unsupported', 'transcribe: the model has no timestamps');
     if (timestamps === 'word' && !align)
       throw new RushlightError(
         'unsupported',
@@ -99,11 +99,11 @@ export class Transcriber {
       );
   }
 
-  /** @param {Sound | Float32Array | readonly Float32Array[]} audio @param {TranscribeOptions} options */
+  /** @param {AudioBufferLike | Float32Array | readonly Float32Array[]} audio @param {TranscribeOptions} options */
   async transcribe(audio, options) {
     this.check(options);
     const { sampleRate } = this.#facts,
-      isBuffer = typeof (/** @type {Sound} */ (audio)?.getChannelData) === 'function',
+      isBuffer = typeof (/** @type {AudioBufferLike} */ (audio)?.getChannelData) === 'function',
       { data } = audioToTensor(audio, { sampleRate, mono: true, ...(!isBuffer && { from: sampleRate }) });
     if (this.#busy) throw new RushlightError('bad-state', 'transcribe: this model is transcribing another recording');
     this.#busy = true;
@@ -203,7 +203,7 @@ export class Transcriber {
   }
 
   /**
-   * Splits the tokens of a window at pairs of time stamps. transformers' _retrieve_segment does it.
+   * Splits the tokens of a window at pairs of timestamps. transformers' _retrieve_segment does it.
    * @param {number[]} tokens @param {number} length frames of the window
    * @param {number} offset its beginning in seconds
    * @returns {{ segments: Segment[], frames: number }} the frames after which the next window begins

@@ -133,7 +133,7 @@ export class Writer {
 
   /** @param {string} what */
   #checkIdle(what) {
-    if (this.#busy) throw new RushlightError('bad-state', `${what}: another answer is being written by this model`);
+    if (this.#busy) throw new RushlightError('bad-state', `${what}: the model is still generating another answer`);
   }
 
   /** @param {Answer} answer @param {number[]} prompt @param {GenerateOptions} options @param {Before} [before] */
@@ -239,7 +239,7 @@ export class Writer {
   async #step(context, signal) {
     const position = this.#known(context),
       data = BigInt64Array.from(context.slice(position), BigInt);
-    this.#cached = context.slice(0, position); // if the run fails, the rows behind it may be written in part
+    this.#cached = context.slice(0, position); // if the run fails, the rows after it may be written in part
     const { logits } = await this.#model.run(
       { tokens: { dtype: 'int64', shape: [1, data.length], data }, position },
       { ...(signal && { signal }) },

@@ -11,7 +11,7 @@ import {
   MEMORY,
   SHARED,
   START,
-  appended,
+  appendItem,
   inSection,
   leb,
   readMemory,
@@ -139,7 +139,7 @@ function rewrite(bytes) {
   if (memory.number() !== 1 || memory.byte() !== HAS_MAXIMUM || sections.some(({ id }) => id === START))
     throw new TypeError('the binary has an unknown form');
   const least = memory.number(),
-    imports = appended(bytes, sections, IMPORT, [
+    imports = appendItem(bytes, sections, IMPORT, [
       ...text('env'),
       ...text('memory'),
       2,

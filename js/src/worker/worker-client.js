@@ -280,14 +280,14 @@ class WorkerClient {
       ?.reject(
         new RushlightError(
           'aborted',
-          'the run was aborted and did not stop: its worker was ended, and the model is gone. Load it again',
+          'the run was aborted and did not stop: its worker was terminated, and the model is lost. Load it again',
           { cause: signal?.reason },
         ),
       );
     this.#fail(
       new RushlightError(
         'disposed',
-        'the model is gone: its worker was ended, since a run did not stop after its abort. Load it again',
+        'the model is lost: its worker was terminated, because a run did not stop after its abort. Load it again',
       ),
     );
   }
@@ -473,7 +473,7 @@ async function portableWasm(wasm) {
 }
 
 /**
- * Loads a model into a worker of its own.
+ * Loads a model into its own worker.
  * @param {Source} source @param {LoadOptions} options
  * @returns {Promise<import('../engine/host.js').Host>}
  */

@@ -10,7 +10,7 @@ import { classOf, kindOf, linesOf, timeOf, titleOf } from './labels.js';
  * @typedef {import('./layout.js').Box} Box
  * @typedef {import('./labels.js').Facts} Facts
  *
- * @typedef {object} Marks what the drawing shows of the state of the page
+ * @typedef {object} Marks the part of the page's state that the drawing shows
  * @property {Item | undefined} selected
  * @property {Set<Item>} found by the search
  * @property {Item | undefined} differs the item that differs from PyTorch's run
@@ -56,7 +56,7 @@ function svg(tag, set, ...content) {
  * @param {Facts} facts
  * @param {Marks} marks
  */
-export function drawn(layout, facts, marks) {
+export function graphDrawing(layout, facts, marks) {
   const hottest = hottestOf(layout, facts);
   return svg(
     'svg',

@@ -74,7 +74,7 @@ export function timeOf(item, { layers }) {
 export const parametersOf = (item, { weights }) =>
   nodesOf(item).reduce((sum, node) => sum + (weights.get(node) ?? []).reduce((n, w) => n + w.parameters, 0), 0);
 
-/** The class of a module; undefined if the file does not tell. @param {string} path @param {Facts} facts */
+/** The class of a module; undefined if it is not in the file. @param {string} path @param {Facts} facts */
 export const classOf = (path, { classes }) => (path ? classes.get(moduleAt(classes.keys(), path) ?? '') : undefined);
 
 /** @param {number} ms */

@@ -32,7 +32,7 @@
 /** The runtime's mark before operators that it runs together. It has neither arguments nor results. */
 const CHAIN = 'rush::chain';
 
-/** What TorchScript writes for a module that it cannot name. */
+/** TorchScript's text for a module that it cannot name. */
 const UNKNOWN = 'UNKNOWN_INSTANCE';
 
 /** Longer lists of children are divided. */
@@ -236,7 +236,7 @@ export const nodesOf = (item) =>
   item.children ? [...(item.node ? [item.node] : []), ...item.children.flatMap(nodesOf)] : [item.node];
 
 /**
- * Opens groups from the outside as long as few items are visible, so that a first view tells something.
+ * Opens groups from the outside as long as few items are visible, so that the first view is informative.
  * @param {Group} root
  * @param {number} [most] items
  * @returns {Set<string>} the ids of the open groups

@@ -7,7 +7,7 @@ import { showOutput } from '../outputs.js';
 import { classesOf } from './classes.js';
 import { comparison } from './compare.js';
 import { detailOf, shownResults, shownWeights } from './detail.js';
-import { drawn, sizeOf } from './draw.js';
+import { graphDrawing, sizeOf } from './draw.js';
 import { matchesOf } from './find.js';
 import { titleOf } from './labels.js';
 import { layoutOf } from './layout.js';
@@ -121,7 +121,7 @@ export class GraphView {
     const layout = layoutOf(root, this.#isOpen, (item) => sizeOf(item, this.#facts), this.#kept);
     const found = new Set([...this.#marks.found].map((item) => this.#visible(item)));
     const [selected, differs] = [this.#marks.selected, this.#marks.differs].map((item) => item && this.#visible(item));
-    this.#surface.draw(drawn(layout, this.#facts, { selected, differs, found }));
+    this.#surface.draw(graphDrawing(layout, this.#facts, { selected, differs, found }));
   }
 
   /** The item, or the closed group that hides it. @param {Item} item */

@@ -1,4 +1,4 @@
-// A service worker that runs a model with an operator of its own.
+// A service worker that runs a model with its own operator.
 import { load } from './node_modules/rushlight/src/index.js';
 
 addEventListener('install', () => skipWaiting());

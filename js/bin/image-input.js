@@ -1,4 +1,4 @@
-// Fits a picture to an input of a model, for Node and for the page of `serve`.
+// Fits an image to an input of a model, for Node and for the page of `serve`.
 
 import { badArgument } from '../src/base/errors.js';
 import { imageToTensor } from '../src/media/image.js';
@@ -8,16 +8,16 @@ import { imageToTensor } from '../src/media/image.js';
  * @typedef {{ mean?: number[], std?: number[] }} Scale as in torchvision's Normalize; by default values are 0 to 1
  */
 
-/** The numbers by which torchvision's models normalize pictures. @type {Scale} */
+/** The numbers by which torchvision's models normalize images. @type {Scale} */
 export const IMAGENET = { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] };
 
 /**
- * Converts a picture to a tensor in the sizes of the input's example. Unknown sizes are those of the picture.
+ * Converts an image to a tensor in the sizes of the input's example. Unknown sizes are those of the image.
  * @param {import('../src/media/image.js').ImageSource & { width: number, height: number }} source
  * @param {Pick<Port, 'name' | 'dtype' | 'shape'>} port
  * @param {Scale} scale which an input of bytes does not have
  */
-export function pictureTensor(source, port, scale) {
+export function imageToInput(source, port, scale) {
   const { channels, height, width, last, batch } = sizesOf(port);
   const dtype = port.dtype === 'uint8' ? 'uint8' : 'float32';
   return imageToTensor(source, {
@@ -30,7 +30,7 @@ export function pictureTensor(source, port, scale) {
   });
 }
 
-/** Finds the sizes of a picture in the shape of an input. @param {Pick<Port, 'name' | 'shape'>} port */
+/** Finds the sizes of an image in the shape of an input. @param {Pick<Port, 'name' | 'shape'>} port */
 function sizesOf({ name, shape }) {
   const sizes = shape ?? [1, 3, null, null],
     [a = null, b = null, c = null] = sizes.slice(-3);
@@ -39,7 +39,7 @@ function sizesOf({ name, shape }) {
   const channels = (last ? c : a) ?? 3;
   if (![3, 4].includes(sizes.length) || !isChannels(channels))
     throw badArgument(
-      `a picture needs an input of 1 or 3 channels in 3 or 4 dimensions, got ${name} of shape ` +
+      `an image needs an input of 1 or 3 channels in 3 or 4 dimensions, got ${name} of shape ` +
         `[${sizes.map((n) => n ?? '?').join(', ')}]`,
       { input: name, actual: shape },
     );
