@@ -1,4 +1,4 @@
-"""Prints the tables of the guide on answers with fewer bits (web/guide/quantize-measured.md and calibration.md).
+"""Prints the tables of the guide on answers with fewer bits (web/guide/quantize-measurements.md and calibration.md).
 
     ./dev shell python3 tests/bench/few_bits.py minilm                          # all rows of a table
     ./dev shell python3 tests/bench/few_bits.py smollm2 int4-weights int4       # these rows
