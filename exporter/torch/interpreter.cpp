@@ -11,7 +11,7 @@
 // Pickled it is one uint8 tensor: the file's bytes, then (where the program has attributes) their
 // values as torch::jit::pickle_save writes them. Unpickling goes through the file's validator.
 //
-// Threads: each run has a session of its own from a pool, so that runs do not wait for each other;
+// Threads: each run has its own session from a pool, so that runs do not wait for each other;
 // a model that writes attributes has one session, and runs wait. Python's lock is released by
 // torch.
 //
@@ -130,7 +130,7 @@ int64_t file_bytes(const at::Tensor &bytes) {
   return n < static_cast<uint64_t>(bytes.numel()) ? static_cast<int64_t>(n) : bytes.numel();
 }
 
-// Returns the texts behind each `"key":"` of a description.
+// Returns the texts after each `"key":"` of a description.
 std::vector<std::string> texts_at(const std::string &json, const std::string &key) {
   std::vector<std::string> out;
   const std::string mark = "\"" + key + "\":\"";

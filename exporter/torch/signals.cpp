@@ -51,7 +51,7 @@ bool interrupted_in_python(void *) {
   const int state = python.lock();
   const bool raised = python.check_signals() != 0;
   if (raised) {
-    // libtorch would replace it by an error of its own.
+    // libtorch would replace it by its own error.
     python.raise_in_thread(python.this_thread(), python.error());
     python.clear_error();
   }

@@ -54,7 +54,7 @@ bool lazy(const at::Tensor &t) {
   return t.is_conj() || t.is_neg();
 }
 
-// Copies what has the same sizes. An expanded tensor's elements are written once each: the program
+// Copies tensors of the same sizes. An expanded tensor's elements are written once each: the program
 // may have written them through a part that repeats none.
 void copy_once(const at::Tensor &to, at::Tensor from) {
   at::Tensor once = to.detach();
@@ -87,7 +87,7 @@ void require_dense(const at::Tensor &t) {
     throw std::invalid_argument("a tensor must be on the CPU, got one on " + t.device().str());
   if (!holds_elements(t))
     throw std::invalid_argument(
-        "this kind of tensor has no memory of its own and cannot be passed to a model");
+        "this kind of tensor has no strided memory and cannot be passed to a model");
 }
 
 }  // namespace
@@ -325,7 +325,7 @@ c10::IValue Values::result(rush_value value, const c10::TypePtr &type, bool alia
       regions_.push_back(
           {s.theirs, s.theirs + s.bytes, s.tensors[0].storage(),
            static_cast<size_t>(s.ours - static_cast<const char *>(s.tensors[0].storage().data()))});
-  // Of the others only those that share memory with one another need storages made for them.
+  // Other tensors need new storages only if they share memory with each other.
   std::vector<Region> found;
   read_ = 0;
   find_regions(value, &found, 0);  // which sees an end of it, so that read() comes to one
@@ -353,7 +353,7 @@ void Values::take_one(int depth) {
                                                  " lists, tuples or dicts in each other");
   if (++read_ > kMostValues)
     throw RuntimeError(RUSH_ERR_UNSUPPORTED,
-                       "the result is too large for PyTorch: with all that it shares written out, "
+                       "the result is too large for PyTorch: with its shared parts expanded, "
                        "it has more than 2^24 values");
 }
 

@@ -14,15 +14,15 @@
 namespace rush {
 
 // A rush_print_fn: to where TorchScript prints, which is sys.stdout in Python, standard output in
-// C++. What it throws there does not pass through the runtime: call rethrow_print() after the run.
+// C++. Its exceptions do not pass through the runtime: call rethrow_print() after the run.
 void print_as_torch(void *, const char *text, size_t size);
 void rethrow_print();
 
 // The values of one call, released together. Throws RuntimeError, and std::invalid_argument for
-// what the runtime has no word for.
+// values that the runtime cannot represent.
 //
 // Arguments are copied in: what their tensors reach, once, so that tensors of one dtype that share
-// memory in PyTorch do so in the program. Lists and dicts are copies for good.
+// memory in PyTorch do so in the program. Lists and dicts remain copies.
 class Values {
  public:
   Values(rush_ctx *ctx, rush_session *session) : ctx_(ctx), session_(session) {}

@@ -107,7 +107,10 @@ async function decoded(path, decode) {
   }
 }
 
-/** Prints to stderr how a file was converted. @param {Pick<Port, 'name'>} port @param {Tensor} tensor @param {string} of */
+/**
+ * Prints to stderr how a file was converted.
+ * @param {Pick<Port, 'name'>} port @param {Tensor} tensor @param {string} of
+ */
 function note({ name }, { dtype, shape }, of) {
   process.stderr.write(`${indented(`${name}: ${dtype} [${shape.join(', ')}] of ${of}`)}\n`);
 }

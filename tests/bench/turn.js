@@ -44,7 +44,7 @@ function cosine(a, b) {
 }
 
 /**
- * Returns whether an answer is right by the rules of verdict.h: close to PyTorch's, or not much further from float64's
+ * Returns whether an answer is correct by the rules in verdict.h: close to PyTorch's or not much further from float64's
  * than PyTorch's is, in the greatest difference and in the root of the sum of squares.
  * @param {ArrayLike<number>} answer @param {ArrayLike<number>} expected @param {ArrayLike<number>} exact
  */

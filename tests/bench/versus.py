@@ -61,7 +61,7 @@ def summaries(results):
 
 
 def ratio(ours, theirs):
-    """Returns the ratio of two summaries, with the least and the greatest of the rounds."""
+    """Returns the ratio of two summaries, with the smallest and the largest of the rounds."""
     each = [ours['rounds'][i] / theirs['rounds'][i] for i in ours['rounds'] if i in theirs['rounds']] or [float('nan')]
     return ours['min'] / theirs['min'], min(each), max(each)
 

@@ -265,8 +265,8 @@ static void operators_that_do_wrong_are_named(void **state) {
     const char *says; /* follows "forward, instruction " */
   } rows[] = {
       {fails, "0 (my_ops::f): the moon is in the wrong quarter"},
-      {nothing, "0 (my_ops::f): the operator gave None as result 0, which its schema does not"},
-      {an_int, "0 (my_ops::f): the operator gave int as result 0, which its schema does not"},
+      {nothing, "0 (my_ops::f): the operator's schema does not allow None as result 0"},
+      {an_int, "0 (my_ops::f): the operator's schema does not allow int as result 0"},
       {too_many, "0 (my_ops::f): result 1 does not exist, the number of results is 1"},
       {reserved, "0 (my_ops::f): this runtime does not have dtype qint8"},
       {bad_shape, "0 (my_ops::f): "},

@@ -575,7 +575,7 @@ static void make_uniform(builder *b, uint32_t storage) {
   R(method_empty, BAD_FILE, "or there are none", REC(method, METHODS, 0)->n_instrs = 0)            \
   R(method_outputs, BAD_FILE, "0 outputs, its result type has 1", REC(method, METHODS,             \
       0)->n_outputs = 0)                                                                           \
-  R(method_twice, BAD_FILE, "a second method 'forward'", twice(b, true))                           \
+  R(method_twice, BAD_FILE, "duplicate method 'forward'", twice(b, true))                          \
   R(method_shared, BAD_FILE, "shares registers with the methods before it", twice(b, false))       \
   R(method_instr_shared, BAD_FILE, "start at 0, those before it end at 10", twice(b, false);       \
     REC(method, METHODS, 1)->registers = 11; REC(method, METHODS, 1)->n_registers = 0;             \
@@ -673,7 +673,7 @@ static void make_uniform(builder *b, uint32_t storage) {
   R(op_arguments, BAD_FILE, "aten::view_as needs 2 arguments, got 1",                              \
       INSTR(I_VIEW_AS)->n_in = 1;                                                                  \
     OPERAND(I_VIEW_AS, 1) = SHAPED)                                                                \
-  R(op_too_many, UNSUPPORTED, "gives aten::t 2 arguments, this runtime knows it with 1",           \
+  R(op_too_many, UNSUPPORTED, "passes aten::t 2 arguments, this runtime takes 1",           \
       INSTR(I_T)->op = 0;                                                                          \
     INSTR(I_T)->n_in = 2; INSTR(I_T)->operands = INSTR(I_VIEW_AS)->operands;                       \
     OPERAND(I_VIEW_AS, 0) = X; OPERAND(I_VIEW_AS, 2) = THEN)                                       \

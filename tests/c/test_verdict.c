@@ -247,7 +247,7 @@ static void too_few_measures_are_a_bad_file(void **state) {
   rig_start(r, b);
   OK(rush_session_verify(r->session, 0, &report));
   assert_int_equal(rush_session_verify(r->session, 1, &report), RUSH_ERR_BAD_FILE);
-  assert_non_null(strstr(rush_ctx_error(r->ctx), "measures of fewer values"));
+  assert_non_null(strstr(rush_ctx_error(r->ctx), "fewer measures than"));
   rig_close(r);
 }
 

@@ -47,7 +47,7 @@ for (const [name, start] of /** @type {const} */ ([
           { each, base: server.url },
         ));
 
-      // Firefox 153 sometimes hangs if a worker ends a worker of its own.
+      // Firefox 153 sometimes hangs if a worker ends its own worker.
       const nested = name === 'Firefox' && /worker/.test(String(tests[each])) && 'workers of workers hang in Firefox';
       test(`in a worker: ${each}`, { skip: nested }, async () => {
         assert.equal(

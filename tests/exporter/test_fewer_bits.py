@@ -1,4 +1,4 @@
-"""The option quantize=: answers equal the same arithmetic in PyTorch, and sizes and the report are right."""
+"""The option quantize=: answers equal the same arithmetic in PyTorch, and sizes and the report are correct."""
 
 import copy
 import re
@@ -388,7 +388,7 @@ def test_few_bits_are_the_same_arithmetic(bits, inputs, outputs, bias):
 
 
 def test_weights_of_q4_1_are_kept_exactly(tmp_path):
-    """Weights that were integers of 4 bits, with a float16 scale and minimum for each 32, stay as they are."""
+    """Weights that were integers of 4 bits, with a float16 scale and minimum for each 32, stay unchanged."""
     torch.manual_seed(0)
     integers = torch.randint(0, 16, (48, 4, 32))
     integers[..., 0], integers[..., 1] = 0, 15
@@ -517,7 +517,7 @@ def test_calibration_draws_the_same_random_numbers(tmp_path):
 
 
 def test_calibration_of_few_and_of_empty_columns(tmp_path):
-    """Fewer rows than columns, columns that are always 0, and inputs that are all 0 are right."""
+    """Fewer rows than columns, columns that are always 0, and inputs that are all 0 are correct."""
     torch.manual_seed(0)
     net, few = nn.Sequential(nn.Linear(96, 40)).eval(), correlated(5)
     few[:, 10:50] = 0

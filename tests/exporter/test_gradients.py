@@ -37,7 +37,7 @@ class Backward(Forces):
 
 
 class Rounds(torch.autograd.Function):
-    """A function with a gradient of its own."""
+    """A function with its own gradient."""
 
     @staticmethod
     def forward(ctx, x):

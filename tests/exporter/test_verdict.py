@@ -40,7 +40,7 @@ def tool(*args):
 
 @pytest.fixture
 def deep_file(out):
-    """Returns (network, input, file, report) of a right file whose elements are not close."""
+    """Returns (network, input, file, report) of a correct file whose elements are not close."""
     net, x = deep(), torch.randn(4, 64)
     report = rushlight.export(net, x, out)
     got = rushlight.load(out)(x)

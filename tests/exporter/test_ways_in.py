@@ -345,7 +345,7 @@ class Biquad(nn.Module):
 
 
 class Decay(nn.Module):
-    """Each iteration has a number of its own."""
+    """Each iteration has its own number."""
 
     def forward(self, x):
         y, out = x[:, 0], []
@@ -722,7 +722,7 @@ def test_the_length_of_a_tensor_is_a_size_in_a_trace(call, out):
 
 
 class Scaled(torch.Tensor):
-    """A tensor made of others, without memory of its own, like torchao's and quanto's weights."""
+    """A tensor made of others, without its own memory, like torchao's and quanto's weights."""
 
     @staticmethod
     def __new__(cls, codes, scale):

@@ -1,6 +1,6 @@
 """The model of stored/version-1.rush, a file of format version 1 as the exporter first wrote it.
 
-The stored file stays as it is. Export the model with today's exporter by this command:
+The stored file stays unchanged. Export the model with today's exporter by this command:
 
     ./dev shell python3 tests/exporter/version_1.py OUT
 """

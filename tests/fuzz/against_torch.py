@@ -24,7 +24,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(TOP, "tests", "exporter")]
 import reader  # noqa: E402
 
-# Random, uninitialized or process-dependent values have no right answer.
+# Random, uninitialized or process-dependent values have no correct answer.
 LOOSE = ("rand", "normal", "uniform", "bernoulli", "multinomial", "exponential", "geometric", "cauchy", "dropout", "empty", "resize",
          "random", "poisson", "rrelu", "set_data", "set_", "data_ptr", "manual_seed", "initial_seed", "get_attr", "set_attr", "object",
          "fractional_max_pool", "kaiming", "print", "log_normal", "hash")

@@ -68,7 +68,7 @@ def flat(x):
     return torch.empty(0, dtype=x.dtype).set_(x.untyped_storage())
 
 
-# Their memory does not hold their values, or holds little of them: the program sees a contiguous copy.
+# Tensors whose memory does not contain all of their values: the program gets a contiguous copy.
 COPIED = "conj", "neg", "far apart"
 DRAWN = random.Random(27)
 ROWS = [(tuple(DRAWN.choice([*CHANGES]) for _ in range(DRAWN.randint(1, 3))), DRAWN.choice([*RESULTS]), DRAWN.choice([1, 2, 5, 12, 40])) for _ in range(220)]

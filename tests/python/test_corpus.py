@@ -9,7 +9,7 @@ import pytest
 
 FILES = sorted((pathlib.Path(__file__).parents[1] / "fuzz" / "corpus" / "files").iterdir())
 MUTANTS = 150  # of each file
-# Each file runs in a process of its own, so that the exit code and the name of the file show a crash.
+# Each file runs in its own process, so that the exit code and the name of the file show a crash.
 SESSION = """
 import pathlib, random, sys
 import rushlight, torch

@@ -236,7 +236,7 @@ def test_errors_have_rushlights_words():
     with torch._subclasses.FakeTensorMode() as fakes:
         fake = fakes.from_tensor(torch.ones(2))
     for nowhere in (empty, torch._efficientzerotensor(2), fake):
-        with pytest.raises(RuntimeError, match="no memory of its own"):
+        with pytest.raises(RuntimeError, match="no strided memory"):
             lowered(nowhere)
     with pytest.raises(RuntimeError, match="a nested tensor cannot be passed"):
         lowered(torch.nested.nested_tensor([torch.ones(2)]))

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 
-import { Soak } from './work.js';
+import { Soak } from './workload.js';
 
 const [folder = '', seed = '1'] = process.argv.slice(2);
 const soak = new Soak(Number(seed));

@@ -1,4 +1,4 @@
-"""Makes the models of the soak: models.py FOLDER writes each as FOLDER/NAME.rush. Their inputs are in work.js."""
+"""Makes the models of the soak: models.py FOLDER writes each as FOLDER/NAME.rush. Their inputs are in workload.js."""
 
 import pathlib
 import sys

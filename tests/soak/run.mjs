@@ -65,7 +65,7 @@ async function inChromium() {
   await page.goto(`${host.url}/tests/browser/empty.html`);
   const [cdp, browser] = [await page.context().newCDPSession(page), await host.browser.newBrowserCDPSession()];
   await page.evaluate(async (/** @type {number} */ n) => {
-    const { Soak } = await import(/** @type {string} */ ('/tests/soak/work.js'));
+    const { Soak } = await import(/** @type {string} */ ('/tests/soak/workload.js'));
     /** @type {any} */ (globalThis).soak = new Soak(n);
   }, seed);
   const work = async (/** @type {number} */ ms) => {

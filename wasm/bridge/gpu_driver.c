@@ -1,4 +1,4 @@
-/* The GPU's part of the runtime as a module of its own. JavaScript has the driver, and links the
+/* The GPU's part of the runtime as its own module. JavaScript has the driver, and links the
  * module to the memory and the functions of the main module (js/src/gpu/link.js). */
 #include "gpu/gpu.h"
 

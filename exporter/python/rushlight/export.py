@@ -56,9 +56,9 @@ def export(
             DataParallel are removed. A dict gives the file several methods, which are traced:
             {"encode": (model.encode, (x,)), "step": (decoder, (token, position))}. Each is a module, a function or a method of a module
             with its example inputs. They share weights, and the buffers that one writes and another reads. Each is verified from the
-            state in the model, and all of them in turn. All may be ExportedPrograms instead, or paths of their files, each alone or with
-            example inputs. They share tensors that have the same memory, or the same name and the same elements. `input_names`,
-            `output_names`, `dynamic_shapes` and `test_inputs` are then dicts by method
+            state in the model, and then all of them one after the other. All may be ExportedPrograms instead, or paths of their files,
+            each alone or with example inputs. They share tensors that have the same memory, or the same name and the same elements.
+            `input_names`, `output_names`, `dynamic_shapes` and `test_inputs` are then dicts by method
         example_inputs: the inputs for tracing and verification: one tensor, a tuple of positional arguments, or a dict by name.
             They belong to forward, or to the first method if forward is not exported
         path (str or PathLike): path of the file to write
@@ -102,7 +102,7 @@ def export(
         dump_after (str): name of a pass or a stage of passes, after which the graph is printed
         rtol (float): tolerance relative to PyTorch's answer, as in torch.allclose. The default depends on the dtype; an answer is then
             also accepted if it is as close as PyTorch's to the answer in float64
-        atol (float): absolute tolerance, likewise
+        atol (float): absolute tolerance, with a default by dtype as well
 
     Returns:
         Report: describes the file and its verification

@@ -24,7 +24,7 @@ def export_seq2seq(model, tokenizer, path, length, stop, assets, options):
         assets, options: as for export_text()
 
     Raises:
-        RushlightError: the model takes pictures, or keeps another state than keys and values
+        RushlightError: the model takes images, or keeps another state than keys and values
     """
     from .text import seq2seq, speech  # which compile programs
     from .text.attention import attention_of

@@ -39,7 +39,7 @@ def export_text(
       go through the same method, which takes tokens [1, n] and the position of the first one, and returns the logits after the last
     - a Seq2SeqLM, such as T5, BART or Marian, has the methods encode() and forward(): the first one takes an input and keeps cross keys
       and values, the second one is that of a CausalLM
-    - Whisper has the same methods, and its encode() takes samples of sound. align() returns the times of tokens
+    - Whisper has the same methods, and its encode() takes audio samples. align() returns the times of tokens
     - a model for sequence or token classification returns the logits of its labels. It also takes pairs of texts
     - another encoder returns embeddings of texts
 
@@ -48,7 +48,7 @@ def export_text(
 
     Args:
         model: a transformers model, or the path of a folder with config.json and its weights, such as one of sentence-transformers.
-            Weights in bfloat16 and float16 stay as they are in the file, or are quantized; the model computes in float32
+            Weights in bfloat16 and float16 stay unchanged in the file, or are quantized; the model computes in float32
             Of a .gguf file, the layers keep their bits where a format has them, else they get 8 bits, unless `quantize` is given
         tokenizer: its fast tokenizer, or the processor of Whisper. None takes the one in the folder or the file
         path (str or PathLike): path of the file to write
@@ -63,7 +63,7 @@ def export_text(
         Report
 
     Raises:
-        RushlightError: the model keeps another state than keys and values, takes pictures or sound, or cannot be exported
+        RushlightError: the model keeps another state than keys and values, takes images or audio, or cannot be exported
             ('unsupported'), or its answers differ ('mismatch')
         ValueError: an argument is wrong
     """

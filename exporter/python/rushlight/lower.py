@@ -183,7 +183,7 @@ _OWN = ("interpreter", "training")  # members that an instance gets
 
 
 def _rebuild(spec):
-    """Returns a module without its interpreter. The module has a class of its own."""
+    """Returns a module without its interpreter. The module has its own class."""
     load_library()
     members = {"_spec": spec, "_functions": {}, "_sources": {}, "__module__": __name__}
     for i, (name, inputs, result, fields) in enumerate(spec):

@@ -65,7 +65,7 @@ def request_of(model, example_inputs, path, arguments):
 
 @dataclasses.dataclass
 class _Called:
-    """A method, and what the arguments say about it."""
+    """A method, with the options that apply to it."""
 
     name: str
     model: object  # whose forward it is

@@ -53,7 +53,7 @@ class Session:
     """A loaded model with its state, in the native runtime. It runs on the CPU, without gradients.
 
     Only one thread at a time may use a session. Meanwhile it raises RuntimeError in other threads, and in a signal handler that
-    interrupts a run. Give each thread a session of its own with `clone()`, which shares the loaded model. A run releases the global
+    interrupts a run. Give each thread its own session with `clone()`, which shares the loaded model. A run releases the global
     interpreter lock, so that sessions in several threads run at the same time:
 
         model = rushlight.load("model.rush")

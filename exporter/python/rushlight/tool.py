@@ -16,7 +16,7 @@ def main():
     answers = {}  # to which a model adds its own when it is loaded
     answers.update({"tool.program": lambda request, values: _of_torch().program(request, values, answers),
                     "tool.inputs": lambda request, values: _of_torch().inputs(request, values, answers)})
-    with native.answering(answers):
+    with native.with_answers(answers):
         status = native.call("tool", arguments=["rushlight", *sys.argv[1:]], has_torch=importlib.util.find_spec("torch") is not None)
     sys.exit(status)
 

@@ -40,7 +40,7 @@ class GraphBuilder {
 
   // The source of the next nodes.
   void set_source(Source source) { at_ = std::move(source); }
-  // Gives a debug handle to the one node with these results, if it has none yet.
+  // Assigns a debug handle to the one node with these results, if it has none yet.
   void mark(const std::vector<size_t> &results, uint64_t handle);
 
   void set_result(size_t value) { graph_->top.results.add_input(at(value)); }

@@ -156,7 +156,7 @@ std::string names(const rush_model *model, size_t method, Count count, Name name
   return json_texts(out);
 }
 
-// What never changes: methods with the names of inputs and outputs and the types of inputs.
+// The constant part: methods with the names of inputs and outputs and the types of inputs.
 std::string signature(const Json &request) {
   const auto session = session_of(request);
   const rush_model *model = session->model();

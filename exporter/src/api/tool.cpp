@@ -21,7 +21,7 @@ std::string json_of(bool value) {
   return value ? "true" : "false";
 }
 
-// Has Python load the model, and lets `take` read what it answers to `what`.
+// Asks Python to load the model, and calls `take` with its answer to `what`.
 void ask_for_model(const char *what, const CommandLine &line, const std::string &path,
                    const std::vector<std::string> &methods,
                    const std::function<void(const Json &answer)> &take) {

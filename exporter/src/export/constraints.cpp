@@ -222,8 +222,8 @@ std::vector<Step> steps(size_t groups) {
 
 }  // namespace
 
-std::vector<Trial> trials(const std::vector<Constraint> &constraints, size_t method,
-                          const std::vector<Const> &args) {
+std::vector<Trial> trial_inputs(const std::vector<Constraint> &constraints, size_t method,
+                                const std::vector<Const> &args) {
   const Varyings varying = varying_sizes(constraints, method, args);
   std::vector<Trial> out;
   for (const Step &step : steps(varying.groups.size())) {

@@ -42,7 +42,7 @@ void each_given(const Const &value, F f) {
 // Returns other sizes that the constraints allow, for each argument of a method. All sizes change
 // at once: larger by one, doubled, odd ones if these two are even, 1 and 2, or the smallest that is
 // allowed. Then each name alone is 1. Returns none if no size varies.
-std::vector<Trial> trials(const std::vector<Constraint> &constraints, size_t method,
-                          const std::vector<Const> &args);
+std::vector<Trial> trial_inputs(const std::vector<Constraint> &constraints, size_t method,
+                                const std::vector<Const> &args);
 
 }  // namespace rush

@@ -206,7 +206,7 @@ void add_other_sizes(const Program &program, const std::vector<Constraint> &cons
     const size_t method = index_of(program, e.method);
     const Method &m = program.methods[method];
     bool warned = false;
-    for (const Trial &trial : trials(constraints, method, e.args)) {
+    for (const Trial &trial : trial_inputs(constraints, method, e.args)) {
       Example other = e;
       try {
         grow(&other, trial.sizes, reference, &seed);

@@ -143,7 +143,7 @@ std::string why_not_verified(const ExportOptions &options, const Report &report,
   return examples.empty() ? "no example inputs were given" : "";
 }
 
-// Writes the program and verifies the file, which stays only if it is right.
+// Writes the program and verifies the file, which stays only if it is correct.
 void write(const Calls &calls, const ExportContext &subject, Report *report) {
   report->not_verified = why_not_verified(subject.options, *report, calls.examples);
   for (bool verified = !report->not_verified.empty();; verified = true) {

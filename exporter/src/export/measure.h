@@ -16,8 +16,8 @@ class Measurer {
   Measurer(const Program &program, const ExportOptions &options);
   // Runs the example, which is answered, in float64.
   Measured operator()(const Example &example) const;
-  // Says how the answer of PyTorch's graph differs from the model's by more than rounding; "" if it
-  // does not. A trace that fixed a decision of the model causes such a difference.
+  // Describes how the answer of PyTorch's graph differs from the model's by more than rounding; ""
+  // if it does not. A trace that fixed a decision of the model causes such a difference.
   std::string graph_differs(const Example &example) const;
   // Returns the largest distance of PyTorch from float64 for each value, over several inputs like
   // the example's, because a single input may be lucky. The result is empty if it is not known.

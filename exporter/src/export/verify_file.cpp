@@ -118,7 +118,7 @@ class DegenerateOutput {
     });
   }
 
-  // What all floating-point tensors are, such as "all zero"; "" if the outputs are not degenerate.
+  // The common property of all floating-point tensors, such as "all zero"; "" if the outputs are not degenerate.
   std::string kind() const {
     if (any_ && empty_) return "empty";
     if (tensors_ == 0) return "";
@@ -371,7 +371,7 @@ class Verification {
       throw sizes_error(RUSH_ERR_MISMATCH, example,
                         "verification is inconclusive" + at_sizes(example) +
                             ": PyTorch's answer is empty there, and tracing warned of values that "
-                            "it fixes. Give an "
+                            "became constants. Give an "
                             "example in which something is found");
     unseen_ += (unseen_.empty() ? "" : "; ") + example.new_sizes;
     return false;
@@ -511,7 +511,7 @@ void expect_file_answers(NativeSession *session, Program &program, bool all,
       tests.push_back(std::move(test));
     else
       warnings->push_back(
-          "no test vector is stored: the quantized model takes other decisions than PyTorch");
+          "no test vector is stored: the quantized model makes other decisions than PyTorch");
   }
   program.tests = std::move(tests);
 }

@@ -1,4 +1,4 @@
-// A refusal: Rushlight does not support something that a model needs or holds.
+// A refusal: The error for a part of a model that Rushlight does not support.
 #pragma once
 
 #include <stdexcept>

@@ -21,7 +21,7 @@ struct Conv {
 };
 
 // Reads a list of `n` ints, or one for all. The argument may be missing.
-bool spread(const Node &node, size_t i, size_t n, int64_t otherwise, std::vector<int64_t> *out) {
+bool read_list(const Node &node, size_t i, size_t n, int64_t otherwise, std::vector<int64_t> *out) {
   out->assign(n, otherwise);
   if (i >= node.inputs.size()) return true;
   const Const *c = node.constant(i);
@@ -112,14 +112,14 @@ bool match(const Node &node, Conv *conv) {
   if (node.inputs.size() > BIAS && !conv->bias) return false;
   if (conv->bias && conv->bias->is_none()) conv->bias = nullptr;
   if (conv->bias && !float_constant(node, BIAS, 1)) return false;
-  if (!spread(node, STRIDE, n, 1, &conv->stride) ||
-      !spread(node, DILATION, n, 1, &conv->dilation) ||
+  if (!read_list(node, STRIDE, n, 1, &conv->stride) ||
+      !read_list(node, DILATION, n, 1, &conv->dilation) ||
       !int_argument(node, general ? 8 : GROUPS, 1, &conv->groups) || !positive(conv->stride) ||
       !positive(conv->dilation) || conv->groups <= 0)
     return false;
   std::vector<int64_t> padding;
   if (by_name ? !named_padding(node, PADDING, conv)
-              : !spread(node, PADDING, n, 0, &padding) || !both_sides(padding, &conv->padding))
+              : !read_list(node, PADDING, n, 0, &padding) || !both_sides(padding, &conv->padding))
     return false;
   const int64_t out_channels = conv->weight->tensor.size(0);
   return out_channels % conv->groups == 0 &&

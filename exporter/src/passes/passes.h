@@ -1,5 +1,5 @@
 // Every pass rewrites a graph in place and returns whether it changed anything. A second run right
-// after it changes nothing. A pass leaves alone what it does not match.
+// after it changes nothing. A pass does not change what it does not match.
 #pragma once
 
 #include <functional>

@@ -24,7 +24,7 @@ class ErrorFeedback {
 
   // The importance of each column, which is H's diagonal; empty if no inputs are known.
   const std::vector<float> &importance() const { return importance_; }
-  // What the errors of columns [from, end), which `e` points to, add to a later column.
+  // The sum that the errors of columns [from, end), at `e`, add to a later column.
   double of(const double *e, size_t from, size_t end, size_t column) const {
     return factor_.n ? dot(e, factor_.row(column) + from, end - from) : 0;
   }

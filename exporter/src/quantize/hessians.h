@@ -33,7 +33,8 @@ class Hessians {
   // Other nodes, layers whose matrix would have more than 1 GiB, and layers none of whose batches
   // has only finite inputs, have none.
   std::shared_ptr<const ErrorFeedback> of(const Node *layer);
-  // Says why a layer has none although there are batches. The layer's path completes the sentence.
+  // Returns why a layer has none although there are batches. The layer's path completes the
+  // sentence.
   std::string why_none(const Node &layer) const;
   bool has_batches() const { return !batches_.empty(); }
 

@@ -9,7 +9,7 @@
 
 namespace rush {
 
-// What an integer of a group means: (integer - zero) * scale + minimum.
+// The value of an integer in a group: (integer - zero) * scale + minimum.
 struct Int4Group {
   static constexpr float kMost = 15;  // the largest integer
   float scale = 0, zero = 0, minimum = 0;

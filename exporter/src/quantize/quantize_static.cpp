@@ -36,7 +36,7 @@ bool is_in_place(const Node &node) {
          name[name.size() - 2] != '_';
 }
 
-// Whether the result has memory of its own.
+// Returns whether the result has its own memory.
 bool makes_new(const Node *node) {
   static const std::set<std::string> ops = {"rush::conv",       "aten::add.Tensor",
                                             "aten::mul.Tensor", "aten::max_pool2d",
@@ -46,8 +46,8 @@ bool makes_new(const Node *node) {
   return node && ops.count(node->op);
 }
 
-// Replaces in-place operators by others if nothing else sees the write, so that the value before has a
-// range of its own.
+// Replaces in-place operators by others if nothing else sees the write, so that the value before has
+// its own range.
 void out_of_place(Graph &graph) {
   static const std::set<std::string> ops = {
       "aten::add_.Tensor", "aten::mul_.Tensor", "aten::relu_",       "aten::hardswish_",

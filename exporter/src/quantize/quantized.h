@@ -38,7 +38,7 @@ struct Quantized {
 void add_distance(const Const &got, const Const &want, Quantized *out);
 
 // Makes a test vector expect the answer of a quantized file. Other runtimes round activations
-// differently, so an answer is right if it is as near to this one as this one is to PyTorch's.
+// differently, so an answer is correct if it is as near to this one as this one is to PyTorch's.
 // Returns false, and changes nothing, if sizes or values other than floating-point numbers differ.
 bool expect_answer(const Const &own, Test *test);
 

@@ -176,7 +176,7 @@ class Comparison {
   }
 
   void keep_distances(const rush_verdict &v) {
-    if (!v.measured || v.n == 0) return;  // an empty tensor tells nothing
+    if (!v.measured || v.n == 0) return;  // an empty tensor proves nothing
     rush_distance pytorch, rushlight, difference;
     rush_verdict_distances(&v, &pytorch, &rushlight, &difference);
     if (result.measured++ > 0 && !(rushlight.max > result.rushlight.max)) return;

@@ -51,7 +51,7 @@ class NativeSession {
   };
 
   // Arguments that share a storage share memory in the runtime, too. They are copied, and the
-  // caller's arguments stay as they are.
+  // caller's arguments stay unchanged.
   Const run(size_t method, const std::vector<Const> &args);
   // `print` receives the text that the program prints. Without this call the text is dropped. If it
   // throws, the call that runs the program throws the same.

@@ -37,7 +37,7 @@ void require_dense(const Tensor &t) {
     throw std::invalid_argument("a tensor must be on the CPU, got one on " + foreign.device);
   if (foreign.no_memory)
     throw std::invalid_argument(
-        "this kind of tensor has no memory of its own and cannot be passed to a model");
+        "this kind of tensor has no strided memory and cannot be passed to a model");
 }
 
 void collect(const Const &value, std::vector<Tensor> *out) {
@@ -224,7 +224,7 @@ void RuntimeValues::take_one(int depth) {
                                                  " lists, tuples or dicts in each other");
   if (++read_ > kMostValues)
     throw RuntimeError(RUSH_ERR_UNSUPPORTED,
-                       "the result is too large for PyTorch: with all that it shares written out, "
+                       "the result is too large for PyTorch: with its shared parts expanded, "
                        "it has more than 2^24 values");
 }
 

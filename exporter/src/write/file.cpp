@@ -14,7 +14,7 @@ namespace rush {
 
 namespace {
 
-// Says what errno means for the user's `path`.
+// Describes errno for the user's `path`.
 [[noreturn]] void fail(const std::string &path) {
   const std::string why = std::strerror(errno);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();

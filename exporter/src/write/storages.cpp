@@ -61,7 +61,7 @@ void storable(const Const &c, const std::string &what) {
   if (!foreign.device.empty())
     throw Unsupported(name + " must be on the CPU, got " + foreign.device +
                       ": move the model to the CPU");
-  if (foreign.no_memory) throw Unsupported(name + " has no memory of its own");
+  if (foreign.no_memory) throw Unsupported(name + " has no strided memory");
   if (!rush_has_dtype(static_cast<int>(t.dtype())))
     throw Unsupported(name + " has dtype " + dtype_name(t.dtype()) +
                       ", which is not supported; supported are " + known_dtypes());

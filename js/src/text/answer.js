@@ -12,7 +12,7 @@
  * @property {number} [seed] the same seed chooses the same tokens
  * @property {boolean | number} [logProbabilities] computes the probability of each token; a number also adds that many
  *   of the likeliest tokens
- * @property {'error' | 'truncate' | 'slide'} [overflow] the behavior at a full cache: 'error', which is the default, throws;
+ * @property {'error' | 'truncate' | 'slide'} [overflow] if the cache is full: 'error', which is the default, throws;
  *   'truncate' ends the answer; 'slide' drops the older half of the tokens
  * @property {string} [language] the language of the answer, for models that translate into several
  * @property {object} [variables] further variables of the chat template, such as `tools` or `enable_thinking`

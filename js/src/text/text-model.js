@@ -193,8 +193,8 @@ export class TextModel {
 
   /**
    * Transcribes speech. Recordings of more than 30 seconds are transcribed in windows.
-   * @param {import('./transcriber.js').AudioBufferLike | Float32Array | readonly Float32Array[]} audio an AudioBuffer, or
-   *   samples of the model's sample rate, 16,000 a second
+   * @param {import('./transcriber.js').AudioBufferLike | Float32Array | readonly Float32Array[]} audio an AudioBuffer,
+   *   or samples of the model's sample rate, 16,000 a second
    * @param {import('./transcriber.js').TranscribeOptions} [options]
    * @returns {Promise<import('./transcriber.js').Transcript>}
    * @throws {RushlightError} `bad-argument`, `bad-state` while it transcribes another recording, `unsupported` for time

@@ -147,7 +147,7 @@
  * floating point, or a number of the output's kind. The value is then compared by the rule of
  * rushlight/verdict.h, with the measure's own tolerances.
  *
- * ASSETS. An asset is a range of bytes behind the last storage, which the program does not read:
+ * ASSETS. An asset is a range of bytes after the last storage, which the program does not read:
  * a tokenizer, the names of classes, a licence. `offset` counts from head_bytes and is a multiple
  * of 64. Ranges do not overlap. Names are strings of 1 to 255 bytes, and distinct. The records are
  * sorted by offset, and by the bytes of their names. `sha256` is the digest of the range. Loading a

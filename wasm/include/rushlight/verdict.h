@@ -4,15 +4,15 @@
  * amplify these errors. PyTorch's own answer may be just as far from the truth, which is the answer
  * of the same program in float64. Each tensor or number is judged by these steps, in this order:
  *
- *   1. It is right if all elements are close: |a - b| <= rtol * |b| + atol, as in torch.allclose,
+ *   1. It is correct if all elements are close: |a - b| <= rtol * |b| + atol, as in torch.allclose,
  *      where b is PyTorch's answer. If float64 shows that PyTorch is exact enough, atol counts in
  *      units of b's greatest element when that is below 1, so that small numbers get no more room.
- *   2. If float64's answer is known, it is right if its distance to that answer is at most
+ *   2. If float64's answer is known, it is correct if its distance to that answer is at most
  *      RUSH_VERDICT_MULTIPLE times PyTorch's own distance (verdict.c has the bounds). This must
  *      hold in two norms: the greatest difference, which shows a single wrong element, and the root
  *      of the sum of squares.
- *   3. Otherwise, if the caller asks for it, it is right if the differences are small compared with
- *      PyTorch's answer as a whole, in the same norms.
+ *   3. Otherwise, if the caller asks for it, it is correct if the differences are small compared
+ *      with PyTorch's answer as a whole, in the same norms.
  *
  * NaN and infinities must always be where PyTorch or float64 has them. A value that is not floating
  * point must equal PyTorch's, or float64's. */
@@ -61,7 +61,7 @@ void rush_verdict_begin(rush_verdict *v, double rtol, double atol, double most, 
 /* Adds an element of the answer, with PyTorch's and float64's, which is ignored unless
  * `measured`. */
 void rush_verdict_add(rush_verdict *v, double got, double pytorch, double exact);
-/* Returns whether the answer is right by the steps above. */
+/* Returns whether the answer is correct by the steps above. */
 bool rush_verdict_is_right(const rush_verdict *v);
 /* Returns whether float64's answer is near enough to PyTorch's to come from the same
  * computation. Otherwise it cannot judge the answer. */

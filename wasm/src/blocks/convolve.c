@@ -279,7 +279,7 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
 
 /* ---- Execution ------------------------------------------------------------------------------- */
 
-/* Returns the input as dense channels-last floats with at least 16 readable bytes behind them: its
+/* Returns the input as dense channels-last floats with at least 16 readable bytes after them: its
  * own data or a copy. */
 static rush_status channels_last(rush_call *c, const rush_tensor *x, const float **data) {
   rush_tensor *copy;

@@ -1,4 +1,4 @@
-/* Packed weights that an operator's prepare function makes: floats behind a header, owned by the
+/* Packed weights that an operator's prepare function makes: floats after a header, owned by the
  * model. */
 #ifndef RUSH_PACKED_H
 #define RUSH_PACKED_H

@@ -220,6 +220,15 @@ static inline void ret_bool(rush_call *c, uint32_t i, bool v) {
 static inline void ret_value(rush_call *c, uint32_t i, rush_value v) {
   c->results[i] = v;
 }
+/* Set the only result, and return RUSH_OK. */
+static inline rush_status give_int(rush_call *c, int64_t v) {
+  ret_int(c, 0, v);
+  return RUSH_OK;
+}
+static inline rush_status give_bool(rush_call *c, bool v) {
+  ret_bool(c, 0, v);
+  return RUSH_OK;
+}
 static inline void ret_retained(rush_call *c, uint32_t i, const rush_value *v) {
   c->results[i] = rush_value_retained(*v);
 }
@@ -284,8 +293,8 @@ void rush_call_release(rush_call *c);
 
 /* ---- Preparation ----------------------------------------------------------------------------- */
 
-/* What prepare sees: the constant arguments of one instruction. Their tensors have plain data here,
- * which may be released afterwards if the operator does not need it.
+/* The arguments of prepare: the constant arguments of one instruction. Their tensors have plain
+ * data here, which may be released afterwards if the operator does not need it.
  *
  * If a storage belongs to a single instruction, prepare is also called before its bytes arrive,
  * with `placing` set and tensors without data. An operator that can pack in place sets `packed`,

@@ -125,8 +125,7 @@ static void return_arguments(rush_call *c, const rush_value *own) {
 static rush_status check_results(rush_call *c, const rush_schema *schema) {
   for (uint32_t r = 0; r < c->n_results; r++) {
     RUSH_CHECK(c->ctx, schema->result_kinds[r] & RUSH_KIND_BIT(c->results[r].kind),
-               RUSH_ERR_BAD_ARGUMENT,
-               "the operator gave %s as result %u, which its schema does not",
+               RUSH_ERR_BAD_ARGUMENT, "the operator's schema does not allow %s as result %u",
                rush_kind_name(c->results[r].kind), r);
   }
   return RUSH_OK;

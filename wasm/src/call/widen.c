@@ -64,7 +64,7 @@ static rush_status widen_list(widening *w, const rush_schema_arg *arg, rush_valu
   rush_list *list = rush_as_list(v);
   if (!has_rare(list)) return RUSH_OK;
   RUSH_CHECK(w->c->ctx, !arg->written, RUSH_ERR_UNSUPPORTED,
-             "a list of tensors of a rare dtype cannot be written");
+             "a list of tensors of this dtype cannot be written");
   RUSH_TRY(rush_new_list(w->c->heap, RUSH_KIND_LIST, list->type, list->items, list->n, made));
   list = rush_as_list(made);
   for (size_t k = 0; k < list->n; k++) {

@@ -6,7 +6,7 @@
 
 /* Returns the tensor that such an operator sees: a float32 copy of float16 and bfloat16, an int32
  * copy of int8 and int16, or the tensor itself for other dtypes. If the weight `is_packed` or its
- * bytes are gone, it returns only a header. The caller drops the result. */
+ * bytes were freed, it returns only a header. The caller drops the result. */
 rush_status rush_widen(rush_heap *heap, rush_tensor *t, bool is_packed, rush_tensor **out);
 
 /* Returns the index of the argument `dtype`, or 0 if the schema has none. */

@@ -19,8 +19,8 @@ static rush_status refuse_input(rush_session *s, const char *method, const rush_
   return st;
 }
 
-/* An input's default. A list is a new one, kept until the session is reset: PyTorch keeps what a
- * program writes into a default, too. */
+/* An input's default. A list is a new one, kept until the session is reset: in
+ * PyTorch, writes into a default persist. */
 static rush_status take_default(rush_session *s, uint32_t port, rush_value *out) {
   const uint32_t initial = s->m->ports[port].initial;
   if (!rush_is_container(s->constants[initial].kind)) {
@@ -55,7 +55,7 @@ static rush_status take_args(rush_session *s, const rush_file_method *f, const r
   return RUSH_OK;
 }
 
-/* Returns the export's example of a port. It is like `actual` where the export leaves it open. */
+/* Returns the export's example of a port. Its open dimensions are those of `actual`. */
 static rush_file_hint example_of(const rush_model *m, uint32_t port, rush_file_hint actual) {
   const rush_file_hint *hint = m->hints + m->ports[port].hint;
   if (hint->dtype != RUSH_DTYPE_UNKNOWN) actual.dtype = hint->dtype;

@@ -48,7 +48,7 @@ static void measure(comparison *c, double got, double want) {
 static void keep_distances(comparison *c, const rush_verdict *v) {
   rush_verify_report *r = c->report;
   rush_distance pytorch, rushlight, difference;
-  if (!v->measured || v->n == 0) return; /* an empty tensor tells nothing */
+  if (!v->measured || v->n == 0) return; /* an empty tensor proves nothing */
   rush_verdict_distances(v, &pytorch, &rushlight, &difference);
   if (r->measured++ > 0 && !(rushlight.max > r->rushlight.max)) return;
   r->pytorch = pytorch;
@@ -280,7 +280,7 @@ static bool may_be_exact(const rush_model *m, uint32_t constant, const rush_valu
 /* Compares a tensor or number of a test vector, with the file's measure of it. */
 static rush_status compare_measured(comparison *c, const rush_value *got, const rush_value *want) {
   RUSH_CHECK(c->s->ctx, c->n_measures > 0, RUSH_ERR_BAD_FILE,
-             "the file has measures of fewer values than the answer holds");
+             "the file has fewer measures than the answer has values");
   const rush_file_measure *m = c->measures++;
   rush_value exact = rush_none();
   c->n_measures--;

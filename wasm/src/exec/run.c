@@ -181,7 +181,7 @@ static inline bool may_want_wide(const rush_session *s, const rush_model_op *o) 
          (s->heap.rare || (o->dtype_arg > 0 && rush_is_rare_dtype(s->args + o->dtype_arg)));
 }
 
-/* Calls the row of the table with arguments that it knows how to take. */
+/* Calls the row of the table with arguments in a form that it accepts. */
 static inline rush_status run_row(rush_session *s, const rush_model_op *o, rush_call *call) {
   rush_status st;
   if (RUSH_UNLIKELY(o->overlap)) RUSH_TRY(o->overlap->resolve(call, &o->schema, s->args));
@@ -373,7 +373,7 @@ static rush_status run_instr(rush_session *s, uint32_t i) {
 }
 
 enum {
-  INSTR_WORK = 64, /* what an instruction costs beside its operator's own work, in steps of that */
+  INSTR_WORK = 64, /* the cost of an instruction without its operator, in the operator's steps */
   STRETCH = 256,   /* instructions between two looks at the limits and at the host's wish to stop */
 };
 

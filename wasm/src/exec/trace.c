@@ -45,7 +45,7 @@ static rush_status compare_item(rush_session *s, const rush_value *results, uint
 static rush_status find_equal(rush_session *s, const rush_value *results, uint32_t n_results,
                               const rush_traced *items, size_t n, bool skip, uint32_t *found) {
   RUSH_CHECK(s->ctx, n > 0, RUSH_ERR_MISMATCH,
-             "PyTorch's run does not reach this instruction, or not as often");
+             "PyTorch's run does not reach this instruction, or reaches it less often");
   for (size_t k = 0; k < (skip ? n : 1); k++) {
     *found = (uint32_t)k;
     RUSH_TRY(rush_charge(s->ctx, 1000));

@@ -42,7 +42,7 @@ static bool reads_weights(const rush_op *op) {
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-/* Prepares the arguments for a row that runs in memory. The device forgets its bytes of all
+/* Prepares the arguments for a row that runs in memory. The device invalidates its copies of all
  * arguments but weights: some rows write arguments that their schema does not mark, and others
  * return an argument that has its last use here. */
 static rush_status lend(rush_call *c, const rush_schema *schema) {

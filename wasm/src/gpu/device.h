@@ -23,7 +23,7 @@ typedef struct rush_gpu_buffer {
   bool counted;   /* in the memory of the context */
 } rush_gpu_buffer;
 
-/* What the device knows of a storage. */
+/* The device's record of a storage. */
 struct rush_on_device {
   rush_storage *storage;
   rush_gpu_buffer *buffer; /* NULL if the device has no valid bytes */
@@ -53,7 +53,7 @@ struct rush_gpu {
   rush_gpu_buffer *free[RUSH_GPU_CLASSES];
   rush_gpu_pipeline *pipelines;
   size_t n_pipelines, most_pipelines;
-  struct rush_on_device **reads; /* by token - 1; NULL if nobody needs it any more */
+  struct rush_on_device **reads; /* by token - 1; NULL if it is no longer needed */
   uint32_t n_reads;
   size_t most_reads;
   struct rush_gpu_program *program; /* the chain that rush::chain is making */
@@ -80,7 +80,7 @@ rush_status rush_gpu_tensor(rush_gpu *g, rush_heap *heap, rush_dtype dtype, int 
 rush_status rush_gpu_bytes(rush_gpu *g, rush_heap *heap, rush_storage *s, rush_gpu_buffer **out);
 /* Gives the bytes of `from`, all of whose storage it is, to the storage of `to`. */
 void rush_gpu_move(rush_gpu *g, rush_tensor *to, rush_tensor *from);
-/* Says that only the device has the bytes of a storage. */
+/* Marks that only the device has the bytes of a storage. */
 void rush_gpu_written(rush_gpu *g, rush_storage *s);
 /* The functions of rush_device. */
 rush_status rush_gpu_fetch(rush_heap *heap, const rush_value *v);
@@ -89,7 +89,7 @@ rush_status rush_gpu_fetch_result(rush_heap *heap, const rush_value *v);
 /* Returns whether the host can copy the tensor from the device, perhaps after a kernel has. */
 bool rush_gpu_can_place(const rush_tensor *t);
 void rush_gpu_forget(rush_heap *heap, rush_storage *s);
-/* Says that the bytes in memory will be written. */
+/* Announces that the bytes in memory will be written. */
 rush_status rush_gpu_will_write(rush_heap *heap, const rush_value *v);
 
 /* ---- Commands -------------------------------------------------------------------------------- */

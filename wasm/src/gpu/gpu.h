@@ -41,12 +41,12 @@ rush_status rush_gpu_create(rush_ctx *ctx, const rush_gpu_driver *driver, void *
 /* Frees the device. The sessions of the context must have ended. Accepts NULL. */
 void rush_gpu_destroy(rush_gpu *gpu);
 const rush_device *rush_gpu_device(const rush_gpu *gpu);
-/* Returns the address for the bytes of a read, or NULL if nobody needs them any more. */
+/* Returns the address for the bytes of a read, or NULL if they are no longer needed. */
 void *rush_gpu_place(rush_gpu *gpu, uint32_t token);
-/* Tells that the bytes of all reads that were requested have been written. */
+/* Reports that the bytes of all requested reads have been written. */
 void rush_gpu_arrived(rush_gpu *gpu);
-/* Tells that the device is lost. From now on, all rows run in memory. If one needs bytes that only
- * the device had, it fails with RUSH_ERR_DEVICE_LOST. */
+/* Reports that the device is lost. From now on, all rows run in memory. If one needs bytes that
+ * only the device had, it fails with RUSH_ERR_DEVICE_LOST. */
 void rush_gpu_lose(rush_gpu *gpu);
 /* Lets all rows run in memory for some time, or no longer. The bytes on the device stay. */
 void rush_gpu_set_idle(rush_gpu *gpu, bool idle);
@@ -67,7 +67,8 @@ typedef struct rush_gpu_region {
  * All commands that use the buffer have been submitted. */
 rush_status rush_gpu_make_input(rush_gpu *gpu, struct rush_session *session, rush_dtype dtype,
                                 int rank, const int64_t *sizes, rush_value *out, uint32_t *buffer);
-/* Says where a tensor of a result is. It may replace the tensor by a copy in row-major order. */
+/* Returns the place of a tensor of a result. It may replace the tensor by a copy in row-major
+ * order. */
 rush_status rush_gpu_place_result(rush_gpu *gpu, struct rush_session *session, rush_value *tensor,
                                   rush_gpu_region *region);
 /* Keeps the state of the session's random numbers, for a run that begins again. */

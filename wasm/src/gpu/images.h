@@ -1,4 +1,4 @@
-/* What kernels have in common whose threads compute a pixel of a channel of an image. */
+/* The shared part of kernels in which a thread computes one pixel of one channel. */
 #ifndef RUSH_GPU_IMAGES_H
 #define RUSH_GPU_IMAGES_H
 

@@ -1,4 +1,4 @@
-/* What kernels have in common: their buffers, NaN and infinities, and elementary functions.
+/* The shared part of all kernels: their buffers, NaN and infinities, and elementary functions.
  *
  * WGSL lets an implementation assume that there is no NaN, and its functions may be inexact or
  * overflow. So NaN is recognized by its bits, and the functions are those of

@@ -24,7 +24,7 @@ typedef enum rush_gpu_second {
   RUSH_GPU_BITS     /* not at all: weights have 4 or 8 bits */
 } rush_gpu_second;
 
-/* What the text depends on. */
+/* The parameters of the text. */
 typedef struct rush_gpu_form {
   bool adds, masks, clamps, causal;
   bool wide_a, wide_b;     /* four elements that follow each other are at a multiple of four */

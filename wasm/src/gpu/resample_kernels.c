@@ -31,7 +31,7 @@ static const char linear[] = WGSL(
 );
 /* clang-format on */
 
-/* What aten::upsample_... says. Sizes are height and width. */
+/* The arguments of aten::upsample_.... Sizes are height and width. */
 typedef struct resampling {
   bool linear, exact, align, last;
   int64_t size[2];

@@ -6,7 +6,7 @@
 
 enum { RUSH_GPU_DIMS = 6, RUSH_GPU_OPERANDS = 5 };
 
-/* Dimensions are from the outermost. Those that follow each other in all operands are one. */
+/* Dimensions are from the outermost. Dimensions that are consecutive in all operands are merged. */
 typedef struct rush_gpu_walk {
   int rank, n; /* dimensions, operands */
   uint32_t numel;

@@ -21,7 +21,7 @@ typedef struct rush_dw_row {
 } rush_dw_row;
 
 /* Computes channels [begin, end) of the row. end is the last channel, or end - begin is a multiple
- * of the lanes. 16 bytes behind a pixel must be readable. */
+ * of the lanes. 16 bytes after a pixel must be readable. */
 typedef void rush_dw_row_fn(const rush_dw_row *r, size_t begin, size_t end);
 rush_dw_row_fn rush_dw_row_4, rush_dw_row_8, rush_dw_row_16;
 

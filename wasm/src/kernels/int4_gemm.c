@@ -236,7 +236,7 @@ void rush_int4_rows_of_floats(rush_ctx *ctx, const rush_int4_matrix *b, size_t m
 enum { HEIGHT = 48 };
 
 typedef struct product product;
-/* Multiplies row i by columns [from, right). A pointer keeps each form a function of its own. */
+/* Multiplies row i by columns [from, right). A pointer keeps each form its own function. */
 typedef void multiply_row(const product *p, size_t i, size_t from, size_t right);
 struct product {
   const rush_int4_matrix *b;

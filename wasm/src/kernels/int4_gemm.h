@@ -17,8 +17,8 @@ struct rush_ctx;
 
 enum { RUSH_INT4_PIECE = 256 }; /* sums of that many 16-bit by 8-bit products fit in 32 bits */
 
-/* What a group has beside its scale. If it has nothing, zero points are 8 for 4 bits, and 0 for 8.
- * Zero points are integers from 0 to 15, and minima are floats. */
+/* The offset of a group, beside its scale. Without one, zero points are 8 for 4 bits, and 0 for 8
+ * bits. Zero points are integers from 0 to 15, and minima are floats. */
 typedef enum rush_int4_offsets {
   RUSH_INT4_NO_OFFSETS,
   RUSH_INT4_ZERO_POINTS,

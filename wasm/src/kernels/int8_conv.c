@@ -276,7 +276,7 @@ RUSH_INLINE void copy_run(size_t item, size_t n, const uint8_t *from, uint8_t *t
   for (size_t i = 0; i < n; i += KR) memcpy(to + i * item, from + i * item, KR * item);
 }
 
-/* Gathers the inputs of an output's taps, one behind the other. Each overwrites the bytes that
+/* Gathers the inputs of an output's taps, one after the other. Each overwrites the bytes that
  * earlier ones copied beyond their end. */
 RUSH_INLINE void gather_one(size_t item, const job *j, const output *o, uint8_t *to) {
   const rush_int8_window *w = &j->v->window;
@@ -423,7 +423,7 @@ static bool of_block(const rush_int8_conv *v, size_t taps, size_t *bytes) {
   return true;
 }
 
-/* Adds to *all a part of n * item bytes and `more`, in whole SLACKs. */
+/* Adds a part of n * item + `more` bytes to *all, rounded up to SLACK. */
 static bool add_part(size_t n, size_t item, size_t more, size_t *part, size_t *all) {
   if (!rush_mul(n, item, part) || !rush_add(*part, more, part) || !rush_add(*part, SLACK - 1, part))
     return false;

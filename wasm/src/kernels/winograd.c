@@ -33,7 +33,7 @@ enum {
   MIN_IN = 16,       /* input channels: with fewer, sums are too short to tell errors apart */
   MAX_IN = 4096,     /* so that a block is bounded */
   ALIGN = 64,        /* of every part of the scratch memory */
-  LINE = 16,         /* floats between planes, so that these do not meet in the cache */
+  LINE = 16,         /* floats between planes, so that they do not share cache sets */
   TILES = 32,        /* of an item, about */
   COLUMNS = 64,      /* of an item */
   INPUTS = 1 << 20,  /* bytes of transformed inputs at a time, about, */
@@ -206,7 +206,7 @@ static void *next(char *scratch, size_t *at, size_t n, size_t item) {
   return here;
 }
 
-/* Lays everything out; gives the bytes. */
+/* Computes the layout, and returns its bytes. */
 static size_t lay(job *j, char *scratch) {
   const rush_conv *s = j->s;
   const size_t each = j->alone ? rush_threads(s->ctx) : 1;
@@ -408,7 +408,7 @@ static void transform_outputs(const job *j, size_t tile, const float *from, size
       rush_conv_run_pixels(j->direct, p.image, p.h + h, p.w, p.columns, first, columns, who);
 }
 
-/* An item is some tiles times some columns; those of the same columns come one behind the other. */
+/* An item is some tiles times some columns; those of the same columns come one after the other. */
 static void multiply(const void *arg, size_t begin, size_t end, unsigned who) {
   const job *j = arg;
   const union xnn_f32_minmax_params params = {{-INFINITY, INFINITY}};

@@ -1,7 +1,7 @@
 /* Convolution as an indirect matrix product: a tile is a few output pixels; for each kernel
  * position it has the address of the input pixel that contributes, or of zeros. The addresses are
- * made per tile, right before they are used: that costs a per cent of the product, needs no memory
- * per layer and no second thought when shapes change. A tile that touches no border reads each
+ * made per tile, right before they are used: that costs one per cent of the product, needs no
+ * memory per layer, and works when shapes change. A tile that touches no border reads each
  * kernel row as one run of pixels.
  *
  * A transposed convolution of stride s is s plain ones (per dimension), each with every s-th kernel

@@ -376,7 +376,7 @@ static rush_status check_ports(rush_ctx *ctx, const rush_model *m) {
 }
 
 static rush_status second_method(rush_ctx *ctx, const rush_model *m, uint32_t i) {
-  BAD(RUSH_SEC_METHODS, i, "a second method '%.256s'", rush_string(m, m->methods[i].name));
+  BAD(RUSH_SEC_METHODS, i, "duplicate method '%.256s'", rush_string(m, m->methods[i].name));
 }
 
 /* Compares the names of two methods like strcmp. */

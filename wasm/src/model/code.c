@@ -140,7 +140,7 @@ static rush_status check_op(walk *w, uint32_t i) {
   const char *name = rush_string(m, m->file_ops[in->op].name);
   if (in->n_in > o->schema.n_args && !o->schema.more_args)
     return rush_fail(ctx, RUSH_ERR_UNSUPPORTED,
-                     "instruction %u gives %s %u arguments, this runtime knows it with %u", i, name,
+                     "instruction %u passes %s %u arguments, this runtime takes %u", i, name,
                      in->n_in, o->schema.n_args);
   if (in->n_in < o->schema.n_required)
     BAD(i, "%s needs %u arguments, got %u", name, o->schema.n_required, in->n_in);

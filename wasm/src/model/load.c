@@ -394,7 +394,7 @@ static rush_status window(rush_loader *l, void **at, size_t *room) {
   *at = NULL;
   *room = 0;
   RUSH_CHECK(l->ctx, l->m && !l->failed, RUSH_ERR_BAD_STATE,
-             "the loader has failed or has given its model away");
+             "the loader has failed or has finished");
   if (l->head_done) {
     rush_status st = weights_window(l, at, room);
     l->failed = st != RUSH_OK;

@@ -19,13 +19,13 @@ typedef struct rush_device {
    * which can then read all arguments. Returns true with RUSH_PENDING in *status while bytes are on
    * their way. `schema` is the operator's rush_schema. */
   bool (*run)(struct rush_call *c, const void *schema, rush_status *status);
-  /* Brings the bytes of all tensors of a value to memory. Gives RUSH_PENDING while they are on
-   * their way. */
+  /* Brings the bytes of all tensors of a value to memory. Returns RUSH_PENDING until they have
+   * arrived. */
   rush_status (*fetch)(rush_heap *heap, const rush_value *v);
   rush_status (*fetch_storage)(rush_heap *heap, struct rush_storage *s);
   /* The same for the result of a run, whose tensors may stay on the device. */
   rush_status (*fetch_result)(rush_heap *heap, const rush_value *v);
-  /* Forgets what the device has of a storage. The bytes in memory stay. */
+  /* Invalidates the device's copy of a storage. The bytes in memory stay. */
   void (*forget)(rush_heap *heap, struct rush_storage *s);
   /* Returns whether the row reads its weights on the device, so that they are not packed. */
   bool (*reads_weights)(const struct rush_op *op);

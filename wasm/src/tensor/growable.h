@@ -3,8 +3,8 @@
  * rush::grow gives the result of cat with spare capacity along the dimension of cat. If such a
  * result is the first operand of the next rush::grow, the new elements are put there, and the two
  * tensors share memory. To a program they are separate, like cat's argument and result.
- * Each has therefore a storage of its own, whose elements lie in the shared memory, and
- * rush_turn_back moves a storage to memory of its own before anything writes it. Each position in
+ * Each has therefore its own storage, whose elements lie in the shared memory, and
+ * rush_turn_back moves a storage to its own memory before anything writes it. Each position in
  * the spare capacity is written once. */
 #ifndef RUSH_GROWABLE_H
 #define RUSH_GROWABLE_H

@@ -41,7 +41,7 @@ typedef struct rush_heap {
 enum { RUSH_HEAP_SLACK = 16 };
 
 /* Allocates an uninitialized block of at least `bytes`, aligned to 64 bytes, with RUSH_HEAP_SLACK
- * readable bytes behind it. */
+ * readable bytes after it. */
 rush_status rush_heap_alloc(rush_heap *heap, size_t bytes, void **out);
 /* Frees a block. `ptr` may be NULL. */
 void rush_heap_free(rush_heap *heap, void *ptr);

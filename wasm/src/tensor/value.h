@@ -46,7 +46,7 @@ typedef struct rush_tensor {
 } rush_tensor;
 
 /* The order of a turned storage (turned.h): that of the tensor of all its elements, which is dense
- * unless there is spare capacity behind it (growable.h). */
+ * unless there is spare capacity after it (growable.h). */
 struct rush_turned {
   rush_tensor *first; /* the tensors on the storage, linked by next_turned */
   rush_dtype dtype;

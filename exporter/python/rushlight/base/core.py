@@ -12,7 +12,7 @@ __all__ = ["GraphBuilder", "Type", "Value", "description_of", "diff_file", "diff
 
 
 def export_graph(description, settings, examples, answers):
-    """Exports a program to a file, and verifies the file. Gives the fields of rushlight.Report.
+    """Exports a program to a file, and verifies the file. Returns the fields of rushlight.Report.
 
     Args:
         description (dict): as in description_of
@@ -23,7 +23,7 @@ def export_graph(description, settings, examples, answers):
     request = Request()
     made = {"description": description_of(description, request), "settings": _settings(settings, request),
             "examples": [_example(example, request) for example in examples]}
-    with native.answering(answers):
+    with native.with_answers(answers):
         out = native.call("export", **made)
     return dict(out["fields"], text=out["text"])
 
@@ -33,7 +33,7 @@ def diff_graph(path, method, args, types, tracing, rtol, atol):
     request = Request()
     made = {"path": path, "method": method, "args": [request.value(arg) for arg in args], "rtol": rtol, "atol": atol,
             "types": None if types is None else [type_.described for type_ in types]}
-    with native.answering({"trace": tracing}):
+    with native.with_answers({"trace": tracing}):
         return native.call("diff", **made)
 
 
@@ -63,7 +63,7 @@ def description_of(program, request):
 
 
 def port_of(port, request):
-    """A port of description_of(), likewise."""
+    """A port of description_of(), as above."""
     request.lasts = True
     out = {"name": port["name"]}
     if "type" in port:

@@ -80,7 +80,7 @@ class GraphBuilder:
         self._add("set_result", value.number)
 
     def write_back(self, written, value):
-        """Gives an attribute or an input the elements of `value` when the method ends."""
+        """Assigns the elements of `value` to an attribute or an input when the method ends."""
         self._add("write_back", written.number, value.number)
 
     def type_of(self, number):
@@ -109,7 +109,7 @@ class GraphBuilder:
         self._add("begin", op, list(map(self._operand, args)))
 
     def block(self, types=(), name=""):
-        """Begins a block. Gives its parameters."""
+        """Begins a block. Returns its parameters."""
         return self._values("block", [_described(types), name], types)
 
     def leave(self, results):
@@ -118,11 +118,11 @@ class GraphBuilder:
         self._add("leave", list(map(self._operand, results)))
 
     def end(self, types, name):
-        """Ends a node with blocks. Gives its results."""
+        """Ends a node with blocks. Returns its results."""
         return self._values("end", [_described(types), name], types)
 
     def mark(self, results, handle):
-        """Gives a debug handle to the one node with these results, if it has none yet."""
+        """Assigns a debug handle to the one node with these results, if it has none yet."""
         if results and all(isinstance(result, Value) for result in results):
             self._add("mark", [result.number for result in results], _signed(handle))
 
@@ -134,7 +134,7 @@ class GraphBuilder:
             self._flush()
 
     def _flush(self):
-        """Sends the commands. Gives the numbers of the last one's values."""
+        """Sends the commands. Returns the numbers of the last one's values."""
         commands, self._commands = self._commands, []
         return native.call("graph.build", graph=self._number, commands=commands) if commands else []
 
@@ -144,7 +144,7 @@ class GraphBuilder:
         return Value(self, self._count - 1, is_none, type_)
 
     def _values(self, command, arguments, types):
-        """Adds a command. Gives its values, which have these types. Without types, the library is asked for their number."""
+        """Adds a command. Returns its values, which have these types. Without types, the library is asked for their number."""
         if types is None:
             self._commands.append((command, *arguments))
             numbers = self._flush()

@@ -130,7 +130,7 @@ def call(function, request=None, /, **fields):
 
 
 @contextlib.contextmanager
-def answering(of_calls):
+def with_answers(of_calls):
     """The calls that this thread makes meanwhile have further answers, in the form of `answers`."""
     frame = _Frame(of_calls)
     _current.frames.append(frame)

@@ -9,7 +9,7 @@ from ..base.values import has_memory
 
 
 class Attributes:
-    """The tensors of several programs, each with a name of its own.
+    """The tensors of several programs, each with its own name.
 
     A tensor of another program is the same if it has the same memory. It is also the same if it has the same name and the same
     elements, as programs from files do.

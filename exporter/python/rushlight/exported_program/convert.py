@@ -58,7 +58,7 @@ class Converter:
     # -- graphs
 
     def run(self, module, env):
-        """Converts all nodes of module.graph. Gives its result, in its own nesting."""
+        """Converts all nodes of module.graph. Returns its result with its nesting."""
         for node in module.graph.nodes:
             if node.op == "output":
                 return self.value(node.args[0], env)
@@ -73,7 +73,7 @@ class Converter:
         raise unsupported("cannot export a graph without an output")
 
     def block(self, module, arguments):
-        """Converts a graph inside this one, with these values for its placeholders. Gives a flat list of results."""
+        """Converts a graph inside this one, with these values for its placeholders. Returns a flat list of results."""
         holders = [n for n in module.graph.nodes if n.op == "placeholder"]
         out = self.run(module, dict(zip(holders, arguments, strict=True)))
         return list(out) if isinstance(out, list) else [out]

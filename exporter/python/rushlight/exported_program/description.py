@@ -144,7 +144,7 @@ class Description:
     # -- results
 
     def results(self, returned):
-        """Sets the result and the tensors that are written back. Gives the outputs."""
+        """Sets the result and the tensors that are written back. Returns the outputs."""
         user, written = [], []
         output = next(n for n in self.program.graph.nodes if n.op == "output").args[0]
         for spec, value, node in zip(self.signature.output_specs, returned, output, strict=True):

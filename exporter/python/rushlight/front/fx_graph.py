@@ -60,7 +60,7 @@ def typed(module, example_inputs):
     return out
 
 
-# Functions on sizes in graphs of make_fx, and those that TorchScript knows in their place.
+# Functions on sizes in graphs of make_fx, and their replacements in TorchScript.
 _SIZE_FUNCTIONS = {torch.sym_float: float, torch.sym_int: int, torch.sym_max: max, torch.sym_min: min, torch.sym_not: operator.not_}
 
 

@@ -67,7 +67,7 @@ def restored_state(model, only_read=()):
     """Restores parameters and buffers after a run, which may write them. It writes no elements of `only_read`. After an error, it also
     restores forward hooks, which the run may not have reached to remove.
 
-    Gives a list and a dict that are filled when the run ends without an error: paths of tensors that the model replaced by others,
+    Yields a list and a dict that are filled when the run ends without an error: paths of tensors that the model replaced by others,
     and {path: data} of tensors whose data it replaced. A trace does not show either, except in scripted modules.
     """
     modules = list(model.modules()) if isinstance(model, torch.nn.Module) else []

@@ -69,7 +69,7 @@ def capture_programs(given, source=True):
 
 
 def _in_turn(given, attributes, each):
-    """Calls each program once, in the state that those before it leave. Gives a list of MethodCall."""
+    """Calls each program once, in the state that those before it leave. Returns a list of MethodCall."""
     known = {id(p): p for program, _ in given.values() for _, p in program.named_parameters()}  # no program writes them
     for later, earlier in attributes.twins:
         if id(later) not in known:

@@ -85,7 +85,7 @@ def number_methods(model):
 
 @contextlib.contextmanager
 def traced_len(model):
-    """len(x) of a tensor is x.shape[0], which a trace keeps dynamic. Gives a list that is empty until the model calls len(x)."""
+    """len(x) of a tensor is x.shape[0], which a trace keeps dynamic. Yields a list that is empty until the model calls len(x)."""
     before, calls = builtins.len, []
 
     def len_(value):

@@ -42,7 +42,7 @@ def check(model):
     if getattr(model.config, "is_encoder_decoder", False):
         raise unsupported(f"{name} has an encoder and a decoder: export_text() takes decoders alone, such as those of AutoModelForCausalLM")
     if getattr(model.config, "vision_config", None) is not None or getattr(model.config, "audio_config", None) is not None:
-        raise unsupported(f"{name} also takes pictures or sound: export_text() supports decoders of text only")
+        raise unsupported(f"{name} also takes images or audio: export_text() supports decoders of text only")
     others = set(getattr(config, "layer_types", None) or ()) - KNOWN_LAYERS
     if not parameters.keys() & CACHES or others or getattr(config, "attention_chunk_size", None):
         kinds = f" of the kinds {', '.join(sorted(others))}" if others else ""

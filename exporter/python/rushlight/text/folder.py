@@ -5,7 +5,7 @@ import pickle
 from ..base.errors import RushlightError, unsupported
 from .encoder import sentence_settings
 
-# What transformers and its readers raise for files that are damaged, or that they do not know.
+# The exceptions that transformers and its readers raise for damaged or unknown files.
 FAULTS = (ValueError, LookupError, RuntimeError, TypeError, AttributeError, OSError, OverflowError, pickle.PickleError)
 
 
@@ -29,7 +29,7 @@ def load(folder, tokenizer):
 
 
 def _reason(error, most=600):
-    """Returns what the error says, of which transformers' list of all architectures is the longest."""
+    """Returns the message of the error without transformers' list of all architectures."""
     text = str(error)
     return text if len(text) <= most else f"{text[:most]}…"
 

@@ -12,7 +12,7 @@ _RATE, _HOP, _WINDOW = 16000, 160, 400
 
 @torch.jit.script
 def padded(samples: Tensor, most: int) -> Tensor:
-    """Returns `most` samples, with zeros behind the given ones."""
+    """Returns `most` samples, with zeros after the given ones."""
     if samples.size(0) > most:
         raise ValueError(f"a recording must have at most {most} samples, got {samples.size(0)}")
     return torch.cat([samples, torch.zeros([most - samples.size(0)])])
@@ -107,7 +107,7 @@ class Speech(Seq2Seq):
         return super().encode(samples)
 
     def align(self, tokens, skip, frames):
-        """Takes the tokens [1, n] of a segment, and returns the seconds at which those behind the first `skip` ones begin."""
+        """Takes the tokens [1, n] of a segment, and returns the seconds at which those after the first `skip` ones begin."""
         with _weights_of(self.model):
             found = self._decoded(tokens, torch.zeros((), dtype=torch.int64), output_attentions=True).cross_attentions
         weights = torch.stack([found[layer][0, head] for layer, head in self.heads])

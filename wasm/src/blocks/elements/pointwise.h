@@ -56,7 +56,7 @@ enum {
   RUSH_PW_NO_BOOL = 1 << 3,       /* refuses bool as the common dtype */
   RUSH_PW_MASK = 1 << 4,          /* operand 0 is a bool mask, excluded from promotion */
   RUSH_PW_KEEP_SELF = 1 << 5,     /* argument 0's dtype is the common dtype */
-  RUSH_PW_INTO = 1 << 6,          /* in-place form with a row of its own: writes argument 0 */
+  RUSH_PW_INTO = 1 << 6,          /* in-place form with its own row: writes argument 0 */
   RUSH_PW_CONTIGUOUS = 1 << 7,    /* a new result is contiguous, whatever the operands are */
   RUSH_PW_NUMBER_FIRST = 1 << 8,  /* the same if argument 0 is a number */
   RUSH_PW_LIKE_SELF = 1 << 9,     /* the result has the strides of empty_like(argument 0) */

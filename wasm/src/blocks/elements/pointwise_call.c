@@ -266,7 +266,7 @@ static rush_status check_numbers(const rush_call *c, const rush_pw_job *job) {
     RUSH_CHECK(
         c->ctx,
         (others || (int)k < job->row->operands) && job->row->c128 && rush_is_complex(job->common),
-        RUSH_ERR_UNSUPPORTED, "a complex number is given where a real one is expected");
+        RUSH_ERR_UNSUPPORTED, "expected a real number, got a complex one");
   }
   return RUSH_OK;
 }

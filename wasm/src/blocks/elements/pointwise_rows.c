@@ -85,7 +85,7 @@ static row_fn *row_of(const run *r, int64_t n) {
   return call_body;
 }
 
-/* n1 rows of n0 elements, one behind the other. */
+/* n1 rows of n0 elements, one after the other. */
 static void gather_rows(char *to, const char *from, const int64_t *stride, size_t item, int64_t n0,
                         int64_t n1) {
   for (int64_t j = 0; j < n1; j++, from += stride[1], to += (size_t)n0 * item)

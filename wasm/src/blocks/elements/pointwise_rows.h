@@ -12,8 +12,8 @@ typedef struct rush_pw_run {
   rush_pw_params *p;
   int n;                               /* inputs */
   int64_t block;                       /* elements at a time: as many as fit into a buffer */
-  rush_dtype memory[RUSH_PW_LANES];    /* dtype of what is in memory */
-  rush_dtype body_type[RUSH_PW_LANES]; /* what the body reads and writes */
+  rush_dtype memory[RUSH_PW_LANES];    /* dtype of the elements in memory */
+  rush_dtype body_type[RUSH_PW_LANES]; /* dtype of the body */
   rush_dtype common;
   /* The common dtype cannot hold this operand, which is converted to it before the body's dtype: a
    * 0-d int64 beside uint8 elements, which wraps. */

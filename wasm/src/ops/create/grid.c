@@ -67,14 +67,14 @@ static rush_status triangle(rush_call *c, bool lower) {
   RUSH_CHECK_ARG(rows >= 0, "row must be non-negative, got%lld", (long long)rows);
   RUSH_CHECK_ARG(columns >= 0, "col must be non-negative, got%lld", (long long)columns);
   RUSH_CHECK(c->ctx, rows <= RUSH_MAX_NUMEL && columns <= RUSH_MAX_NUMEL, RUSH_ERR_NO_MEMORY,
-             "out of memory: the indices of so many rows or columns");
+             "out of memory: too many rows or columns");
   if (offset > columns) offset = columns; /* keeps the sums below from overflowing */
   if (offset < -rows) offset = -rows;
   for (int64_t i = 0; i < rows; i++) {
     if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 4 * 4096));
     triangle_row(i, columns, offset, lower, &from, &to);
     RUSH_CHECK(c->ctx, rush_add64(n, to - from, &n), RUSH_ERR_NO_MEMORY,
-               "out of memory: so many indices");
+               "out of memory: too many indices");
   }
   RUSH_TRY(rush_result(c, 0, dtype, 2, (int64_t[]){2, n}, &out));
   size_t item = rush_itemsize(out);

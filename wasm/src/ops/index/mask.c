@@ -88,7 +88,7 @@ RUSH_OP(masked_select) {
     return select_dense(c, t, mask);
   RUSH_TRY(common_shape(c, t, mask, &rank, sizes));
   RUSH_CHECK(c->ctx, rush_numel(rank, sizes, &total), RUSH_ERR_NO_MEMORY,
-             "out of memory: masked_select of so many elements");
+             "out of memory: too many elements for masked_select");
   rush_row_major from, m;
   rush_row_major_init(&m, mask, rank, sizes);
   for (int64_t i = 0; i < total; i++, rush_row_major_next(&m)) {

@@ -123,7 +123,7 @@ RUSH_OP(block_diag) {
     RUSH_CHECK(c->ctx,
                rush_add64(sizes[0], t->rank == 2 ? t->sizes[0] : 1, &sizes[0]) &&
                    rush_add64(sizes[1], t->rank == 0 ? 1 : t->sizes[t->rank - 1], &sizes[1]),
-               RUSH_ERR_NO_MEMORY, "out of memory: torch.block_diag of so many rows");
+               RUSH_ERR_NO_MEMORY, "out of memory: too many rows for torch.block_diag");
   }
   RUSH_TRY(zeroed(c, arg_result_type(c, 1), 2, sizes, &out));
   for (size_t k = 0; k < list->n; k++) {

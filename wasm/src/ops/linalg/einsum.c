@@ -106,7 +106,7 @@ static rush_status add_output(rush_call *c, equation *eq, int label) {
   RUSH_CHECK_ARG((eq->output >> label & 1) == 0,
                  "einsum(): output subscript appears more than once in the output");
   RUSH_CHECK(c->ctx, eq->n_output < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
-             "einsum: a result of more than %d dimensions", RUSH_MAX_RANK);
+             "einsum: the result exceeds %d dimensions", RUSH_MAX_RANK);
   eq->output |= (uint64_t)1 << label;
   eq->order[eq->n_output++] = label;
   return RUSH_OK;
@@ -296,7 +296,7 @@ static rush_status contract(rush_call *c, const equation *eq, operand *a, const 
   RUSH_TRY(make_group(c, eq, all & ~in_a & keep, a, b, &right));
   RUSH_TRY(make_group(c, eq, all & ~keep, a, b, &sum));
   RUSH_CHECK(c->ctx, batch.n + left.n + right.n <= RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
-             "einsum: more than %d dimensions between two steps", RUSH_MAX_RANK);
+             "einsum: an intermediate exceeds %d dimensions", RUSH_MAX_RANK);
   rush_tensor *ma, *mb, *out;
   RUSH_TRY(as_matrices(c, a, (const group *const[]){&batch, &left, &sum}, &ma));
   RUSH_TRY(as_matrices(c, b, (const group *const[]){&batch, &right, &sum}, &mb));

@@ -38,7 +38,7 @@ static rush_status check_shape(rush_call *c, rows *r) {
   }
   RUSH_CHECK_ARG(
       fits,
-      "Given normalized_shape=%s, expected input with that shape behind, but got input of size%s",
+      "Given normalized_shape=%s, expected input with that final shape, but got input of size%s",
       rush_shape_text(n, shape, want), rush_shape_text(x->rank, x->sizes, have));
   RUSH_CHECK_ARG(!rush_is_integral(x->dtype), "\"LayerNormKernelImpl\" not implemented for '%s'",
                  rush_dtype_torch_name(x->dtype));

@@ -55,7 +55,7 @@ static rush_status give_dict(rush_call *c, const rush_value *items, size_t n) {
 
 /* Arguments alternate keys and values. The last value of a repeated key wins. */
 RUSH_OP(dict_construct) {
-  RUSH_CHECK_ARG(c->n_args % 2 == 0, "DictConstruct takes keys and values in turn");
+  RUSH_CHECK_ARG(c->n_args % 2 == 0, "DictConstruct takes key-value pairs");
   RUSH_TRY(give_dict(c, NULL, 0));
   for (uint32_t i = 0; i < c->n_args; i += 2)
     RUSH_TRY(put(c->heap, rush_as_list(&c->results[0]), &c->args[i], &c->args[i + 1]));

@@ -421,7 +421,7 @@ RUSH_OP(list_sum) {
   return RUSH_OK;
 }
 
-/* min and max of a list, or of two lists: the first of those that none is better than */
+/* min and max of a list, or of two lists: the first of equal ones */
 static rush_status extreme(rush_call *c, bool least) {
   const bool two = c->n_args == 2;
   const rush_value *items = two ? c->args : arg_list(c, 0)->items, *best = items;

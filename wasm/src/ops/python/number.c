@@ -23,14 +23,6 @@ static rush_status give_float(rush_call *c, double v) {
   ret_float(c, 0, v);
   return RUSH_OK;
 }
-static rush_status give_int(rush_call *c, int64_t v) {
-  ret_int(c, 0, v);
-  return RUSH_OK;
-}
-static rush_status give_bool(rush_call *c, bool v) {
-  ret_bool(c, 0, v);
-  return RUSH_OK;
-}
 
 #define WRAPPING(OP) ((int64_t)((uint64_t)n(c, 0) OP(uint64_t) n(c, 1)))
 

@@ -1,15 +1,6 @@
 /* Properties of a tensor as Python values: sizes, strides, dtype, device. */
 #include "call/define.h"
 
-static rush_status give_int(rush_call *c, int64_t v) {
-  ret_int(c, 0, v);
-  return RUSH_OK;
-}
-static rush_status give_bool(rush_call *c, bool v) {
-  ret_bool(c, 0, v);
-  return RUSH_OK;
-}
-
 static rush_status give_ints(rush_call *c, int n, const int64_t *ints) {
   rush_value items[RUSH_MAX_RANK];
   for (int d = 0; d < n; d++) items[d] = rush_int(ints[d]);

@@ -335,7 +335,7 @@ static rush_status found(rush_call *c, bool last, int64_t *out) {
   RUSH_TRY(bounds(c, &start, &end));
   span s = arg(c, 0);
   RUSH_CHECK_ARG(start <= (int64_t)s.n || arg_int(c, 3) <= start,
-                 "start %lld is behind the end of a string of length %zu", (long long)start, s.n);
+                 "start %lld is beyond the end of a string of length %zu", (long long)start, s.n);
   span part = end > start ? (span){s.p + start, (size_t)(end - start)} : (span){s.p, 0};
   size_t at = last ? find_last(c->ctx, part, arg(c, 1)) : find(c->ctx, part, arg(c, 1), 0);
   *out = at == NOWHERE ? -1 : (int64_t)at + start;
@@ -382,7 +382,7 @@ static rush_status affix(rush_call *c, bool at_end) {
   int64_t start, end;
   RUSH_TRY(bounds(c, &start, &end));
   span s = arg(c, 0), what = arg(c, 1);
-  RUSH_CHECK_ARG(start <= (int64_t)s.n, "start %lld is behind the end of a string of length %zu",
+  RUSH_CHECK_ARG(start <= (int64_t)s.n, "start %lld is beyond the end of a string of length %zu",
                  (long long)start, s.n);
   size_t n = end >= start ? (size_t)(end - start) : s.n - (size_t)start;
   RUSH_TRY(rush_charge(c->ctx, what.n / 16));
@@ -501,7 +501,7 @@ RUSH_OP(str_rpartition) {
   return give_parts(c, (span){s.p, at}, separator, (span){s.p + behind, s.n - behind});
 }
 
-/* Each line end is one character. With keepends, it becomes an item of its own, as in libtorch. */
+/* Each line end is one character. With keepends, it becomes its own item, as in libtorch. */
 RUSH_OP(str_splitlines) {
   static const char ends[] = "\n\r\v\f\x1c\x1d\x1e";
   span s = arg(c, 0);

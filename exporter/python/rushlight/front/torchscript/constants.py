@@ -40,7 +40,7 @@ def tree_of(value, type_):
     if isinstance(value, torch.device):
         return ("device", str(value))
     if isinstance(value, torch.Generator):
-        raise unsupported("the model draws from a random number generator of its own, which a file cannot hold: leave `generator` out, "
+        raise unsupported("the model uses its own random number generator, which a file cannot store: leave `generator` out, "
                           "and seed the session with manual_seed")
     container = _container(value, type_)
     if container is None:
@@ -161,7 +161,7 @@ def _optional(place, depth):
 
 def _object(place, depth):
     if depth > _DEEPEST:
-        raise unsupported(f"objects of {place.type.annotation_str} that hold each other in a circle cannot be stored")
+        raise unsupported(f"objects of {place.type.annotation_str} that refer to each other in a cycle cannot be stored")
     items = [tree_at(place.attribute(name, type_), depth + 1) for name, type_ in attributes_of(place.type)]
     return ("object", exported(place.type), items)
 

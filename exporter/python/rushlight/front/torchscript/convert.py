@@ -10,7 +10,7 @@ from .places import Place
 from .types import attributes_of, exported, is_program_class
 from .with_statements import is_silent_context
 
-_WRAPPER = "self." + "m."  # what freezing puts before the names of attributes
+_WRAPPER = "self." + "m."  # the prefix that freezing adds to the names of attributes
 
 
 class TensorNames:

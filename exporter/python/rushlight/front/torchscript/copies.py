@@ -52,7 +52,7 @@ def addresses(module):
 
 
 def shallow(module, train):
-    """A copy with the same attributes, but with modules of its own, in evaluation mode unless `train`."""
+    """A copy with the same attributes, but with its own modules, in evaluation mode unless `train`."""
     known = addresses(module)
     made = {}
 

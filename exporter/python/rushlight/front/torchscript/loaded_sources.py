@@ -1,6 +1,6 @@
 """The Python lines of calls in a file of torch.jit.save.
 
-A frame of such code names a line of the file's own code. Only a traceback of PyTorch's has the original line, too.
+A frame of such code names a line of the file's own code. Only a traceback from PyTorch also has the original line.
 """
 
 import re

@@ -11,7 +11,7 @@ from .operator_programs import insert_program
 
 _BOOL = torch._C.BoolType.get()
 _TO_PADDED = ("aten::to_padded_tensor", "aten::nested_to_padded_tensor")
-# Operators that only read properties that the padded tensor has, too.
+# Operators that only read properties of the padded tensor.
 _ASKS = {"aten::dim", "prim::dtype", "prim::device", "prim::requires_grad", "aten::is_floating_point", "aten::__is__",
          "aten::__isnot__"}
 
@@ -36,7 +36,7 @@ class _Nested:
         with graphs.before(self.graph, self.graph.return_node()):
             for value in list(self.graph.outputs()):
                 if self.mask(value) is not None:
-                    self.never(value.node(), value, "as a result")
+                    self.raise_unsupported(value.node(), value, "as a result")
 
     def mask(self, value):
         return self.items.get(value.unique())
@@ -68,7 +68,7 @@ class _Nested:
         elif first and kind in _TO_PADDED:
             graphs.replace(node, self.program("nested_to_padded", node))
         elif kind not in _ASKS:
-            self.never(node, nested[-1], f"in {kind}")
+            self.raise_unsupported(node, nested[-1], f"in {kind}")
 
     def is_not_none(self, value):
         none = self.graph.insertConstant(None)
@@ -106,7 +106,7 @@ class _Nested:
             which.setType(torch._C.OptionalType.ofTensor())
             self.items[node.outputsAt(i).unique()] = which
 
-    def never(self, node, nested, where):
+    def raise_unsupported(self, node, nested, where):
         """The program raises if a nested tensor reaches an operator that takes none."""
         file, line, *_ = self.handles.source(node)
         why = f"a nested tensor {where} is not supported: only nn.TransformerEncoder may use nested tensors"

@@ -41,7 +41,7 @@ def _operators():
 
 
 class _Operators(types.ModuleType):
-    """What programs call torch or rush: the operators of a namespace, and dtypes."""
+    """The module `torch` or `rush` of programs: the operators of a namespace, and dtypes."""
 
     def __init__(self, name, space):
         super().__init__(name)

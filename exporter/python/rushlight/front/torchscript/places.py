@@ -1,4 +1,4 @@
-"""Values that Python cannot hold: objects of the program's classes, and what is inside of attributes and constants.
+"""Values that Python cannot hold: objects of the program's classes, and the contents of attributes and constants.
 
 A place says how a graph reaches a value. Reading it runs such a graph.
 """

@@ -203,9 +203,9 @@ def _outputs(result, taken):
     if fields:
         names = fields
     elif not is_tuple:
-        names = [_speaking_name(result)]
+        names = [_readable_name(result)]
     elif result.node().kind() == "prim::TupleConstruct":
-        names = [_speaking_name(value) for value in result.node().inputs()]
+        names = [_readable_name(value) for value in result.node().inputs()]
     else:
         names = [""] * len(types)
     unique = len(set(names)) == len(names) and all(name and name not in taken for name in names)
@@ -214,7 +214,7 @@ def _outputs(result, taken):
     return [{"name": name, "type": exported(inner)} for name, inner in zip(names, types)]
 
 
-def _speaking_name(value):
+def _readable_name(value):
     """"x" of "x.3"; "" if PyTorch's name is only a number."""
     name = value.debugName().partition(".")[0]
     return name if name.strip("0123456789_") and name not in ("input", "self") else ""

@@ -117,7 +117,7 @@ class Subject:
         return self.module._get_method(own)
 
     def checked(self, name, args):
-        """The arguments as PyTorch casts them. Raises what PyTorch says of a wrong one."""
+        """The arguments as PyTorch casts them. Raises PyTorch's exception for a wrong one."""
         arguments = self.method(name).arguments
         return [*(cast(value, a) for value, a in zip(args, arguments)), *args[len(arguments):]]
 

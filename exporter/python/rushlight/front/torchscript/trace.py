@@ -109,7 +109,7 @@ def _call_of_saw():
 
 
 def _watch(graph, node, handle):
-    """Records the results of a node behind it."""
+    """Records the results of a node after it."""
     outputs = list(node.outputs())
     if not outputs:
         return

@@ -49,7 +49,7 @@ def _is_open(type_):
 
 
 def _is_instance(type_, asked):
-    """Whether all values of the type are of one of these types; None if the type does not tell."""
+    """Whether all values of the type are of one of these types; None if the type does not determine it."""
     is_open = _is_open(type_)
     for other in asked:
         if type_.isSubtypeOf(other):
@@ -60,7 +60,7 @@ def _is_instance(type_, asked):
 
 
 def _are_none(a, b):
-    """Whether both values are None; None if the types do not tell."""
+    """Whether both values are None; None if the types do not determine it."""
     is_none = [type_.kind() == "NoneType" for type_ in (a, b)]
     if all(is_none):
         return True

@@ -121,7 +121,7 @@ def nested_to_padded(items: Optional[Tensor], x, padding: float, size: Optional[
     return out
 
 
-# The gradient of attention, which autograd takes apart into the forward operator with what it keeps, and the backward one.
+# The gradient of attention, which autograd splits into the forward operator with its saved tensors, and the backward operator.
 
 
 def attention_scores(query, key, is_causal: bool, attn_mask: Optional[Tensor], scale: Optional[float]):

@@ -36,7 +36,7 @@ def chosen(condition, x, value: float):
     return torch.masked_fill(x, condition, value)
 
 
-def bessel_far(x, order: int, second: bool):
+def bessel_large_x(x, order: int, second: bool):
     """Returns j0, j1, y0 or y1 for x above 5, by order and kind."""
     z = 25.0 / (x * x) if order == 0 else 5.0 / x * (5.0 / x)
     if order == 0:
@@ -59,14 +59,14 @@ def j0(given):
     z = x * x
     near = (z - 5.783185962946784) * (z - 30.471262343662087) * polynomial(z, [-4794432209.782018, 1956174919465.5657, -249248344360967.72, 9708622510473064.0]) / polynomial(z, [499.563147152651, 173785.4016763747, 48440965.83399621, 11185553704.535683, 2112775201154.892, 310518229857422.56, 3.1812195594320496e+16, 1.7108629408104315e+18])
     near = torch.where(x < 0.00001, 1.0 - z / 4.0, near)
-    return torch.where(x <= 5.0, near, bessel_far(x, 0, False))
+    return torch.where(x <= 5.0, near, bessel_large_x(x, 0, False))
 
 
 def j1(given):
     x = torch.abs(given)
     z = x * x
     near = polynomial(z, [-899971225.7055594, 452228297998.19403, -72749424522181.83, 3682957328638529.0]) / polynomial(z, [620.8364781180543, 256987.25675774884, 83514679.14319493, 22151159547.97925, 4749141220799.914, 784369607876235.9, 8.952223361846274e+16, 5.322786203326801e+18]) * x * (z - 14.681970642123893) * (z - 49.2184563216946)
-    y = torch.where(x <= 5.0, near, bessel_far(x, 1, False))
+    y = torch.where(x <= 5.0, near, bessel_large_x(x, 1, False))
     return torch.where(given < 0, -y, y)
 
 
@@ -87,14 +87,14 @@ def special_bessel_y0(given):
     x = single(given)
     z = x * x
     near = polynomial(z, [15592.436785523574, -14663929.59039716, 5435264770.518765, -982136065717.9115, 87590639439536.7, -3466283033847297.0, 4.4273326857256984e+16, -1.8495080043698668e+16]) / polynomial(z, [1041.2835366425984, 626107.330137135, 268919633.39381415, 86400248710.3935, 20297961275010.555, 3171577528429750.5, 2.5059625617265306e+17]) + 0.6366197723675814 * torch.log(x) * j0(x)
-    return as_floating(of_positive(x, torch.where(x <= 5.0, near, bessel_far(x, 0, True))), given)
+    return as_floating(of_positive(x, torch.where(x <= 5.0, near, bessel_large_x(x, 0, True))), given)
 
 
 def special_bessel_y1(given):
     x = single(given)
     z = x * x
     near = x * (polynomial(z, [1263204747.9017804, -647355876379.1603, 114509511541823.73, -8127702555013251.0, 2.024394757135949e+17, -7.788771962659501e+17]) / polynomial(z, [594.3015923461282, 235564.09294306856, 73481194.44597217, 18760131610.870617, 3882312774962.3857, 620557727146953.8, 6.871410873553005e+16, 3.9727060811656064e+18])) + 0.6366197723675814 * (j1(x) * torch.log(x) - 1.0 / x)
-    return as_floating(of_positive(x, torch.where(x <= 5.0, near, bessel_far(x, 1, True))), given)
+    return as_floating(of_positive(x, torch.where(x <= 5.0, near, bessel_large_x(x, 1, True))), given)
 
 
 def special_airy_ai(given):

@@ -14,7 +14,7 @@ def sizes_by_blocks(x, block_size: List[int]) -> List[int]:
     return sizes
 
 
-# Those of these dimensions that are within a block.
+# The dimensions that are within a block.
 def dims_of_blocks(x, block_size: List[int]) -> List[int]:
     dims: List[int] = []
     at = 0
