@@ -59,6 +59,7 @@ MODELS = {
     **{name.replace('_', '-'): (networks.torchvision(name), 'logits', {})
        for name in ('mobilenet_v3_small', 'efficientnet_b0', 'resnet18', 'resnet50', 'vit_b_16')},
     'unet-256': (networks.unet, 'mask', {}),
+    'unet-64': (lambda: networks.unet(64), 'mask', {}),
     'gpt2-step': (networks.gpt2_step, 'logits', PAST),
     'lstm': (networks.lstm, 'y', {}),
     'mlp': (networks.mlp, 'y', {}),
@@ -72,6 +73,8 @@ MODELS = {
 #: have int8, and use it for both. Random weights of 4 bits, rounded in each of 12 layers, reach 0.975.
 FEWER_BITS = {8: ('-int8', 'int8', 0.99), 4: ('-int4', 'int4:128', 0.97)}
 USUAL = list(MODELS)[:4]
+#: with --gpu
+ON_GPU = ('mobilenet-v2', 'resnet18', 'minilm-16', 'minilm-128', 'unet-64', 'gpt2-step')
 # Only the input differs, in formats with dynamic sizes.
 SAME_FILE = {'minilm-16': 'minilm-21', 'minilm-128': 'minilm-21', 'minilm-256': 'minilm-21', 'minilm-128-int8': 'minilm-16-int8'}
 

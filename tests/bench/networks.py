@@ -68,9 +68,9 @@ class UNet(nn.Module):
         return self.head(x)
 
 
-def unet():
+def unet(pixels=256):
     torch.manual_seed(1)
-    return settled(UNet(), torch.randn(2, 3, 256, 256)), {'image': torch.randn(1, 3, 256, 256)}
+    return settled(UNet(), torch.randn(2, 3, 256, 256)), {'image': torch.randn(1, 3, pixels, pixels)}
 
 
 class Block(nn.Module):

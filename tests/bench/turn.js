@@ -76,11 +76,12 @@ export const task = async (job, read) => (job.rival === 'peak' ? peak(await read
  * @param {string} options.name of the model
  * @param {string} options.rival a file of rivals/
  * @param {number} options.threads
+ * @param {boolean} [options.gpu] by WebGPU
  * @param {number} options.seconds of runs that are timed, at least three runs
  * @param {boolean} [options.profile] also the time of each operator, if the rival reports it
  * @param {(file: string) => Promise<Uint8Array>} read
  */
-async function turn({ name, rival, threads, seconds, profile }, read) {
+async function turn({ name, rival, threads, gpu, seconds, profile }, read) {
   const text = async (/** @type {string} */ file) =>
     JSON.parse(new TextDecoder().decode(await read(`${name}/${file}`)));
   const about = await text('bench.json');
@@ -92,7 +93,7 @@ async function turn({ name, rival, threads, seconds, profile }, read) {
   /** @type {Record<string, any>} */
   const inputs = {};
   for (const key of about.inputs) inputs[key] = readNpy(await read(`${name}/${key}.npy`));
-  const engine = await open({ threads });
+  const engine = await open({ threads, gpu });
   const bytes = await read(`${name}/${about.files[file]}`);
 
   const start = now();

@@ -7,10 +7,11 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 import { start } from '../../demo/shared/chromium.mjs';
+import { startWithGpu } from '../gpu/chromium.mjs';
 import { inPage } from './in_page.mjs';
 import { task } from './turn.js';
 
-const { one, jobs, host } = JSON.parse(process.argv[2]);
+const { one, jobs, host, gpu } = JSON.parse(process.argv[2]);
 const WHERE = { module: 'turn.js', name: 'task', folder: '/build/bench', limit: 240_000 };
 
 /** Returns processor time in ticks of 10 ms, for the whole machine, and for this process with its children. */
@@ -65,7 +66,7 @@ if (one) {
   const result = await task(one, (file) => readFile(new URL(`../../build/bench/${file}`, import.meta.url)));
   process.stdout.write(`\n${JSON.stringify(result)}\n`, () => process.exit(0));
 } else {
-  const browser = host === 'chromium' ? await start() : undefined;
+  const browser = host === 'chromium' ? await (gpu ? startWithGpu() : start()) : undefined;
   const results = [];
   try {
     for (const [i, job] of jobs.entries()) {

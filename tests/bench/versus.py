@@ -1,4 +1,4 @@
-"""Compares Rushlight with rivals, for `./dev bench --vs ort,tfjs,litert`.
+"""Compares Rushlight with rivals, for `./dev bench --vs ort,tfjs,litert`, or with onnxruntime-web by WebGPU, for `--gpu`.
 
 In each round every contender has one turn with a model, in a new page (or Node), and each round begins with another contender.
 A contender's time is its least of all rounds. A ratio is that of these times, and its spread is that of the ratios in each round.
@@ -22,21 +22,24 @@ OURS = 'rushlight'
 ROUNDS = 3
 
 
-def jobs(names, rivals, host, threads, rounds):
+def jobs(names, rivals, host, threads, rounds, gpu):
     for name in names:
         files = json.loads((models.BUILD / name / 'bench.json').read_text())['files']
-        yield {'name': name, 'rival': 'peak', 'threads': 1}
+        if not gpu:
+            yield {'name': name, 'rival': 'peak', 'threads': 1}
         some = [OURS, *(r for r in rivals if files[RIVALS[r][0]] and host in RIVALS[r][4])]
         for count in sorted({1, threads}):
             for i in range(rounds):
                 for rival in some[i % len(some):] + some[:i % len(some)]:
                     if rival == 'tfjs' and host != 'chromium' and count > 1:
                         continue  # it supports threads in pages only
-                    yield {'name': name, 'rival': rival, 'threads': count, 'round': i, 'seconds': 1, 'profile': count == 1 and i == 0}
+                    yield {'name': name, 'rival': rival, 'threads': count, 'round': i, 'seconds': 1, 'gpu': gpu,
+                           'profile': count == 1 and i == 0 and not gpu}
 
 
 def measure(names, rivals, host, arguments):
-    return turns.run('turns.mjs', {'host': host, 'jobs': list(jobs(names, rivals, host, arguments.threads, arguments.rounds or ROUNDS))}, host)
+    chosen = jobs(names, rivals, host, arguments.threads, arguments.rounds or ROUNDS, arguments.gpu)
+    return turns.run('turns.mjs', {'host': host, 'gpu': arguments.gpu, 'jobs': list(chosen)}, host)
 
 
 def summary(turns):
@@ -152,12 +155,15 @@ def versions(rivals):
 
 def main(names, hosts, arguments):
     rivals = turns.chosen(arguments.vs, RIVALS)
-    ceiling.build()
+    if not arguments.gpu:
+        ceiling.build()
     models.make_all(names, [RIVALS[r][0] for r in rivals], arguments.again)
     parts = [measure(names, rivals, host, arguments) for host in hosts]
     for part in parts:
         show(part, rivals)
-        show_ceiling(part['results'], arguments.profile)
-    show_sizes(rivals)
+        if not arguments.gpu:
+            show_ceiling(part['results'], arguments.profile)
+    if not arguments.gpu:
+        show_sizes(rivals)
     if arguments.json:
         turns.write(arguments.json, {'rounds': arguments.rounds or ROUNDS, 'versions': versions(rivals), 'hosts': parts})

@@ -1,15 +1,15 @@
-// Runs model.onnx in onnxruntime-web with its wasm backend.
+// Runs model.onnx in onnxruntime-web with its wasm backend, or by WebGPU.
 
 export const file = 'onnx';
 
-/** @param {{ threads: number }} options */
-export async function open({ threads }) {
-  const { env, InferenceSession, Tensor } = await import('onnxruntime-web');
+/** @param {{ threads: number, gpu: boolean }} options */
+export async function open({ threads, gpu }) {
+  const { env, InferenceSession, Tensor } = await (gpu ? import('onnxruntime-web/webgpu') : import('onnxruntime-web'));
   env.wasm.numThreads = threads;
   return {
     /** @param {Uint8Array} bytes @param {any} about @param {Record<string, any>} inputs */
     async load(bytes, about, inputs) {
-      const session = await InferenceSession.create(bytes, { executionProviders: ['wasm'] });
+      const session = await InferenceSession.create(bytes, { executionProviders: [gpu ? 'webgpu' : 'wasm'] });
       return {
         run: async () => {
           const feeds = Object.fromEntries(

@@ -4,12 +4,12 @@ import { load } from '../../../js/src/index.js';
 
 export const file = 'rush';
 
-/** @param {{ threads: number }} options */
-export async function open({ threads }) {
+/** @param {{ threads: number, gpu: boolean }} options */
+export async function open({ threads, gpu }) {
   return {
     /** @param {Uint8Array} bytes @param {any} about @param {Record<string, any>} inputs */
     async load(bytes, about, inputs) {
-      const model = await load(bytes, threads > 1 ? { threads } : {});
+      const model = await load(bytes, gpu ? { device: 'webgpu' } : threads > 1 ? { threads } : {});
       return {
         run: async () => (await model.run(inputs, { outputs: [about.output] }))[about.output].data,
         /** Returns a row for each instruction: the least of three means of five runs, as a page's clock is coarse. */
