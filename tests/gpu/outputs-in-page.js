@@ -63,6 +63,33 @@ export const tests = {
     second.dispose();
   },
 
+  'a run takes the buffers of results that were disposed, and makes no others': async () => {
+    const model = await onGpu(doubled()),
+      at = Float32Array.of(1, 2, 3);
+    const run = async (/** @type {Float32Array} */ x) => (await model.run({ x }, { outputDevice: 'webgpu' })).y;
+    const first = await run(at),
+      second = await run(X);
+    first.dispose();
+    first.dispose();
+    await counting(
+      CALLS.filter(([, name]) => name === 'createBuffer'),
+      async (count) => {
+        const third = await run(at);
+        equal([third.gpuBuffer === first.gpuBuffer, count.createBuffer], [true, 0]);
+        third.dispose();
+        const fourth = await run(X); // while `second` is still there
+        equal([fourth.gpuBuffer === third.gpuBuffer, count.createBuffer], [false, 1]);
+        equal([...(await fourth.download()).data], [...(await second.download()).data]);
+        count.createBuffer = 0;
+        const fifth = await run(at); // the run before had no use for the buffer of the third
+        equal([fifth.gpuBuffer === third.gpuBuffer, count.createBuffer], [false, 1]);
+        model.dispose();
+        equal([...(await fifth.download()).data], [2, 4, 6]);
+        for (const tensor of [second, fourth, fifth]) tensor.dispose();
+      },
+    );
+  },
+
   'an input comes from a GPUBuffer, and is as it was when the run began': async () => {
     const model = await onGpu(doubled()),
       { gpuDevice } = model.backend,

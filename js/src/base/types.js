@@ -149,7 +149,7 @@ export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
  * @property {boolean} disposed whether dispose() was called
  * @property {() => Promise<Tensor<D>>} download copies the tensor to memory. It throws `disposed`, or `device-lost` if
  *   the GPU was lost or has reported an error
- * @property {() => void} dispose frees the buffer
+ * @property {() => void} dispose gives the buffer back to the model, whose next run may write it
  */
 
 /**

@@ -215,6 +215,7 @@ export function exchange(host, gpu) {
 export async function keeping(engine, values, gpu, job) {
   const result = engine.result.bind(engine);
   values.kept = [];
+  gpu.results.beginRun();
   gpu.keepResults(1);
   engine.result = (read) => {
     values.keeps = true;
@@ -233,6 +234,7 @@ export async function keeping(engine, values, gpu, job) {
     throw e;
   } finally {
     values.kept = [];
+    gpu.results.endRun();
     Reflect.deleteProperty(engine, 'result');
     if (engine.alive) gpu.keepResults(0);
   }

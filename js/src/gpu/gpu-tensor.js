@@ -2,7 +2,7 @@
 
 import { RushlightError } from '../base/errors.js';
 import { DTYPES } from '../base/types.js';
-import { COPY_DST, MAP_READ, READ, paddedSize } from './driver.js';
+import { COPY_DST, COPY_SRC, MAP_READ, READ, STORAGE, paddedSize } from './driver.js';
 
 /**
  * @typedef {import('../base/types.js').DType} DType
@@ -14,6 +14,50 @@ import { COPY_DST, MAP_READ, READ, paddedSize } from './driver.js';
  * @typedef {import('../base/types.js').GpuTensorMembers<D>} GpuTensorMembers
  */
 
+/** The buffers of a model's results. A run takes those whose tensors were disposed before it. */
+export class ResultBuffers {
+  #device;
+  /** Given back since the last run began. @type {GpuBuffer[]} */ #given = [];
+  /** Those that the current run may take. @type {GpuBuffer[]} */ #free = [];
+  #ended = false;
+
+  /** @param {import('./driver.js').GpuDevice} device */
+  constructor(device) {
+    this.#device = device;
+  }
+
+  beginRun() {
+    this.#free = this.#given;
+    this.#given = [];
+  }
+
+  /** @param {number} bytes */
+  take(bytes) {
+    const size = Math.max(4, paddedSize(bytes)),
+      at = this.#free.findIndex((buffer) => buffer.size === size);
+    return at < 0
+      ? this.#device.createBuffer({ size, usage: STORAGE | COPY_SRC | COPY_DST })
+      : /** @type {GpuBuffer} */ (this.#free.splice(at, 1)[0]);
+  }
+
+  /** @param {GpuBuffer} buffer */
+  give(buffer) {
+    if (this.#ended) buffer.destroy();
+    else this.#given.push(buffer);
+  }
+
+  /** Destroys what the run has not taken, so that results of other sizes do not add up. */
+  endRun() {
+    for (const buffer of this.#free) buffer.destroy();
+    this.#free = [];
+  }
+
+  end() {
+    this.#ended = true;
+    for (const buffer of [...this.#given, ...this.#free]) buffer.destroy();
+  }
+}
+
 /**
  * A tensor on the GPU, which belongs to the caller. It is also an input of models on the same device.
  * @template {DType} [D=DType]
@@ -22,20 +66,24 @@ import { COPY_DST, MAP_READ, READ, paddedSize } from './driver.js';
  */
 export class GpuTensor {
   #shared;
+  #buffers;
   /** Whether dispose() was called. */ disposed = false;
 
   /**
-   * @param {import('./driver.js').Shared} shared @param {GpuBuffer} gpuBuffer
+   * @param {import('./driver.js').Shared} shared @param {ResultBuffers} buffers
    * @param {D} dtype @param {number[]} shape @param {number} size
    */
-  constructor(shared, gpuBuffer, dtype, shape, size) {
+  constructor(shared, buffers, dtype, shape, size) {
     this.#shared = shared;
+    this.#buffers = buffers;
     /** PyTorch's name of the elements' type. */
     this.dtype = dtype;
     /** The size of each dimension, outermost first. */
     this.shape = shape;
     /** The buffer with the elements in row-major order. It can be bound as storage, and copied. */
-    this.gpuBuffer = /** @type {import('../base/types.js').WebGpuBuffer} */ (/** @type {unknown} */ (gpuBuffer));
+    this.gpuBuffer = /** @type {import('../base/types.js').WebGpuBuffer} */ (
+      /** @type {unknown} */ (buffers.take(size))
+    );
     /** The first byte in the buffer. */
     this.offset = 0;
     /** The number of bytes. */
@@ -77,10 +125,10 @@ export class GpuTensor {
     }
   }
 
-  /** Frees the buffer. */
+  /** Gives the buffer back to the model, whose next run may write it. */
   dispose() {
+    if (!this.disposed) this.#buffers.give(/** @type {GpuBuffer} */ (this.gpuBuffer));
     this.disposed = true;
-    /** @type {GpuBuffer} */ (this.gpuBuffer).destroy();
   }
 
   /** For `using tensor = ...`. */

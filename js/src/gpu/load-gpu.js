@@ -5,9 +5,9 @@ import { once, packageFile } from '../base/platform.js';
 import { compile } from '../engine/runtime.js';
 import { copied } from '../engine/values.js';
 import { ONLY_CPU, TIMESTAMPS, isLost, nameOf, sharedDevice } from './device.js';
-import { COPY_DST, COPY_SRC, Driver, STORAGE, paddedSize } from './driver.js';
+import { Driver } from './driver.js';
 import { exchange, keeping } from './exchange.js';
-import { GpuTensor } from './gpu-tensor.js';
+import { GpuTensor, ResultBuffers } from './gpu-tensor.js';
 import { link } from './link.js';
 
 /** @typedef {import('../engine/host.js').LocalHost} LocalHost */
@@ -25,10 +25,12 @@ export class Gpu {
   /** @type {Driver | undefined} */ #driver;
   #shared;
   #module;
+  /** The buffers of results that stay on the device. */ results;
 
   /** @param {import('./driver.js').Shared} shared @param {WebAssembly.Module} module */
   constructor(shared, module) {
     this.#shared = shared;
+    this.results = new ResultBuffers(shared.device);
     this.#module = module;
   }
 
@@ -132,10 +134,9 @@ export class Gpu {
    * @param {(driver: Driver, buffer: import('./driver.js').GpuBuffer) => void} fill
    */
   tensor(dtype, shape, size, fill) {
-    const usage = STORAGE | COPY_SRC | COPY_DST,
-      buffer = this.device.createBuffer({ size: Math.max(4, paddedSize(size)), usage });
-    fill(this.driver, buffer);
-    return new GpuTensor(this.#shared, buffer, dtype, shape, size);
+    const tensor = new GpuTensor(this.#shared, this.results, dtype, shape, size);
+    fill(this.driver, /** @type {import('./driver.js').GpuBuffer} */ (tensor.gpuBuffer));
+    return tensor;
   }
 
   get driver() {
@@ -144,6 +145,7 @@ export class Gpu {
 
   end() {
     this.#driver?.end();
+    this.results.end();
   }
 }
 
