@@ -21,6 +21,7 @@ for (const file of [
   'weights-in-page.js',
   'rows-in-page.js',
   'small-rows-in-page.js',
+  'pointwise-in-page.js',
   'profile-in-page.js',
   'outputs-in-page.js',
   'refused-in-page.js',

@@ -1,6 +1,7 @@
 // What tests of the option `device` have in common, in a page and in Node.
 
 import { load } from '../../js/src/index.js';
+import { RushFile } from '../js/build-rush.mjs';
 
 const { GPUBuffer, GPUComputePassEncoder, GPUDevice, GPUQueue, gpuOfTests } = /** @type {any} */ (globalThis);
 export const ownGpu = () => gpuOfTests ?? /** @type {any} */ (navigator).gpu;
@@ -160,7 +161,7 @@ export async function agrees(file, x, { within, dispatches, what }) {
     const model = await load(file, options),
       { y } = /** @type {any} */ (await model.run({ x }));
     model.dispose();
-    return y.data;
+    return y.data instanceof BigInt64Array ? Float64Array.from(y.data, Number) : y.data;
   };
   const want = await answer({});
   await counting(DISPATCHES, async (count) => {
@@ -183,3 +184,27 @@ function half(v) {
 }
 
 export const halves = (/** @type {Float32Array} */ from) => Uint16Array.from(from, half);
+
+/**
+ * Compares an operator on -x, which is on the device, with the CPU.
+ * @param {string} what @param {number[]} shape @param {number} dispatches of the operator
+ * @param {(f: RushFile, m: any, x: number) => number} body @param {{ within?: number, values?: number[] }} [how]
+ */
+export async function check(what, shape, dispatches, body, { within = 0, values = [] } = {}) {
+  const f = new RushFile();
+  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape }], outputs: ['y'] }, (m, x) =>
+    body(f, m, m.op('aten::neg', [x])),
+  );
+  const x = numbers(
+    shape.reduce((a, b) => a * b),
+    11,
+  );
+  x.set(values.slice(0, x.length));
+  await agrees(f.bytes(), x, { within, dispatches: dispatches + 1, what });
+}
+
+/**
+ * Exchanges two dimensions.
+ * @param {RushFile} f @param {any} m @param {number} x @param {number} a @param {number} b
+ */
+export const turn = (f, m, x, a, b) => m.op('aten::transpose.int', [x, f.int(a), f.int(b)]);

@@ -1,28 +1,9 @@
 // Tests of operators between the large ones, such as stack and index, which run as those of in-page.js do. The CPU's
 // answers are the expected ones.
 
-import { RushFile } from '../js/build-rush.mjs';
-import { agrees, numbers } from './in-page-helpers.js';
+import { check, numbers, turn } from './in-page-helpers.js';
 
-const product = (/** @type {number[]} */ of) => of.reduce((a, b) => a * b);
-
-/**
- * Compares an operator on -x, which is on the device, with the CPU.
- * @param {string} what @param {number[]} shape @param {number} dispatches of the operator
- * @param {(f: RushFile, m: any, x: number) => number} body @param {{ within?: number, values?: number[] }} [how]
- */
-async function check(what, shape, dispatches, body, { within = 0, values = [] } = {}) {
-  const f = new RushFile();
-  f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape }], outputs: ['y'] }, (m, x) =>
-    body(f, m, m.op('aten::neg', [x])),
-  );
-  const x = numbers(product(shape), 11);
-  x.set(values);
-  await agrees(f.bytes(), x, { within, dispatches: dispatches + 1, what });
-}
-
-/** @param {RushFile} f @param {any} m @param {number} x @param {number} a @param {number} b */
-const turn = (f, m, x, a, b) => m.op('aten::transpose.int', [x, f.int(a), f.int(b)]);
+/** @typedef {import('../js/build-rush.mjs').RushFile} RushFile */
 
 /** @type {Record<string, () => Promise<unknown>>} */
 export const tests = {

@@ -31,6 +31,11 @@ struct rush_on_device {
   uint32_t token;          /* of the read that is on its way, from 1; 0 if there is none */
 };
 
+/* Returns whether only the device has the bytes of a tensor. */
+static inline bool rush_gpu_only_there(const rush_tensor *t) {
+  return t->storage->on_device && !t->storage->on_device->in_memory;
+}
+
 typedef struct rush_gpu_pipeline {
   uint32_t n_key, number;
   uint32_t key[RUSH_GPU_KEY];
@@ -129,8 +134,9 @@ static inline rush_gpu_work rush_gpu_work_of_lines(uint64_t lines, uint64_t n) {
 }
 /* The beginning of each kernel: its buffers in0, in1, ..., out, and its parameters. */
 void rush_gpu_prelude(rush_text *t, const char *types);
-/* The functions that n texts use: exp_, expm1_, sigmoid_, tanh_, erf_, gelu_, log_, sin_, div_,
- * sqrt_ and hardswish_. */
+/* The functions that n texts use: exp_, expm1_, sigmoid_, tanh_, mish_, erf_, gelu_, log_, log1p_,
+ * sin_, div_, sqrt_, hardswish_, rank_, same_, less_, lerp_, softshrink_, floor_, ceil_, trunc_ and
+ * round_. */
 void rush_gpu_functions(rush_text *t, const char *const *texts, int n);
 
 /* ---- Bodies ---------------------------------------------------------------------------------- */
@@ -167,7 +173,8 @@ rush_gpu_body rush_gpu_pointwise, rush_gpu_linear, rush_gpu_matmul, rush_gpu_add
     rush_gpu_index_select, rush_gpu_reshape, rush_gpu_contiguous, rush_gpu_clone,
     rush_gpu_copy_into, rush_gpu_cat, rush_gpu_pad, rush_gpu_same, rush_gpu_to,
     rush_gpu_rotate_half, rush_gpu_stack, rush_gpu_glu, rush_gpu_grid_sampler, rush_gpu_index,
-    rush_gpu_instance_norm, rush_gpu_norm;
+    rush_gpu_instance_norm, rush_gpu_norm, rush_gpu_reduce_all, rush_gpu_logsumexp, rush_gpu_spread,
+    rush_gpu_take_extreme;
 
 /* For pointwise rows, in `number`: how the text depends on the arguments. */
 enum {
@@ -177,6 +184,8 @@ enum {
   RUSH_GPU_LOW,
   RUSH_GPU_HIGH,
   RUSH_GPU_POWER,
+  RUSH_GPU_TESTS, /* gives bool */
+  RUSH_GPU_MASKS, /* the same, and all operands are bool */
 };
 /* For rush_gpu_resample: bits of `number`. Without RUSH_GPU_LINEAR, a pixel is the nearest one. */
 enum { RUSH_GPU_LINEAR = 1, RUSH_GPU_EXACT = 2, RUSH_GPU_OF_FACTORS = 4 };
@@ -212,6 +221,9 @@ rush_status rush_gpu_row_major(rush_gpu *g, rush_call *c, rush_tensor *t, rush_t
  * call. */
 rush_status rush_gpu_scale(rush_gpu *g, rush_call *c, const rush_tensor *x,
                            const rush_tensor *factor, const int64_t *strides, rush_tensor **out);
+/* Makes result 0 of a tensor that a kernel can read: bool as float32, or float32 as bool. Returns
+ * false if a kernel cannot. */
+bool rush_gpu_cast(rush_gpu *g, rush_call *c, const rush_tensor *t, rush_status *st);
 /* adaptive_avg_pool2d to this height and width. */
 bool rush_gpu_average_parts(rush_gpu *g, rush_call *c, const int64_t *size, rush_status *st);
 /* A new row-major float32 tensor that ends with the call. */

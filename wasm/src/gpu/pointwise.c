@@ -32,20 +32,34 @@ static void write_operand(rush_text *t, char name, uint8_t from, const char *typ
 
 static void write_step(rush_text *t, const rush_gpu_program *p, int k) {
   const rush_gpu_step *s = p->steps + k;
-  rush_text_add(t, "var v%d: f32;\n{\n", k);
+  rush_text_add(t, "var v%d: %s;\n{\n", k, s->tests ? "bool" : "f32");
   for (int i = 0; i < s->n; i++) write_operand(t, "xyzw"[i], s -> in[i], p -> types);
   for (int i = 0; i < 3; i++)
     if (s->params[i]) write_operand(t, "stu"[i], s -> params[i], p -> types);
   rush_text_add(t, "v%d = %s;\n}\n", k, s->text);
 }
 
-/* Begins a kernel whose thread i has element i. */
-static void write_main(rush_text *t) {
+/* Begins a kernel whose thread i has `each` elements from each * i on. */
+static void write_main(rush_text *t, int each) {
   rush_text_add(t,
                 "@compute @workgroup_size(%d) fn main(@builtin(workgroup_id) g: vec3<u32>, "
                 "@builtin(num_workgroups) ng: vec3<u32>, @builtin(local_invocation_index) l: u32) "
-                "{\nlet i = group_of(g, ng) * %du + l;\nif (i >= word(8u)) { return; }\n",
-                RUSH_GPU_GROUP, RUSH_GPU_GROUP);
+                "{\nlet i = group_of(g, ng) * %du + l;\nif (%du * i >= word(8u)) { return; }\n",
+                RUSH_GPU_GROUP, RUSH_GPU_GROUP, each);
+}
+
+enum { BYTES = 4 /* of a word: the elements of a thread that computes bool */ };
+
+static bool gives_bool(const rush_gpu_program *p) {
+  return p->steps[p->n - 1].tests;
+}
+
+/* Writes the function that computes element i. */
+static void write_element(rush_text *t, const rush_gpu_program *p) {
+  rush_text_add(t, "fn element(i: u32) -> %s {\n", gives_bool(p) ? "bool" : "f32");
+  rush_gpu_write_walk(t, &p->walk);
+  for (int k = 0; k < p->n; k++) write_step(t, p, k);
+  rush_text_add(t, "return v%d;\n}\n", p->n - 1);
 }
 
 static void write_program(rush_text *t, const void *what) {
@@ -53,10 +67,14 @@ static void write_program(rush_text *t, const void *what) {
   const char *texts[RUSH_GPU_STEPS];
   for (int k = 0; k < p->n; k++) texts[k] = p->steps[k].text;
   rush_gpu_functions(t, texts, p->n);
-  write_main(t);
-  rush_gpu_write_walk(t, &p->walk);
-  for (int k = 0; k < p->n; k++) write_step(t, p, k);
-  rush_text_add(t, "out[i] = v%d;\n}\n", p->n - 1);
+  write_element(t, p);
+  write_main(t, gives_bool(p) ? BYTES : 1);
+  rush_text_add(t, "%s",
+                gives_bool(p) ? "var w = 0u;\n"
+                                "for (var k = 0u; k < 4u && 4u * i + k < word(8u); k++) "
+                                "{ w |= select(0u, 1u << (8u * k), element(4u * i + k)); }\n"
+                                "out[i] = w;\n}\n"
+                              : "out[i] = element(i);\n}\n");
 }
 
 /* ---- Which text ------------------------------------------------------------------------------ */
@@ -84,11 +102,13 @@ static const char *text_of(const rush_call *c, const rush_gpu_row *row, const ru
       return plan->o.t[1] || isnan(arg_scalar_double(c, 1)) ? "smaller(x, y)" : high;
     case RUSH_GPU_POWER: {
       const double e = arg_scalar_double(c, 1);
-      return e == 2     ? "x * x"
-             : e == 3   ? "x * x * x"
-             : e == 0.5 ? "sqrt_(x)"
-             : e == -1  ? "div_(1.0, x)"
-                        : NULL;
+      return e == 2      ? "x * x"
+             : e == 3    ? "x * x * x"
+             : e == 0.5  ? "sqrt_(x)"
+             : e == -1   ? "div_(1.0, x)"
+             : e == -2   ? "div_(1.0, x * x)"
+             : e == -0.5 ? "div_(1.0, sqrt_(x))"
+                         : NULL;
     }
     default:
       return swapped ? NULL : row->text;
@@ -129,6 +149,25 @@ static bool add_outside(rush_gpu_program *p, const rush_tensor *t, rush_dtype dt
   return true;
 }
 
+/* Reads a tensor that is a single number, if memory has its bytes. Returns false otherwise. */
+static bool read_number(const rush_tensor *t, float *v) {
+  if (t->rank > 0 || !t->storage->data || rush_gpu_only_there(t)) return false;
+  double wide;
+  switch (t->dtype) {
+    case RUSH_FLOAT32:
+      memcpy(v, rush_data(t), sizeof *v);
+      return true;
+    case RUSH_FLOAT64:
+      memcpy(&wide, rush_data(t), sizeof wide);
+      *v = (float)wide;
+      return true;
+    default:
+      if (!rush_is_int(t->dtype)) return false;
+      *v = (float)rush_load_int(t->dtype, rush_data(t));
+      return true;
+  }
+}
+
 /* Stores where operand k comes from. Returns false if the kernel cannot read it. */
 static bool add_operand(rush_gpu_program *p, const rush_call *c, const rush_pw_plan *plan, int k,
                         uint8_t *from) {
@@ -136,12 +175,12 @@ static bool add_operand(rush_gpu_program *p, const rush_call *c, const rush_pw_p
   const rush_dtype dtype = rush_pw_operand_dtype(plan, k);
   if (t && p->stand_ins && t >= p->stand_ins && t < p->stand_ins + p->n) {
     *from = (uint8_t)(t - p->stand_ins);
-    return dtype == RUSH_FLOAT32;
+    return dtype == t->dtype;
   }
-  if (t) return add_outside(p, t, dtype, from);
   int64_t element[2] = {0};
   float v;
-  if (dtype != RUSH_FLOAT32) return false;
+  if (dtype != RUSH_FLOAT32) return t && add_outside(p, t, dtype, from);
+  if (t) return read_number(t, &v) ? add_number(p, v, from) : add_outside(p, t, dtype, from);
   rush_pw_place_scalar(c, plan, k, element);
   memcpy(&v, element, sizeof v);
   return add_number(p, v, from);
@@ -161,6 +200,16 @@ static bool shape_result(rush_gpu_program *p, const rush_call *c, const rush_pw_
   return true;
 }
 
+/* Returns whether a step reads what only the device has. */
+static bool reads_device(const rush_gpu_program *p, const rush_gpu_step *s) {
+  for (int k = 0; k < s->n; k++) {
+    if (s->in[k] < RUSH_GPU_STEPS) return true;
+    if (s->in[k] < RUSH_GPU_NUMBER && rush_gpu_only_there(p->outside[s->in[k] - RUSH_GPU_OUTSIDE]))
+      return true;
+  }
+  return false;
+}
+
 static bool add_inputs(rush_gpu_program *p, const rush_call *c, const rush_pw_plan *plan,
                        rush_gpu_step *s) {
   for (int k = 0; k < s->n; k++)
@@ -171,16 +220,19 @@ static bool add_inputs(rush_gpu_program *p, const rush_call *c, const rush_pw_pl
   return true;
 }
 
-/* Adds the row of a call. Returns false, and adds nothing, if the kernel cannot compute it. */
+/* Adds the row of a call. Returns false, and adds nothing, if the kernel cannot compute it. A row
+ * that gives bool stays in memory with its operands: masks are made there, of integers. */
 static bool add_step(rush_gpu_program *p, rush_call *c, const rush_gpu_row *row) {
   rush_pw_plan plan;
   const int n_outside = p->n_outside, n_numbers = p->n_numbers;
   if (p->n == RUSH_GPU_STEPS || rush_pw_plan_call(c, c->op->family, &plan) != RUSH_OK) return false;
   rush_gpu_step s = {.text = text_of(c, row, &plan), .n = (uint8_t)plan.job.n};
-  if (!s.text || plan.result != RUSH_FLOAT32 || plan.compute != RUSH_FLOAT32 ||
+  s.tests = row->number == RUSH_GPU_TESTS || row->number == RUSH_GPU_MASKS;
+  if (!s.text || plan.result != (s.tests ? RUSH_BOOL : RUSH_FLOAT32) ||
+      plan.compute != (row->number == RUSH_GPU_MASKS ? RUSH_BOOL : RUSH_FLOAT32) ||
       !shape_result(p, c, &plan))
     return false;
-  if (!add_inputs(p, c, &plan, &s)) {
+  if (!add_inputs(p, c, &plan, &s) || (s.tests && !reads_device(p, &s))) {
     p->n_outside = n_outside;
     p->n_numbers = n_numbers;
     return false;
@@ -214,11 +266,12 @@ static uint32_t make_key(const rush_gpu_program *p, uint32_t *key) {
 
 static rush_status run_steps_into(rush_gpu *g, rush_call *c, const rush_gpu_program *p,
                                   const rush_tensor *out) {
+  const uint32_t each = gives_bool(p) ? BYTES : 1;
   rush_gpu_job job = {.g = g, .c = c};
   uint32_t key[RUSH_GPU_KEY];
   char types[RUSH_GPU_BUFFERS + 1] = {0};
   memcpy(types, p->types, (size_t)p->n_outside);
-  types[p->n_outside] = 'f';
+  types[p->n_outside] = gives_bool(p) ? 'u' : 'f';
   for (int k = 0; k < p->n_outside; k++) RUSH_TRY(rush_gpu_bind(&job, p->outside[k]));
   RUSH_TRY(rush_gpu_bind(&job, out));
   RUSH_TRY(rush_gpu_find_pipeline(&job, key, make_key(p, key), types, write_program, p));
@@ -226,12 +279,15 @@ static rush_status run_steps_into(rush_gpu *g, rush_call *c, const rush_gpu_prog
     memcpy(job.params + word_of((unsigned)k), p->numbers + k, sizeof *p->numbers);
   job.params[ELEMENTS] = p->walk.numel;
   rush_gpu_place_walk(&p->walk, job.params);
-  return rush_gpu_dispatch_elements(&job, p->walk.numel, (uint64_t)p->n);
+  return rush_gpu_dispatch_elements(&job, (p->walk.numel + each - 1) / each, (uint64_t)p->n * each);
 }
 
 static rush_status run_steps(rush_gpu *g, rush_call *c, const rush_gpu_program *p) {
-  RUSH_TRY(rush_gpu_result(g, c, p->rank, p->sizes, p->strides));
-  return run_steps_into(g, c, p, rush_as_tensor(c->results));
+  const rush_dtype dtype = gives_bool(p) ? RUSH_BOOL : RUSH_FLOAT32;
+  rush_tensor *out;
+  RUSH_TRY(rush_gpu_tensor(g, c->heap, dtype, p->rank, p->sizes, p->strides, &out));
+  ret_tensor(c, 0, out);
+  return run_steps_into(g, c, p, out);
 }
 
 rush_status rush_gpu_scale(rush_gpu *g, rush_call *c, const rush_tensor *x,
@@ -247,6 +303,21 @@ rush_status rush_gpu_scale(rush_gpu *g, rush_call *c, const rush_tensor *x,
   assert(planned);
   (void)planned;
   return run_steps_into(g, c, &p, *out);
+}
+
+bool rush_gpu_cast(rush_gpu *g, rush_call *c, const rush_tensor *t, rush_status *st) {
+  static const char of_bool[] = "select(0.0, 1.0, x)", to_bool[] = "!same_(x, 0.0)";
+  const bool tests = t->dtype == RUSH_FLOAT32;
+  rush_gpu_program p = {.n = 1, .n_outside = 1, .outside = {t}, .rank = t->rank};
+  p.types[0] = tests ? 'f' : 'u';
+  p.steps[0] = (rush_gpu_step){.text = tests ? to_bool : of_bool, .n = 1, .tests = tests};
+  p.steps[0].in[0] = RUSH_GPU_OUTSIDE;
+  p.steps[0].n_outside = 1;
+  memcpy(p.sizes, t->sizes, sizeof p.sizes);
+  rush_strides_of_copy(t, p.strides);
+  if (!plan_steps(&p, 1)) return false;
+  *st = run_steps(g, c, &p);
+  return true;
 }
 
 bool rush_gpu_pointwise(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
@@ -275,7 +346,8 @@ bool rush_gpu_add_step(rush_call *c, uint32_t k, rush_tensor *stand_in) {
   const rush_gpu_row *row = g->lost || g->idle ? NULL : rush_gpu_find_row(g, c->op);
   if (k == 0) *p = (rush_gpu_program){.stand_ins = stand_in};
   if (!row || row->run != rush_gpu_pointwise || !add_step(p, c, row)) return false;
-  *stand_in = (rush_tensor){.object.refs = 2, .dtype = RUSH_FLOAT32, .rank = (uint8_t)p->rank};
+  *stand_in = (rush_tensor){.object.refs = 2, .rank = (uint8_t)p->rank};
+  stand_in->dtype = p->steps[k].tests ? RUSH_BOOL : RUSH_FLOAT32;
   stand_in->storage = &p->none;
   p->none.refs = 2;
   memcpy(stand_in->sizes, p->sizes, sizeof p->sizes);
@@ -295,7 +367,7 @@ bool rush_gpu_run_steps(rush_call *c, uint32_t n, rush_status *st) {
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
 static void write_scatter(rush_text *t, const void *what) {
-  write_main(t);
+  write_main(t, 1);
   rush_gpu_write_walk(t, what);
   rush_text_add(t, "out[a1] = in0[a0];\n}\n");
 }

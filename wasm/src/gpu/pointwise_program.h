@@ -18,6 +18,7 @@ typedef struct rush_gpu_step {
   uint8_t n, in[RUSH_PW_OPERANDS];
   uint8_t params[3]; /* the numbers s, t and u; 0 if the text does not name one */
   uint8_t n_outside; /* tensors of this step, and of those before it */
+  bool tests;        /* whether its result is bool, and otherwise float32 */
 } rush_gpu_step;
 
 typedef struct rush_gpu_program {

@@ -135,6 +135,12 @@ fn sigmoid_(x: f32) -> f32 {
   let e = exp_(-abs(x));
   return select(e, 1.0, x >= 0.0) / (1.0 + e);
 }
+fn mish_(x: f32) -> f32 {
+  if (isnan(x)) { return x; }
+  let e = exp_(min(x, 20.0));
+  let w = e * (e + 2.0);
+  return x * (w / (w + 2.0));
+}
 fn tanh_(x: f32) -> f32 {
   if (isnan(x)) { return x; }
   let t = expm1_(-2.0 * min(abs(x), 10.0));
@@ -188,6 +194,36 @@ fn gelu_(x: f32) -> f32 {
 }
 );
 
+/* The integers at numbers that a GPU may replace by zero, and zeros with their sign. */
+static const char roundings[] = WGSL(
+fn small(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) - 1u < 0x3effffffu; }
+fn zero_of(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0x80000000u); }
+fn floor_(x: f32) -> f32 {
+  if (small(x)) { return select(0.0, -1.0, bitcast<u32>(x) >= 0x80000000u); }
+  return select(floor(x), x, isnan(x));
+}
+fn ceil_(x: f32) -> f32 {
+  if (small(x)) { return select(1.0, zero_of(x), bitcast<u32>(x) >= 0x80000000u); }
+  return select(ceil(x), x, isnan(x));
+}
+fn trunc_(x: f32) -> f32 {
+  return select(select(trunc(x), x, isnan(x)), zero_of(x), small(x));
+}
+fn round_(x: f32) -> f32 {
+  return select(select(round(x), x, isnan(x)), zero_of(x), small(x));
+}
+);
+
+static const char mixes[] = WGSL(
+fn lerp_(x: f32, y: f32, z: f32) -> f32 {
+  return select(y - (y - x) * (1.0 - z), x + z * (y - x), abs(z) < 0.5);
+}
+fn softshrink_(x: f32, s: f32) -> f32 {
+  if (isnan(x)) { return x; }
+  return select(select(0.0, x + s, x < -s), x - s, x > s);
+}
+);
+
 /* An implementation may multiply by the constants first, and the product would not overflow. */
 static const char hardswish[] = WGSL(
 fn hardswish_(x: f32) -> f32 {
@@ -197,16 +233,18 @@ fn hardswish_(x: f32) -> f32 {
 }
 );
 
+/* Numbers by the order of their bits: a GPU may replace subnormal numbers by zero. */
+static const char orders[] = WGSL(
+fn rank_(x: f32) -> i32 {
+  let n = bitcast<i32>(bitcast<u32>(x) & 0x7fffffffu);
+  return select(n, -n, bitcast<u32>(x) >= 0x80000000u);
+}
+fn same_(x: f32, y: f32) -> bool { return rank_(x) == rank_(y) && !isnan(x); }
+fn less_(x: f32, y: f32) -> bool { return rank_(x) < rank_(y) && !isnan(x) && !isnan(y); }
+);
+
 static const char logarithm[] = WGSL(
-fn log_any(x: f32) -> f32 {
-  if (isnan(x)) { return x; }
-  let bits = bitcast<u32>(x);
-  if ((bits & 0x7fffffffu) == 0u) { return -inf(); }
-  if (bits >= 0x80000000u) { return nan(); }
-  if (bits == 0x7f800000u) { return x; }
-  let ix = i32(bits) + 0x004afb0d;
-  let k = f32((ix >> 23u) - 127);
-  let f = bitcast<f32>((ix & 0x7fffff) + 0x3f3504f3) - 1.0;
+fn log_of(k: f32, f: f32) -> f32 {
   let z = f * f;
   var p = fma(6.74659163e-2, f, -1.16756387e-1);
   p = fma(p, f, 1.18881777e-1);
@@ -219,10 +257,24 @@ fn log_any(x: f32) -> f32 {
   let y = fma(-0.5, z, fma(k, -2.12194440e-4, p * f * z)) + f;
   return fma(k, 0.693359375, y);
 }
+fn log_any(x: f32) -> f32 {
+  if (isnan(x)) { return x; }
+  let bits = bitcast<u32>(x);
+  if ((bits & 0x7fffffffu) == 0u) { return -inf(); }
+  if (bits >= 0x80000000u) { return nan(); }
+  if (bits == 0x7f800000u) { return x; }
+  let ix = i32(bits) + 0x004afb0d;
+  let k = f32((ix >> 23u) - 127);
+  return log_of(k, bitcast<f32>((ix & 0x7fffff) + 0x3f3504f3) - 1.0);
+}
 fn log_(x: f32) -> f32 {
   let bits = bitcast<u32>(x);
   if (bits > 0u && bits < 0x00800000u) { return log_any(f32(bits)) - 103.278929; }
   return log_any(x);
+}
+fn log1p_(x: f32) -> f32 {
+  if (x > -0.29 && x < 0.41) { return select(log_of(0.0, x), x, x == 0.0); }
+  return log_(1.0 + x);
 }
 );
 /* sin, and cos with `quarter` 1. x = j * pi/2 + r, where the bits of x * 2/pi from 2 to 2^-94 give
@@ -317,7 +369,7 @@ static bool is_named(const char *const *texts, int n, const char *name) {
 
 void rush_gpu_functions(rush_text *t, const char *const *texts, int n) {
   const bool tails = is_named(texts, n, "erf_") || is_named(texts, n, "gelu_");
-  const char *const names[] = {"exp_", "expm1_", "sigmoid_", "tanh_"};
+  const char *const names[] = {"exp_", "expm1_", "sigmoid_", "tanh_", "mish_"};
   bool exponentials = tails;
   for (size_t k = 0; k < sizeof names / sizeof *names; k++)
     exponentials = exponentials || is_named(texts, n, names[k]);
@@ -326,6 +378,14 @@ void rush_gpu_functions(rush_text *t, const char *const *texts, int n) {
   if (is_named(texts, n, "div_") || is_named(texts, n, "sqrt_"))
     rush_text_bytes(t, quotients, sizeof quotients - 1);
   if (is_named(texts, n, "sin_")) rush_text_bytes(t, sines, sizeof sines - 1);
+  if (is_named(texts, n, "floor_") || is_named(texts, n, "ceil_") || is_named(texts, n, "trunc_") ||
+      is_named(texts, n, "round_"))
+    rush_text_bytes(t, roundings, sizeof roundings - 1);
+  if (is_named(texts, n, "lerp_") || is_named(texts, n, "softshrink_"))
+    rush_text_bytes(t, mixes, sizeof mixes - 1);
   if (is_named(texts, n, "hardswish_")) rush_text_bytes(t, hardswish, sizeof hardswish - 1);
-  if (is_named(texts, n, "log_")) rush_text_bytes(t, logarithm, sizeof logarithm - 1);
+  if (is_named(texts, n, "rank_") || is_named(texts, n, "same_") || is_named(texts, n, "less_"))
+    rush_text_bytes(t, orders, sizeof orders - 1);
+  if (is_named(texts, n, "log_") || is_named(texts, n, "log1p_"))
+    rush_text_bytes(t, logarithm, sizeof logarithm - 1);
 }

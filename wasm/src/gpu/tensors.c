@@ -139,9 +139,9 @@ bool rush_gpu_reshape(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_s
   const rush_tensor *t = arg_tensor(c, 0);
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   int rank;
-  if (!t->storage->on_device || rush_is_turned(t) || t->dtype != RUSH_FLOAT32) return false;
+  if (!t->storage->on_device || rush_is_turned(t)) return false;
   if (rush_is_contiguous(t) || row->number == RUSH_GPU_VIEWS) return as_view(c, st);
-  if (!read_sizes(c, row, &rank, sizes)) return false;
+  if (t->dtype != RUSH_FLOAT32 || !read_sizes(c, row, &rank, sizes)) return false;
   return rush_view_strides(t, rank, sizes, strides) ? as_view(c, st) : on_copy(g, c, st);
 }
 
@@ -182,18 +182,30 @@ bool rush_gpu_same(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_stat
   return !arg_bool(c, (uint32_t)row->number) && as_view(c, st);
 }
 
-/* Rows that return float32 as it is. number: the argument that is a dtype, or 0 for type_as. The
- * last argument is memory_format, and copy is before it; a row with RUSH_GPU_NO_FORMAT has only
- * copy. */
+/* Returns whether only the device has a tensor that it can make bool or float32. */
+static bool can_cast(const rush_tensor *t, int64_t to) {
+  if (!rush_gpu_only_there(t) || rush_is_turned(t)) return false;
+  return t->dtype == RUSH_BOOL ? to == RUSH_FLOAT32 && rush_gpu_can_read_bytes(t)
+                               : to == RUSH_BOOL && rush_gpu_can_read(t);
+}
+
+/* Rows that return float32 as it is, and bool as float32 or the reverse. number: the argument that
+ * is a dtype, or 0 for type_as. The last argument is memory_format, and copy is before it; a row
+ * with RUSH_GPU_NO_FORMAT has only copy. */
 bool rush_gpu_to(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
   const bool has_format = !(row->number & RUSH_GPU_NO_FORMAT);
   const uint32_t dtype = (uint32_t)(row->number & ~RUSH_GPU_NO_FORMAT);
   const uint32_t copies = c->n_args - (has_format ? 2 : 1);
-  (void)g;
-  if (arg_tensor(c, 0)->dtype != RUSH_FLOAT32) return false;
-  if (dtype == 0) return arg_tensor(c, 1)->dtype == RUSH_FLOAT32 && as_view(c, st);
-  if (!arg_is_none(c, dtype) && arg_int(c, dtype) != RUSH_FLOAT32) return false;
-  return !arg_bool(c, copies) && (!has_format || arg_is_none(c, copies + 1)) && as_view(c, st);
+  const rush_tensor *t = arg_tensor(c, 0);
+  int64_t to = t->dtype;
+  if (dtype == 0)
+    to = arg_tensor(c, 1)->dtype;
+  else if (!arg_is_none(c, dtype))
+    to = arg_int(c, dtype);
+  if (dtype > 0 && (arg_bool(c, copies) || (has_format && !arg_is_none(c, copies + 1))))
+    return false;
+  if (t->dtype == RUSH_FLOAT32 && to == RUSH_FLOAT32) return as_view(c, st);
+  return can_cast(t, to) && rush_gpu_cast(g, c, t, st);
 }
 
 static bool broadcasts(const rush_tensor *to, const rush_tensor *from) {
