@@ -144,6 +144,8 @@ const PUBLISHED = [
   String.raw`<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+`,
   String.raw`[\p{Han}&&[^\p{Lu}]]+|\s{512}(?!\S)|\s{1,2}(?!\S)|\s{1}`,
   ' {2,}',
+  String.raw`${CONTRACTIONS}|${FIRST}(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]?|` +
+    String.raw`\s*[\r\n]|\s+(?!\S)|\s+`,
 ];
 
 /** Returns the case of a file whose tokenizer.json has other properties. @param {string} name @param {object} more */
@@ -198,13 +200,17 @@ test('the expressions of published tokenizers are used, and the ways to match gr
   assert.deepEqual(regexCost('a{2,4}b?(?:x|yz)+?'.replace('+?', '')), { ways: 12, power: 0, least: 3 });
   for (const [regex, why] of [
     ['(a+)+b', /repeats a group/],
+    ['(?:a+)+b', /repeats a group/],
+    [String.raw`(?:(?: \p{L}\p{M}*)+)+`, /repeats a group/],
+    [String.raw`(?i:(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+)`, /repeats a group/],
+    [String.raw`(?: \p{L}\p{M}*){2,}`.repeat(4), /unbounded repetitions/],
     ['(?:a|b?)*', /repeats a group/],
     ['(?:a{0,3})+', /repeats a group/],
     ['a*a*a*a*', /unbounded repetitions/],
     ['(?:a|aa){30}', /too many ways/],
     ['a?'.repeat(20), /too many ways/],
-    ['(a)\\1', /refers to a group/],
-    ['(?<n>a)\\k<n>', /refers to a group/],
+    ['(a)\\1', /has a backreference/],
+    ['(?<n>a)\\k<n>', /has a backreference/],
     ['('.repeat(100) + ')'.repeat(100), /more than 64 nested groups/],
     ['x'.repeat(20_000), /has 20000 characters/],
     ...['(', ')', '[', '[^]', '(?:a'].map((text) => /** @type {const} */ ([text, /there is a/])),

@@ -23,6 +23,13 @@ const LOOK = /^\(\?(?:<?[=!])/u,
 /** Alternatives of one letter each. They are like a class if they differ. */
 const LETTERS = /^[\p{L}\p{N}](?:\|[\p{L}\p{N}])+$/u;
 
+/**
+ * Groups of a published tokenizer that have one way to match a text, as often as they are repeated: each begins with a
+ * space or a letter. Where case does not matter, a mark may be a letter (U+0345 and U+03B9).
+ */
+const SPACED = String.raw`(?: \p{L}\p{M}*)`,
+  LETTERED = String.raw`(?:\p{L}\p{M}*${SPACED}*)`;
+
 const EMPTY = { ways: 1, power: 0, least: 0 },
   CHARACTER = { ways: 1, power: 0, least: 1 };
 
@@ -70,7 +77,8 @@ class Reader {
   #sequence() {
     let all = EMPTY;
     while (this.#at < this.#text.length && !'|)'.includes(/** @type {string} */ (this.#text[this.#at]))) {
-      const { ways, power, least } = this.#repeated(this.#atom());
+      const start = this.#at,
+        { ways, power, least } = this.#repeated(this.#atom(), start);
       all = { ways: all.ways * ways, power: all.power + power, least: all.least + least };
     }
     return all;
@@ -113,9 +121,11 @@ class Reader {
     return CHARACTER;
   }
 
-  /** @param {Cost} of the repeated part @returns {Cost} */
-  #repeated(of) {
-    let all = of;
+  /** @param {Cost} of the repeated part @param {number} start where it begins @returns {Cost} */
+  #repeated(of, start) {
+    const text = this.#text.slice(start, this.#at),
+      hasOneWay = text === SPACED || (text === LETTERED && this.#depth === 1);
+    let all = hasOneWay ? { ...of, power: 0 } : of;
     for (let bounds = this.#bounds(); bounds; bounds = this.#bounds()) {
       const [least, most] = bounds;
       const simple = all.ways === 1 && all.power === 0;
