@@ -84,6 +84,11 @@ row("linalg_svd_of_less_rank", """
     u, s, v = torch.linalg.svd(x @ y)
     return s[:2], (u[:, :5] * s) @ v, u.mT @ u, v @ v.mT, torch.linalg.matrix_rank(x @ y), torch.linalg.svd(torch.zeros_like(x))[1]""", x=f64(6, 2), y=f64(2, 5))
 row("linalg_svd_scales", "torch.linalg.svdvals(x), torch.linalg.svdvals(x * 1e200), torch.linalg.svdvals(x * 1e-200) * 1e200", x=f64(4, 3))
+for dtype in "f32", "c64":
+    row(f"linalg_det_factors_{dtype}", """
+        a, b, c, d = torch._linalg_solve_ex(x, y), torch._linalg_solve_ex(x.mT, y), torch._linalg_solve_ex(x, y, left=False), torch._linalg_solve_ex(x.mT, y[:, 0])
+        return torch._linalg_det(x), torch._linalg_det(x.mT), torch._linalg_slogdet(x), torch._linalg_slogdet(x.mT), a, b, c, d""",
+        x=random(dtype, 3, 4, 4), y=random(dtype, 3, 4, 4), **loose(dtype))
 row("linalg_lu_singular", "torch.linalg.lu_factor_ex(x), torch.linalg.det(x), torch.linalg.slogdet(x), torch.linalg.inv_ex(x)[1], torch.linalg.cond(x, 1)", x=tensor([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [0.0, 0.0, 1.0]]))
 row("linalg_pivots_as_large", "torch.linalg.lu_factor_ex(x)", x=tensor([[1.0, 2.0], [-1.0, 3.0]]), also=[{"x": tensor([[0.0, 2.0], [0.0, 3.0]])}])
 row("linalg_exp_of_large_norm", "torch.linalg.matrix_exp(x)", x=tensor([[0.0, 30.0], [-30.0, 0.0]], "f64"), also=[{"x": tensor([[-50.0, 1.0], [0.0, -40.0]], "f64")}])

@@ -76,6 +76,9 @@ LABELS = torch.tensor([[3, 0, 1, 2], [2, -1, 3, 1]])
     (lambda x: torch.func.grad(lambda y: F.multi_margin_loss(y, LABELS[:, 0], p=2))(x), (2, 4)),
     (lambda x: torch.func.grad(lambda y: F.ctc_loss(y.log_softmax(2), LABELS[:, 2:], torch.tensor([5, 4]), torch.tensor([2, 1])))(x), (5, 2, 4)),
     (lambda x: torch.func.grad(lambda y: torch.segment_reduce(y, "max", lengths=torch.tensor([1, 2])).sum())(x), (3, 4)),
+    (lambda x: torch.func.grad(lambda y: torch.linalg.det(y).sum())(x), (2, 4, 4)),
+    (lambda x: torch.func.grad(lambda y: torch.linalg.slogdet(y)[1].sum())(x), (2, 4, 4)),
+    (lambda x: torch.func.grad(lambda y: torch.linalg.solve(y, y.mT + 1).sum())(x), (2, 4, 4)),
     (lambda x: torch.func.grad(lambda y: F.grid_sample(y, y.permute(0, 2, 3, 1), "bicubic").sum())(x), (1, 2, 3, 4)),
 ])
 def test_gradients_in_forward_are_exported(model, shape, out):

@@ -121,16 +121,26 @@ def need_solved(name: str, info):
         assert False, "torch.{}: {}The solver failed because the input matrix is singular.".format(name, where)
 
 
+def is_turned(x):
+    """Whether PyTorch factors the transpose of a matrix. The formulas of its gradients know that."""
+    return x.is_contiguous() and not torch.is_complex(x)
+
+
+def factors_of(x, turned: bool):
+    return torch.linalg_lu_factor_ex(in_double(torch.transpose(x, -2, -1) if turned else x), pivot=True, check_errors=False)
+
+
 def _linalg_solve_ex(x, b, left: bool, check_errors: bool):
     need_square("linalg.solve", x)
     vector = b.dim() == 1 or (x.dim() - 1 == b.dim() and b.size() == x.size()[:-1])
     right = b.unsqueeze(-1) if vector else b
     assert left or not vector, "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)"
     need_sides("linalg.solve", x, right, left)
-    factors, pivots, info = torch.linalg_lu_factor_ex(in_double(x), pivot=True, check_errors=False)
+    turned = is_turned(x)
+    factors, pivots, info = factors_of(x, turned)
     if check_errors:
         need_solved("linalg.solve_ex", info)
-    out = solve_lu(factors, pivots, in_double(right), left, False)
+    out = solve_lu(factors, pivots, in_double(right), left, turned)
     out = columns(out.squeeze(-1)) if vector else out
     return out.to(x.dtype), factors.to(x.dtype), pivots, info
 
@@ -183,7 +193,7 @@ def sign_of(pivots):
 
 def factors_of_square(name: str, x):
     need_square(name, x)
-    factors, pivots, info = torch.linalg_lu_factor_ex(in_double(x), pivot=True, check_errors=False)
+    factors, pivots, info = factors_of(x, is_turned(x))
     return factors, pivots
 
 
