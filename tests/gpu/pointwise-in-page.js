@@ -134,6 +134,35 @@ export const tests = {
         );
   },
 
+  'int64 operands are converted to float32 exactly': async () => {
+    const base = [0n, 1n, -1n, 16777215n, 16777217n, 16777219n, -16777217n, 4294967295n, 4294967296n, -4294967296n];
+    const large = [2n ** 62n, -(2n ** 63n), 2n ** 63n - 1n, 2n ** 40n + 2n ** 16n, 2n ** 40n + 2n ** 16n + 1n];
+    const values = BigInt64Array.from([...base, ...large, ...large.map((v) => v ^ 0x5a5a5a5a5a5a5n)]);
+    const shape = [5, values.length];
+    for (const [name, ints] of /** @type {[string, number[]][]} */ ([
+      ['mul.Tensor', [values.length]],
+      ['sub.Tensor', [1, values.length]],
+      ['maximum', [values.length]],
+    ]))
+      await check(name, shape, 1, (f, m, x) => {
+        const y = f.tensor(values, ints, { dtype: 'int64' });
+        return m.op(`aten::${name}`, name === 'sub.Tensor' ? [x, y, f.int(1)] : [x, y]);
+      });
+  },
+
+  'repeat, also of views and along new dimensions': async () => {
+    for (const [shape, turned, repeats] of /** @type {[number[], boolean, number[]][]} */ ([
+      [[3, 5], false, [2, 1]],
+      [[3, 5], true, [1, 4]],
+      [[7], false, [3, 2, 2]],
+      [[2, 1, 5], false, [2, 3, 1]],
+      [[2, 3, 4], true, [2, 2, 2]],
+    ]))
+      await check(`${shape} ${repeats}`, shape, 1, (f, m, x) =>
+        m.op('aten::repeat', [turned ? turn(f, m, x, 0, 1) : x, f.ints(repeats)]),
+      );
+  },
+
   'sums, means, extremes and variances of all elements and of dimensions': async () => {
     const none = (/** @type {RushFile} */ f) => f.none();
     for (const shape of [[1], [3, 5], [2, 70, 3], [5000], [3, 9001]]) {

@@ -139,6 +139,9 @@ void rush_gpu_prelude(rush_text *t, const char *types);
  * round_. */
 void rush_gpu_functions(rush_text *t, const char *const *texts, int n);
 
+/* The function float_of(low, high) of the words of an int64, rounded as in C. */
+void rush_gpu_write_integers(rush_text *t);
+
 /* ---- Bodies ---------------------------------------------------------------------------------- */
 
 typedef struct rush_gpu_row {
@@ -174,7 +177,7 @@ rush_gpu_body rush_gpu_pointwise, rush_gpu_linear, rush_gpu_matmul, rush_gpu_add
     rush_gpu_copy_into, rush_gpu_cat, rush_gpu_pad, rush_gpu_same, rush_gpu_to,
     rush_gpu_rotate_half, rush_gpu_stack, rush_gpu_glu, rush_gpu_grid_sampler, rush_gpu_index,
     rush_gpu_instance_norm, rush_gpu_norm, rush_gpu_reduce_all, rush_gpu_logsumexp, rush_gpu_spread,
-    rush_gpu_take_extreme;
+    rush_gpu_take_extreme, rush_gpu_repeat;
 
 /* For pointwise rows, in `number`: how the text depends on the arguments. */
 enum {

@@ -26,6 +26,8 @@ static void write_operand(rush_text *t, char name, uint8_t from, const char *typ
   else if (types[k] == 'u')
     rush_text_add(t, "let %c = ((in%u[a%u >> 2u] >> ((a%u & 3u) * 8u)) & 0xffu) != 0u;\n", name, k,
                   k, k);
+  else if (types[k] == 'i')
+    rush_text_add(t, "let %c = float_of(in%u[2u * a%u], in%u[2u * a%u + 1u]);\n", name, k, k, k, k);
   else
     rush_text_add(t, "let %c = in%u[a%u];\n", name, k, k);
 }
@@ -67,6 +69,9 @@ static void write_program(rush_text *t, const void *what) {
   const char *texts[RUSH_GPU_STEPS];
   for (int k = 0; k < p->n; k++) texts[k] = p->steps[k].text;
   rush_gpu_functions(t, texts, p->n);
+  bool integers = false;
+  for (int k = 0; k < p->n_outside; k++) integers = integers || p->types[k] == 'i';
+  if (integers) rush_gpu_write_integers(t);
   write_element(t, p);
   write_main(t, gives_bool(p) ? BYTES : 1);
   rush_text_add(t, "%s",
@@ -137,13 +142,14 @@ static bool add_number(rush_gpu_program *p, float v, uint8_t *from) {
 
 static bool add_outside(rush_gpu_program *p, const rush_tensor *t, rush_dtype dtype,
                         uint8_t *from) {
-  const char type = dtype == RUSH_BOOL ? 'u' : 'f';
+  const bool converts = dtype == RUSH_FLOAT32 && t->dtype == RUSH_INT64;
+  const char type = dtype == RUSH_BOOL ? 'u' : converts ? 'i' : 'f';
   int k = 0;
   while (k < p->n_outside && (p->outside[k] != t || p->types[k] != type)) k++;
   *from = (uint8_t)(RUSH_GPU_OUTSIDE + k);
   if (k < p->n_outside) return true;
-  if (k == RUSH_GPU_OPERANDS || t->dtype != dtype) return false;
-  if (dtype == RUSH_BOOL ? t->storage->bytes >= INT32_MAX : !rush_gpu_can_read(t)) return false;
+  if (k == RUSH_GPU_OPERANDS || (t->dtype != dtype && !converts)) return false;
+  if (type == 'f' ? !rush_gpu_can_read(t) : !rush_gpu_can_read_bytes(t)) return false;
   p->types[k] = type;
   p->outside[p->n_outside++] = t;
   return true;
@@ -200,6 +206,14 @@ static bool shape_result(rush_gpu_program *p, const rush_call *c, const rush_pw_
   return true;
 }
 
+static bool reads_integers(const rush_gpu_program *p, const rush_gpu_step *s) {
+  for (int k = 0; k < s->n; k++)
+    if (s->in[k] >= RUSH_GPU_OUTSIDE && s->in[k] < RUSH_GPU_NUMBER &&
+        p->types[s->in[k] - RUSH_GPU_OUTSIDE] == 'i')
+      return true;
+  return false;
+}
+
 /* Returns whether a step reads what only the device has. */
 static bool reads_device(const rush_gpu_program *p, const rush_gpu_step *s) {
   for (int k = 0; k < s->n; k++) {
@@ -221,7 +235,8 @@ static bool add_inputs(rush_gpu_program *p, const rush_call *c, const rush_pw_pl
 }
 
 /* Adds the row of a call. Returns false, and adds nothing, if the kernel cannot compute it. A row
- * that gives bool stays in memory with its operands: masks are made there, of integers. */
+ * that gives bool or takes integers stays in memory with its operands: masks and positions are made
+ * there. */
 static bool add_step(rush_gpu_program *p, rush_call *c, const rush_gpu_row *row) {
   rush_pw_plan plan;
   const int n_outside = p->n_outside, n_numbers = p->n_numbers;
@@ -232,7 +247,8 @@ static bool add_step(rush_gpu_program *p, rush_call *c, const rush_gpu_row *row)
       plan.compute != (row->number == RUSH_GPU_MASKS ? RUSH_BOOL : RUSH_FLOAT32) ||
       !shape_result(p, c, &plan))
     return false;
-  if (!add_inputs(p, c, &plan, &s) || (s.tests && !reads_device(p, &s))) {
+  if (!add_inputs(p, c, &plan, &s) ||
+      ((s.tests || reads_integers(p, &s)) && !reads_device(p, &s))) {
     p->n_outside = n_outside;
     p->n_numbers = n_numbers;
     return false;
@@ -258,7 +274,7 @@ static uint32_t make_key(const rush_gpu_program *p, uint32_t *key) {
     memcpy(key + n++, p->steps[k].in, sizeof *key);
   }
   uint32_t types = 0;
-  for (int k = 0; k < p->n_outside; k++) types |= (uint32_t)(p->types[k] == 'u') << k;
+  for (int k = 0; k < p->n_outside; k++) types |= (uint32_t)(p->types[k] - 'f') << (5 * k);
   key[n++] = types;
   key[n++] = rush_gpu_key_walk(&p->walk);
   return n;
@@ -270,7 +286,7 @@ static rush_status run_steps_into(rush_gpu *g, rush_call *c, const rush_gpu_prog
   rush_gpu_job job = {.g = g, .c = c};
   uint32_t key[RUSH_GPU_KEY];
   char types[RUSH_GPU_BUFFERS + 1] = {0};
-  memcpy(types, p->types, (size_t)p->n_outside);
+  for (int k = 0; k < p->n_outside; k++) types[k] = p->types[k] == 'f' ? 'f' : 'u';
   types[p->n_outside] = gives_bool(p) ? 'u' : 'f';
   for (int k = 0; k < p->n_outside; k++) RUSH_TRY(rush_gpu_bind(&job, p->outside[k]));
   RUSH_TRY(rush_gpu_bind(&job, out));

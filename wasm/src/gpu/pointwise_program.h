@@ -26,7 +26,7 @@ typedef struct rush_gpu_program {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK]; /* of all results */
   rush_gpu_step steps[RUSH_GPU_STEPS];
   const rush_tensor *outside[RUSH_GPU_OPERANDS];
-  char types[RUSH_GPU_OPERANDS]; /* u: bool, f: float32 */
+  char types[RUSH_GPU_OPERANDS]; /* u: bool, f: float32, i: int64 */
   float numbers[RUSH_GPU_NUMBERS];
   rush_gpu_walk walk;
   const rush_tensor *stand_ins; /* for the results of steps; NULL if there are none */

@@ -214,6 +214,24 @@ fn round_(x: f32) -> f32 {
 }
 );
 
+/* An implementation may round to either of the two nearest floats. */
+static const char integers[] = WGSL(
+fn float_of(low: u32, high: u32) -> f32 {
+  let minus = high >= 0x80000000u;
+  var l = select(low, ~low + 1u, minus);
+  let h = select(high, ~high + select(0u, 1u, l == 0u), minus);
+  let sign = select(0u, 0x80000000u, minus);
+  if (h == 0u && l < 0x01000000u) { return bitcast<f32>(bitcast<u32>(f32(l)) | sign); }
+  let z = select(countLeadingZeros(h), 32u + countLeadingZeros(l), h == 0u);
+  var n = h;
+  if (z >= 32u) { n = l << (z - 32u); l = 0u; }
+  else if (z > 0u) { n = (h << z) | (l >> (32u - z)); l = l << z; }
+  let m = n >> 8u; let rest = n & 0xffu;
+  let up = rest > 0x80u || (rest == 0x80u && (l != 0u || (m & 1u) == 1u));
+  return bitcast<f32>((((190u - z) << 23u) + m + select(0u, 1u, up) - 0x00800000u) | sign);
+}
+);
+
 static const char mixes[] = WGSL(
 fn lerp_(x: f32, y: f32, z: f32) -> f32 {
   return select(y - (y - x) * (1.0 - z), x + z * (y - x), abs(z) < 0.5);
@@ -359,6 +377,10 @@ void rush_gpu_prelude(rush_text *t, const char *types) {
                 types[last] == 'u' ? "u32" : "f32");
   rush_text_bytes(t, common, sizeof common - 1);
   if (has_halves) rush_text_bytes(t, halves, sizeof halves - 1);
+}
+
+void rush_gpu_write_integers(rush_text *t) {
+  rush_text_bytes(t, integers, sizeof integers - 1);
 }
 
 static bool is_named(const char *const *texts, int n, const char *name) {

@@ -322,3 +322,55 @@ bool rush_gpu_stack(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_sta
   if (*st == RUSH_OK) *st = stack_parts(g, c, list, dim);
   return true;
 }
+
+/* ---- repeat ---------------------------------------------------------------------------------- */
+
+/* Views of the input and the result, with two dimensions for one that is repeated: which copy, and
+ * the place in it. */
+typedef struct copies {
+  rush_tensor from, to;
+} copies;
+
+static void add_dim(copies *v, int64_t from, int64_t stride, int64_t to, int64_t to_stride) {
+  if (to == 1) return;
+  const int d = v->to.rank++;
+  v->from.rank = v->to.rank;
+  v->from.sizes[d] = from, v->from.strides[d] = stride;
+  v->to.sizes[d] = to, v->to.strides[d] = to_stride;
+}
+
+/* Computes the sizes of repeat's result. Returns false for whatever is not plain. */
+static bool repeat_sizes(const rush_tensor *t, int n, const int64_t *repeats, int64_t *sizes) {
+  int64_t numel;
+  for (int d = 0; d < n; d++) {
+    const int own = d - (n - t->rank);
+    const int64_t size = own < 0 ? 1 : t->sizes[own];
+    if (repeats[d] < 1 || repeats[d] > INT32_MAX / size) return false;
+    sizes[d] = repeats[d] * size;
+  }
+  return rush_numel(n, sizes, &numel) && numel < INT32_MAX;
+}
+
+bool rush_gpu_repeat(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+  const rush_tensor *t = arg_tensor(c, 0);
+  int64_t repeats[RUSH_MAX_RANK], sizes[RUSH_MAX_RANK];
+  int n;
+  (void)row;
+  if (!rush_gpu_only_there(t) || !rush_gpu_can_read(t) || rush_is_turned(t) || t->numel == 0 ||
+      arg_ints(c, 1, RUSH_MAX_RANK, repeats, &n) != RUSH_OK || n < t->rank ||
+      n + t->rank > RUSH_GPU_DIMS || !repeat_sizes(t, n, repeats, sizes))
+    return false;
+  *st = rush_gpu_result(g, c, n, sizes, NULL);
+  if (*st != RUSH_OK) return true;
+  const rush_tensor *out = rush_as_tensor(c->results);
+  copies v = {*t, *out};
+  v.from.rank = v.to.rank = 0;
+  for (int d = 0; d < n; d++) {
+    const int own = d - (n - t->rank);
+    const int64_t size = own < 0 ? 1 : t->sizes[own];
+    add_dim(&v, 1, 0, repeats[d], size * out->strides[d]);
+    add_dim(&v, size, own < 0 ? 0 : t->strides[own], size, out->strides[d]);
+  }
+  *st = rush_gpu_copy(g, c, &v.to, &v.from);
+  return true;
+}
