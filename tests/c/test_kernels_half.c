@@ -64,7 +64,7 @@ static float *packed_of(size_t item, size_t n, size_t k, const void *b, const fl
   size_t floats;
   assert_true(rush_gemm_packed(rush_gemm_rows(item, k), n, &floats));
   float *packed = memory(floats * sizeof *packed);
-  rush_gemm_pack_items(item, k, n, b, 1, (ptrdiff_t)k, bias, packed);
+  rush_gemm_pack_items(NULL, item, k, n, b, 1, (ptrdiff_t)k, bias, packed);
   return packed;
 }
 
@@ -271,9 +271,9 @@ static void a_matrix_is_packed_in_place_and_read_back(void **unused) {
       float *placed = memory((floats + 1) * sizeof *placed),
             *scratch = memory(rush_gemm_nr() * k * 2);
       memcpy((char *)(placed + floats) - n * k * sizeof *w, w, n * k * sizeof *w);
-      rush_gemm_pack_placed(sizeof *w, k, n, NULL, scratch, placed);
+      rush_gemm_pack_placed(NULL, sizeof *w, k, n, NULL, scratch, placed);
       for (size_t j = 0; j < n; j++) {
-        rush_gemm_packed_row(sizeof *w, k, placed, j, row);
+        rush_gemm_packed_row(NULL, sizeof *w, k, placed, j, row);
         assert_memory_equal(row, w + j * k, k * sizeof *w);
       }
       free(w), free(row), free(placed), free(scratch);

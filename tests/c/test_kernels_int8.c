@@ -65,7 +65,7 @@ static weights new_weights(size_t n, size_t k, bool extreme) {
   size_t bytes;
   assert_true(rush_int8_packed(n, k, &bytes));
   w.packed = memory(bytes);
-  rush_int8_pack(n, k, w.w, w.scales, w.zeros, w.bias, w.packed);
+  rush_int8_pack(NULL, n, k, w.w, w.scales, w.zeros, w.bias, w.packed);
   return w;
 }
 static void free_weights(weights *w) {
@@ -378,7 +378,7 @@ static void check_convolution(sizes s, bool is_signed, bool symmetric, bool extr
   assert_true(rush_int8_conv_packed(s.groups, s.channels, s.outs, s.kernel, &packed_bytes));
   void *packed = memory(packed_bytes), *scratch;
   memset(packed, 0, packed_bytes);
-  rush_int8_conv_pack(s.groups, s.channels, s.outs, s.kernel, w, zeros, packed);
+  rush_int8_conv_pack(NULL, s.groups, s.channels, s.outs, s.kernel, w, zeros, packed);
   v.packed = packed;
   rush_int8_conv_zeros(&v, offsets);
   for (size_t i = 0; i < n; i++) offsets[i] = -offsets[i];
@@ -468,7 +468,7 @@ static void check_winograd(plane s, bool is_signed, bool extreme, const rush_int
   const size_t block = packed_bytes / ((n + 7) / 8);
   void *packed = memory(packed_bytes), *scratch;
   memset(packed, 0, packed_bytes);
-  rush_int8_conv_pack_as(kernel->by_pairs, 1, s.channels, n, 9, w, zeros, packed);
+  rush_int8_conv_pack_as(NULL, kernel->by_pairs, 1, s.channels, n, 9, w, zeros, packed);
   v.packed = packed;
   assert_true(rush_int8_winograd_fits(&v));
   assert_true(rush_int8_winograd_scratch(NULL, &v, &bytes));

@@ -79,7 +79,7 @@ static void product(size_t m, size_t n, size_t k, ptrdiff_t sk, ptrdiff_t sn, bo
     for (size_t j = 0; j < n; j++)
       want[i * ldc + j] =
           clamp(plain[i * ldc + j] + (bias ? (double)bi[j] : 0), (double)min, (double)max);
-  rush_gemm_pack(k, n, b, sk, sn, bias ? bi : NULL, packed);
+  rush_gemm_pack(NULL, k, n, b, sk, sn, bias ? bi : NULL, packed);
   for (size_t i = floats; i < floats + GUARD; i++) assert_true(packed[i] == guard);
   TIMED("gemm", what, "kernel", work, 0, rush_gemm(m, n, k, a, lda, packed, c, ldc, min, max));
   const double tolerance = 2e-5 * (1 + (double)k / 1000); /* k rounded terms of size 1 */
@@ -113,9 +113,9 @@ static void packing_in_place_gives_the_same_bits(void **unused) {
       assert_true(rush_gemm_packed(k, n, &floats));
       float *b = numbers(n * k), *bias = n % 2 ? numbers(n) : NULL;
       float *want = guarded(floats), *got = guarded(floats), *scratch = guarded(rush_gemm_nr() * k);
-      rush_gemm_pack(k, n, b, 1, (ptrdiff_t)k, bias, want);
+      rush_gemm_pack(NULL, k, n, b, 1, (ptrdiff_t)k, bias, want);
       memcpy(got + floats - n * k, b, n * k * sizeof *b);
-      rush_gemm_pack_placed(sizeof(float), k, n, bias, scratch, got);
+      rush_gemm_pack_placed(NULL, sizeof(float), k, n, bias, scratch, got);
       if (memcmp(got, want, (floats + GUARD) * sizeof *got) != 0)
         fail_msg("n %zu, k %zu differ", n, k);
       assert_true(scratch[rush_gemm_nr() * k] == guard);
@@ -137,7 +137,7 @@ static void nan_passes_the_clamp_of_a_product(void **unused) {
   enum { N = 19, K = 5 };
   for (size_t m = 1; m < 10; m++) {
     float *a = numbers(m * K), *b = numbers(K * N), *packed = guarded(1000), *c = guarded(m * N);
-    rush_gemm_pack(K, N, b, N, 1, NULL, packed);
+    rush_gemm_pack(NULL, K, N, b, N, 1, NULL, packed);
     for (size_t row = 0; row < m; row++) {
       a[row * K + 2] = NAN;
       rush_gemm(m, N, K, a, K, packed, c, N, 0, 6);
@@ -157,7 +157,7 @@ static void biases_are_added_to_sums(void **unused) {
   float packed[(N + 16) * (K + 1)] __attribute__((aligned(64))), c[MOST * N];
   for (size_t j = 0; j < N; j++) biases[j] = (float)bias;
   for (size_t i = 0; i < MOST * K; i++) a[i] /= 64;
-  rush_gemm_pack(K, N, b, N, 1, biases, packed);
+  rush_gemm_pack(NULL, K, N, b, N, 1, biases, packed);
   for (size_t m = 1; m <= MOST; m++)
     for (int bounded = 0; bounded < 2; bounded++) {
       rush_gemm(m, N, K, a, K, packed, c, N, bounded ? 0 : -INFINITY, INFINITY);

@@ -304,6 +304,7 @@ static const row rows[] = {
     {"aten::einsum", {RUSH_FLOAT32, 2, {1024, 1024}}, "'ij,jk->ik' (x,x)"},
     {"aten::searchsorted.Tensor", {RUSH_FLOAT32, 1, {100000}}, "x x"},
     {"aten::embedding", {RUSH_INT64, 2, {1000, 1000}}, "zeros[1,64] x"},
+    {"aten::logcumsumexp", {RUSH_FLOAT32, 1, {1 << 26}}, "x 0"},
     {"aten::upsample_nearest2d", {RUSH_FLOAT32, 4, {1, 4, 64, 64}}, "x [1024,1024]"},
     {"aten::upsample_bilinear2d", {RUSH_FLOAT32, 4, {1, 1, 64, 64}}, "x [1024,1024] false"},
     {"aten::upsample_bicubic2d", {RUSH_UINT8, 4, {1, 1, 64, 64}}, "x [1024,1024] false"},

@@ -133,7 +133,7 @@ static void test_products_are_the_same_to_the_last_bit(void **state) {
     float *a = some_floats(m * k, 1), *b = some_floats(n * k, 2), *bias = some_floats(n, 3);
     float *packed = aligned_alloc(64, (floats * sizeof *packed + 63) / 64 * 64);
     float *c = malloc(m * n * sizeof *c), *d = malloc(m * n * sizeof *d);
-    rush_gemm_pack(k, n, b, 1, (ptrdiff_t)k, bias, packed);
+    rush_gemm_pack(NULL, k, n, b, 1, (ptrdiff_t)k, bias, packed);
     rush_gemm_parallel(one, m, n, k, a, k, packed, c, n, -INFINITY, INFINITY);
     rush_gemm_parallel(more, m, n, k, a, k, packed, d, n, -INFINITY, INFINITY);
     assert_memory_equal(c, d, m * n * sizeof *c);

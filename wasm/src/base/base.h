@@ -95,10 +95,18 @@ static inline rush_status rush_take_stop(rush_ctx *ctx) {
 /* Steps through n items of `each` elements in pieces, between which the host may stop the run. The
  * caller of the operator sees that: for (size_t at = 0, some; rush_piece(ctx, n, 1, at, &some);
  * at += some). */
-static inline bool rush_piece(rush_ctx *ctx, size_t n, size_t each, size_t at, size_t *some) {
-  const size_t most = (1 << 20) / each + 1;
-  *some = n - at < most ? n - at : most;
-  return at < n && !rush_should_stop(ctx, *some * each);
+bool rush_piece(rush_ctx *ctx, size_t n, size_t each, size_t at, size_t *some);
+
+/* For step `i` of a loop of short steps: counts them, and checks for a stop request, at each
+ * 65,536th one. Step 0 sees whether the run has stopped before. */
+enum { RUSH_OFTEN = 1 << 16 };
+bool rush_often_should_stop(rush_ctx *ctx, int64_t i);
+rush_status rush_often_charge(rush_ctx *ctx, int64_t i);
+static inline bool rush_stops_at(rush_ctx *ctx, int64_t i) {
+  return i % RUSH_OFTEN == 0 && rush_often_should_stop(ctx, i);
+}
+static inline rush_status rush_pass(rush_ctx *ctx, int64_t i) {
+  return i % RUSH_OFTEN == 0 ? rush_often_charge(ctx, i) : RUSH_OK;
 }
 
 /* memcpy and memset in pieces, with checks for a stop request. Tensors need these. */

@@ -2,6 +2,19 @@
 
 enum { PIECE = 1 << 20, PER_STEP = 16 }; /* bytes at once, and in one step of work */
 
+bool rush_piece(rush_ctx *ctx, size_t n, size_t each, size_t at, size_t *some) {
+  const size_t most = (1 << 20) / each + 1;
+  *some = n - at < most ? n - at : most;
+  return at < n && !rush_should_stop(ctx, *some * each);
+}
+
+bool rush_often_should_stop(rush_ctx *ctx, int64_t i) {
+  return rush_should_stop(ctx, i > 0 ? RUSH_OFTEN : 0);
+}
+rush_status rush_often_charge(rush_ctx *ctx, int64_t i) {
+  return rush_charge(ctx, i > 0 ? RUSH_OFTEN : 0);
+}
+
 rush_status rush_copy_bytes(rush_ctx *ctx, void *to, const void *from, size_t n) {
   for (size_t at = 0; at < n; at += PIECE) {
     const size_t piece = n - at < PIECE ? n - at : PIECE;

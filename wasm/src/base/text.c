@@ -39,6 +39,7 @@ void rush_text_add(rush_text *t, const char *fmt, ...) {
   const size_t room = t->capacity - t->size; /* usually large enough */
   int n = vsnprintf(room ? t->data + t->size : NULL, room, fmt, args);
   va_end(args);
+  if (n < 0) rush_text_fail(t, rush_fail_memory(t->ctx, (size_t)1 << 31)); /* longer than an int */
   if (n >= 0 && reserve(t, (size_t)n)) {
     if ((size_t)n >= room) vsnprintf(t->data + t->size, (size_t)n + 1, fmt, again);
     t->size += (size_t)n;

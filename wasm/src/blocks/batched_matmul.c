@@ -34,12 +34,16 @@ static const float *dense_rows(scratch *s, int64_t m, int64_t k, const rush_matr
   s->a_of = data;
   const float *from = (const float *)(const void *)data;
   if (a->row == 1 || m == 1) {
-    rush_transpose(sizeof(float), (size_t)m, (size_t)k, from, (ptrdiff_t)a->col, s->a,
-                   (ptrdiff_t)k);
+    size_t some;
+    for (int64_t j = 0; rush_piece(s->ctx, (size_t)k, (size_t)m, (size_t)j, &some);
+         j += (int64_t)some)
+      rush_transpose(sizeof(float), (size_t)m, some, from + j * a->col, (ptrdiff_t)a->col, s->a + j,
+                     (ptrdiff_t)k);
     return s->a;
   }
   for (int64_t i = 0; i < m; i++)
-    for (int64_t j = 0; j < k; j++) s->a[i * k + j] = from[i * a->row + j * a->col];
+    for (int64_t j = 0; j < k && !rush_stops_at(s->ctx, j); j++)
+      s->a[i * k + j] = from[i * a->row + j * a->col];
   return s->a;
 }
 
@@ -56,7 +60,7 @@ static void product_f32(scratch *s, int64_t m, int64_t n, int64_t k, const rush_
     return;
   }
   if (s->b_of != pb)
-    rush_gemm_pack(depth, columns, right, (ptrdiff_t)b->row, (ptrdiff_t)b->col, NULL, s->b);
+    rush_gemm_pack(s->ctx, depth, columns, right, (ptrdiff_t)b->row, (ptrdiff_t)b->col, NULL, s->b);
   s->b_of = pb;
   rush_gemm_parallel(s->ctx, rows, columns, depth, from, lda, s->b, to, (size_t)c->row, -INFINITY,
                      INFINITY);
@@ -102,11 +106,11 @@ static double complex complex_at(bool wide, const char *of, int64_t at) {
 }
 /* Computes one row of a complex product. Complex products are rare, so this code is small rather
  * than fast. */
-static void complex_row(bool wide, int64_t n, int64_t k, const char *a, const rush_matrices *as,
-                        const char *b, const rush_matrices *bs, char *c) {
-  for (int64_t j = 0; j < n; j++) {
+static void complex_row(rush_ctx *ctx, bool wide, int64_t n, int64_t k, const char *a,
+                        const rush_matrices *as, const char *b, const rush_matrices *bs, char *c) {
+  for (int64_t j = 0; j < n && !rush_should_stop(ctx, 4); j++) {
     double complex sum = 0;
-    for (int64_t p = 0; p < k; p++)
+    for (int64_t p = 0; p < k && !rush_stops_at(ctx, p); p++)
       sum += complex_at(wide, a, p * as->col) * complex_at(wide, b, p * bs->row + j * bs->col);
     if (wide)
       ((double complex *)(void *)c)[j] = sum;
@@ -127,15 +131,19 @@ static void run_batches(rush_dtype dtype, int64_t m, int64_t n, int64_t k, int r
       product_f32(s, m, n, k, a, pa, b, pb, c, pc);
     } else {
       for (int64_t i = 0; i < m; i++) { /* row by row, like the kernel */
-        if (rush_should_stop(s->ctx, (uint64_t)n * (uint64_t)k)) return;
+        if (rush_should_stop(s->ctx, 16)) return;
         if (rush_is_complex(dtype)) {
-          complex_row(dtype == RUSH_COMPLEX128, n, k, pa + i * a->row * size, a, pb, b,
+          complex_row(s->ctx, dtype == RUSH_COMPLEX128, n, k, pa + i * a->row * size, a, pb, b,
                       pc + i * c->row * size);
           continue;
         }
-        rush_optional_gemm_any(dtype, 1, (size_t)n, (size_t)k, pa + i * a->row * size,
-                               (ptrdiff_t)a->row, (ptrdiff_t)a->col, pb, (ptrdiff_t)b->row,
-                               (ptrdiff_t)b->col, pc + i * c->row * size, (ptrdiff_t)c->row);
+        size_t some;
+        for (int64_t j = 0; rush_piece(s->ctx, (size_t)n, (size_t)k + 1, (size_t)j, &some);
+             j += (int64_t)some)
+          rush_optional_gemm_any(dtype, 1, some, (size_t)k, pa + i * a->row * size,
+                                 (ptrdiff_t)a->row, (ptrdiff_t)a->col, pb + j * b->col * size,
+                                 (ptrdiff_t)b->row, (ptrdiff_t)b->col, pc + (i * c->row + j) * size,
+                                 (ptrdiff_t)c->row);
       }
     }
     int d = rank - 1;
@@ -230,15 +238,19 @@ static void scale_row(rush_dtype dtype, int64_t n, char *o, int64_t os, const ch
   }
 }
 
-void rush_add_scaled(rush_tensor *out, const rush_tensor *self, const rush_value *beta,
-                     const rush_value *alpha) {
+void rush_add_scaled(rush_ctx *ctx, rush_tensor *out, const rush_tensor *self,
+                     const rush_value *beta, const rush_value *alpha) {
   const bool has = rush_is_integral(out->dtype) ? value_int(beta) != 0 : value_complex(beta) != 0;
   const rush_tensor *tensors[2] = {out, self};
   rush_iter it;
   if (!has && value_complex(alpha) == 1) return;
   rush_iter_init(&it, out->rank, out->sizes, has ? 2 : 1, tensors);
   do {
-    scale_row(out->dtype, it.size[0], it.at[0], it.stride[0][0], has ? it.at[1] : it.at[0],
-              has ? it.stride[1][0] : it.stride[0][0], has, beta, alpha);
-  } while (rush_iter_next(&it));
+    const int64_t step = it.stride[0][0], other = has ? it.stride[1][0] : step;
+    size_t some;
+    for (int64_t i = 0; rush_piece(ctx, (size_t)it.size[0], 1, (size_t)i, &some);
+         i += (int64_t)some)
+      scale_row(out->dtype, (int64_t)some, it.at[0] + i * step, step, it.at[has] + i * other, other,
+                has, beta, alpha);
+  } while (!ctx->stopped && rush_iter_next(&it));
 }

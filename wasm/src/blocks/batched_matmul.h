@@ -27,7 +27,7 @@ bool rush_as_rows(const rush_tensor *t, int64_t *rows, int64_t *stride);
 
 /* Computes out = beta * self + alpha * out, with self broadcast to out, as in addmm. A factor of 0
  * ignores its operand, even NaN. */
-void rush_add_scaled(rush_tensor *out, const rush_tensor *self, const rush_value *beta,
-                     const rush_value *alpha);
+void rush_add_scaled(rush_ctx *ctx, rush_tensor *out, const rush_tensor *self,
+                     const rush_value *beta, const rush_value *alpha);
 
 #endif

@@ -130,21 +130,27 @@ static void set_line(char *dst, const char *src, size_t size, size_t known) {
   for (memcpy(dst, src, known); known < size; known *= 2) /* doubles the filled part */
     memcpy(dst + known, dst, known < size - known ? known : size - known);
 }
-static void add_line(float *dst, const float *src, int64_t n) {
-  for (int64_t k = 0; k < n; k += COLUMNS)
+static void set_lines(rush_ctx *ctx, char *dst, const char *src, bool repeated, size_t item,
+                      size_t n) {
+  for (size_t k = 0, some; rush_piece(ctx, n, 1, k, &some); k += some)
+    set_line(dst + k * item, repeated ? src : src + k * item, some * item,
+             repeated ? item : some * item);
+}
+static void add_line(rush_ctx *ctx, float *dst, const float *src, int64_t n) {
+  for (int64_t k = 0; k < n && !rush_stops_at(ctx, k); k += COLUMNS)
     rush_sum_columns_f32(1, n - k < COLUMNS ? (size_t)(n - k) : COLUMNS, src + k, 0, dst + k);
 }
 
-bool rush_combine_line(rush_combine how, rush_dtype dtype, char *dst, int64_t dst_step,
-                       const char *src, int64_t src_step, int64_t n) {
+bool rush_combine_line(rush_ctx *ctx, rush_combine how, rush_dtype dtype, char *dst,
+                       int64_t dst_step, const char *src, int64_t src_step, int64_t n) {
   const int64_t item = (int64_t)rush_dtype_size(dtype);
   if (dst_step != item || (src_step != item && src_step != 0)) return false;
   if (how == RUSH_COMBINE_SET) {
-    set_line(dst, src, (size_t)(n * item), (size_t)(src_step == 0 ? item : n * item));
+    set_lines(ctx, dst, src, src_step == 0, (size_t)item, (size_t)n);
     return true;
   }
   if (how != RUSH_COMBINE_ADD || dtype != RUSH_FLOAT32 || src_step == 0) return false;
-  add_line((float *)(void *)dst, (const float *)(const void *)src, n);
+  add_line(ctx, (float *)(void *)dst, (const float *)(const void *)src, n);
   return true;
 }
 
@@ -209,11 +215,11 @@ rush_status rush_scatter(rush_ctx *ctx, rush_tensor *dst, int dim, const rush_te
   rush_iter_init(&it, index->rank, index->sizes, 3, operands);
   do {
     if (it.stride[1][0] == 0) { /* the whole line shares one offset */
-      RUSH_TRY(rush_charge(ctx, (uint64_t)it.size[0]));
       RUSH_TRY(resolve(ctx, &w, it.at[1], 0, 0, 1, at));
-      if (rush_combine_line(how, dst->dtype, it.at[0] + at[0], it.stride[0][0], it.at[2],
-                            it.stride[2][0], it.size[0]))
-        continue;
+      const bool done = rush_combine_line(ctx, how, dst->dtype, it.at[0] + at[0], it.stride[0][0],
+                                          it.at[2], it.stride[2][0], it.size[0]);
+      RUSH_TRY(rush_take_stop(ctx));
+      if (done) continue;
     }
     for (int64_t done = 0; done < it.size[0]; done += BLOCK) {
       int64_t n = it.size[0] - done < BLOCK ? it.size[0] - done : BLOCK;

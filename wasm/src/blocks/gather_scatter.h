@@ -16,10 +16,10 @@ typedef enum rush_combine {
 /* Combines src[k] into the element at byte offset at[k] of dst, for k = 0..n-1 in order. */
 void rush_combine_row(rush_combine how, rush_dtype dtype, char *dst, const int64_t *at,
                       const char *src, int64_t src_step, int64_t n);
-/* Does the same for n elements of a line, with steps in bytes. Returns false, and does nothing, if
- * it does not support the steps or the dtype. */
-bool rush_combine_line(rush_combine how, rush_dtype dtype, char *dst, int64_t dst_step,
-                       const char *src, int64_t src_step, int64_t n);
+/* Does the same for n elements of a line, with steps in bytes, or for some after a stop request.
+ * Returns false, and does nothing, if it does not support the steps or the dtype. */
+bool rush_combine_line(rush_ctx *ctx, rush_combine how, rush_dtype dtype, char *dst,
+                       int64_t dst_step, const char *src, int64_t src_step, int64_t n);
 
 /* For each position of `index` (int32 or int64, with dst's rank): replaces the coordinate of `dim`
  * by the index, and combines src at the position into dst there. `src` has dst's dtype and at least

@@ -21,8 +21,8 @@ rush_status rush_int8_prepare(rush_prepare *p, size_t n, size_t k, const int8_t 
   rush_packed_floats *packed;
   if (!rush_int8_packed(n, k, &bytes)) return rush_fail_memory(p->ctx, SIZE_MAX);
   RUSH_TRY(rush_packed_new(p, bytes / sizeof(float), &packed));
-  rush_int8_pack(n, k, w, scales, zeros, bias, packed->data);
-  return RUSH_OK;
+  rush_int8_pack(p->ctx, n, k, w, scales, zeros, bias, packed->data);
+  return rush_take_stop(p->ctx);
 }
 
 rush_status rush_int8_pack_call(rush_call *c, size_t n, size_t k, const int8_t *w,
@@ -32,9 +32,9 @@ rush_status rush_int8_pack_call(rush_call *c, size_t n, size_t k, const int8_t *
   void *to;
   if (!rush_int8_packed(n, k, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
   RUSH_TRY(tmp_bytes(c, bytes, &to));
-  rush_int8_pack(n, k, w, scales, zeros, bias, to);
+  rush_int8_pack(c->ctx, n, k, w, scales, zeros, bias, to);
   *packed = to;
-  return rush_charge(c->ctx, (uint64_t)n * k);
+  return rush_take_stop(c->ctx);
 }
 
 rush_status rush_int8_rows_new(rush_call *c, int64_t m, int64_t k, rush_int8_rows *rows) {
@@ -69,9 +69,9 @@ static float choose(double low, double high, int64_t levels, int32_t *zero_point
 rush_status rush_int8_dynamic(rush_ctx *ctx, int64_t levels, const float *x, size_t ldx,
                               const rush_int8_rows *rows, size_t n, const void *packed, float *y) {
   float low = 0, high = 0;
-  RUSH_TRY(rush_charge(ctx, (uint64_t)rows->m * rows->k / 4));
   for (size_t i = 0; i < rows->m; i++) {
     float most;
+    RUSH_TRY(rush_charge(ctx, 4 + rows->k / 4));
     const float least = rush_int8_range(rows->k, x + i * ldx, &most);
     low = least < low ? least : low;
     high = most > high ? most : high;

@@ -38,7 +38,7 @@ rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t
   if (!placed) RUSH_TRY(rush_packed_new(p, floats, &packed));
   if (item != sizeof(float)) rush_optional_halves(packed, weight);
   if (!placed) {
-    rush_gemm_pack_items(item, depth, columns, rush_data(weight), (ptrdiff_t)stride_k,
+    rush_gemm_pack_items(p->ctx, item, depth, columns, rush_data(weight), (ptrdiff_t)stride_k,
                          (ptrdiff_t)stride_n, bias, packed->data);
     return RUSH_OK;
   }
@@ -47,7 +47,7 @@ rush_status rush_linear_pack(rush_prepare *p, const rush_tensor *weight, int64_t
   if (!rush_mul(rush_gemm_nr(), depth, &bytes) || !rush_mul(bytes, item, &bytes))
     return rush_fail_memory(p->ctx, SIZE_MAX);
   RUSH_TRY(rush_alloc(p->ctx, bytes, &scratch));
-  rush_gemm_pack_placed(item, depth, columns, bias, scratch, packed->data);
+  rush_gemm_pack_placed(p->ctx, item, depth, columns, bias, scratch, packed->data);
   rush_release(p->ctx, scratch, bytes);
   return RUSH_OK;
 }

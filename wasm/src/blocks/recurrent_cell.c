@@ -126,8 +126,9 @@ rush_status rush_cell_pack(rush_call *c, rush_cell *cell, void *to) {
   const rush_tensor *w = cell->w_hh;
   rush_tensor *bias = NULL;
   if (cell->b_hh != NULL) RUSH_TRY(tmp_contiguous(c, (rush_tensor *)(uintptr_t)cell->b_hh, &bias));
-  rush_gemm_pack((size_t)w->sizes[1], (size_t)w->sizes[0], rush_data(w), (ptrdiff_t)w->strides[1],
-                 (ptrdiff_t)w->strides[0], bias ? rush_data(bias) : NULL, to);
+  rush_gemm_pack(c->ctx, (size_t)w->sizes[1], (size_t)w->sizes[0], rush_data(w),
+                 (ptrdiff_t)w->strides[1], (ptrdiff_t)w->strides[0], bias ? rush_data(bias) : NULL,
+                 to);
   cell->packed = to;
   return RUSH_OK;
 }

@@ -11,16 +11,16 @@ static int64_t key_of_double(double v) {
 }
 
 #define RANK(T, KEY)                            \
-  for (int64_t i = 0; i < n; i++, at += step) { \
+  for (; i < end; i++, at += step) {            \
     T v;                                        \
     memcpy(&v, at, sizeof v);                   \
     out[i] = (rush_sort_item){(KEY) ^ flip, i}; \
   }                                             \
   return
 
-void rush_sort_keys(rush_dtype dtype, const char *at, int64_t step, int64_t n, bool descending,
-                    rush_sort_item *out) {
-  int64_t flip = descending ? -1 : 0;
+/* Makes the keys from element i, at `at`, to the end. */
+static void keys_of(rush_dtype dtype, const char *at, int64_t step, int64_t i, int64_t end,
+                    int64_t flip, rush_sort_item *out) {
   switch (dtype) {
     case RUSH_FLOAT32:
       RANK(float, key_of_double((double)v));
@@ -33,7 +33,7 @@ void rush_sort_keys(rush_dtype dtype, const char *at, int64_t step, int64_t n, b
     case RUSH_BOOL:
       RANK(uint8_t, (int64_t)(v != 0));
     default:
-      for (int64_t i = 0; i < n; i++, at += step) {
+      for (; i < end; i++, at += step) {
         int64_t key = rush_is_float(dtype) ? key_of_double(rush_load_double(dtype, at))
                                            : rush_load_int(dtype, at);
         out[i] = (rush_sort_item){key ^ flip, i};
@@ -41,12 +41,19 @@ void rush_sort_keys(rush_dtype dtype, const char *at, int64_t step, int64_t n, b
   }
 }
 
+void rush_sort_keys(rush_ctx *ctx, rush_dtype dtype, const char *at, int64_t step, int64_t n,
+                    bool descending, rush_sort_item *out) {
+  size_t some;
+  for (int64_t i = 0; rush_piece(ctx, (size_t)n, 2, (size_t)i, &some); i += (int64_t)some)
+    keys_of(dtype, at + i * step, step, i, i + (int64_t)some, descending ? -1 : 0, out);
+}
+
 /* ---- A stable sort --------------------------------------------------------------------------- */
 
 enum { RUN = 16 };
 
-static void insertion_runs(rush_sort_item *items, int64_t n) {
-  for (int64_t from = 0; from < n; from += RUN) {
+static void insertion_runs(rush_ctx *ctx, rush_sort_item *items, int64_t n) {
+  for (int64_t from = 0; from < n && !rush_stops_at(ctx, from); from += RUN) {
     int64_t to = from + RUN < n ? from + RUN : n;
     for (int64_t i = from + 1; i < to; i++) {
       rush_sort_item v = items[i];
@@ -59,20 +66,24 @@ static void insertion_runs(rush_sort_item *items, int64_t n) {
 
 void rush_sort_stable(rush_ctx *ctx, rush_sort_item *items, rush_sort_item *scratch, int64_t n) {
   rush_sort_item *from = items, *to = scratch;
-  insertion_runs(items, n);
+  insertion_runs(ctx, items, n);
   for (int64_t width = RUN; width < n; width *= 2) {
     for (int64_t at = 0; at < n; at += 2 * width) {
       int64_t mid = at + width < n ? at + width : n, end = mid + width < n ? mid + width : n;
       int64_t i = at, j = mid;
       if (rush_should_stop(ctx, 4 * (uint64_t)(end - at))) return;
-      for (int64_t k = at; k < end; k++)
+      for (int64_t k = at; k < end; k++) {
+        if (rush_stops_at(ctx, k)) return;
         to[k] = i < mid && (j >= end || from[i].key <= from[j].key) ? from[i++] : from[j++];
+      }
     }
     rush_sort_item *swap = from;
     from = to;
     to = swap;
   }
-  if (from != items) memcpy(items, from, (size_t)n * sizeof *items);
+  if (from == items) return;
+  for (size_t i = 0, some; rush_piece(ctx, (size_t)n, 2, i, &some); i += some)
+    memcpy(items + i, from + i, some * sizeof *items);
 }
 
 /* ---- libstdc++'s algorithms (bits/stl_heap.h, bits/stl_algo.h), over [0, n) ------------------ */
@@ -118,9 +129,11 @@ static void pop_heap(rush_sort_item *p, int64_t n, rush_sort_item *result) {
 }
 
 static void heap_select(rush_ctx *ctx, rush_sort_item *p, int64_t middle, int64_t n) {
-  for (int64_t parent = (middle - 2) / 2; middle >= 2 && parent >= 0; parent--)
+  for (int64_t parent = (middle - 2) / 2; middle >= 2 && parent >= 0; parent--) {
+    if (rush_stops_at(ctx, parent)) return;
     adjust_heap(p, parent, middle, p[parent]);
-  for (int64_t i = middle; i < n; i++) {
+  }
+  for (int64_t i = middle; i < n && !rush_stops_at(ctx, i); i++) {
     if (!before(&p[i], &p[0])) continue;
     if (rush_should_stop(ctx, HEAP_WORK)) return;
     pop_heap(p, middle, &p[i]);
@@ -142,17 +155,19 @@ static void median_to_first(rush_sort_item *result, rush_sort_item *a, rush_sort
     swap(result, before(a, c) ? a : before(b, c) ? c : b);
 }
 
-/* Returns the start of the second part. */
-static int64_t partition(rush_sort_item *p, int64_t first, int64_t last) {
+/* Returns the start of the second part, or any place after a stop request. */
+static int64_t partition(rush_ctx *ctx, rush_sort_item *p, int64_t first, int64_t last) {
   int64_t i = first + 1, j = last;
   median_to_first(&p[first], &p[first + 1], &p[first + (last - first) / 2], &p[last - 1]);
   for (;;) {
-    while (before(&p[i], &p[first])) i++;
+    while (before(&p[i], &p[first]))
+      if (rush_stops_at(ctx, ++i)) return i;
     j--;
-    while (before(&p[first], &p[j])) j--;
+    while (before(&p[first], &p[j]))
+      if (rush_stops_at(ctx, --j)) return i;
     if (i >= j) return i;
     swap(&p[i], &p[j]);
-    i++;
+    if (rush_stops_at(ctx, ++i)) return i;
   }
 }
 
@@ -163,8 +178,8 @@ static void linear_insert(rush_sort_item *p, int64_t at, int64_t first) {
 }
 
 /* Gives the same result as std's guarded and unguarded insertion. */
-static void insertion_sort(rush_sort_item *p, int64_t first, int64_t last) {
-  for (int64_t i = first + 1; i < last; i++) linear_insert(p, i, first);
+static void insertion_sort(rush_ctx *ctx, rush_sort_item *p, int64_t first, int64_t last) {
+  for (int64_t i = first + 1; i < last && !rush_stops_at(ctx, i); i++) linear_insert(p, i, first);
 }
 
 static int log2_of(int64_t n) {
@@ -179,7 +194,7 @@ static void introsort(rush_ctx *ctx, rush_sort_item *p, int64_t first, int64_t l
       partial_sort(ctx, p + first, last - first, last - first);
       return;
     }
-    int64_t cut = partition(p, first, last);
+    int64_t cut = partition(ctx, p, first, last);
     introsort(ctx, p, cut, last, depth); /* at most 2 log2(n) deep */
     last = cut;
   }
@@ -188,7 +203,7 @@ static void introsort(rush_ctx *ctx, rush_sort_item *p, int64_t first, int64_t l
 void rush_sort(rush_ctx *ctx, rush_sort_item *items, int64_t n) {
   if (n < 2) return;
   introsort(ctx, items, 0, n, 2 * log2_of(n));
-  if (!ctx->stopped) insertion_sort(items, 0, n);
+  if (!ctx->stopped) insertion_sort(ctx, items, 0, n);
 }
 
 void rush_nth_element(rush_ctx *ctx, rush_sort_item *items, int64_t n, int64_t nth) {
@@ -201,13 +216,13 @@ void rush_nth_element(rush_ctx *ctx, rush_sort_item *items, int64_t n, int64_t n
       swap(&items[first], &items[nth]);
       return;
     }
-    int64_t cut = partition(items, first, last);
+    int64_t cut = partition(ctx, items, first, last);
     if (cut <= nth)
       first = cut;
     else
       last = cut;
   }
-  insertion_sort(items, first, last);
+  insertion_sort(ctx, items, first, last);
 }
 
 int64_t rush_nth_element_stable(rush_ctx *ctx, rush_sort_item *items, int64_t n, int64_t nth) {
@@ -215,6 +230,7 @@ int64_t rush_nth_element_stable(rush_ctx *ctx, rush_sort_item *items, int64_t n,
   if (ctx->stopped) return 0;
   int64_t key = items[nth].key, less = 0, same = 0;
   for (int64_t i = 0; i < n; i++) {
+    if (rush_stops_at(ctx, i)) return 0;
     less += items[i].key < key;
     if (items[i].key == key) items[same++] = (rush_sort_item){items[i].index, items[i].index};
   }
@@ -245,9 +261,11 @@ void rush_quick_select(rush_ctx *ctx, rush_sort_item *items, int64_t n, int64_t 
     int64_t i = left + 1, j = right;
     rush_sort_item pivot = items[left];
     for (;;) {
-      do i++;
+      do
+        if (rush_stops_at(ctx, ++i)) return;
       while (before(&items[i], &pivot));
-      do j--;
+      do
+        if (rush_stops_at(ctx, --j)) return;
       while (before(&pivot, &items[j]));
       if (j < i) break;
       swap(&items[i], &items[j]);

@@ -13,9 +13,10 @@ typedef struct rush_sort_item {
   int64_t key, index;
 } rush_sort_item;
 
-/* Makes the keys of n elements that are `step` bytes apart, starting at `at`. */
-void rush_sort_keys(rush_dtype dtype, const char *at, int64_t step, int64_t n, bool descending,
-                    rush_sort_item *out);
+/* Makes the keys of n elements that are `step` bytes apart, starting at `at`. After a stop request,
+ * some items are not set. */
+void rush_sort_keys(rush_ctx *ctx, rush_dtype dtype, const char *at, int64_t step, int64_t n,
+                    bool descending, rush_sort_item *out);
 
 /* Sorts stably. `scratch` has room for n items. */
 void rush_sort_stable(rush_ctx *ctx, rush_sort_item *items, rush_sort_item *scratch, int64_t n);

@@ -26,7 +26,7 @@ static ptrdiff_t meet(const rush_conv *s, int d, size_t o, size_t k) {
         const ptrdiff_t ih = meet(s, 1, o[1], h);                                                  \
         for (size_t k = 0; ih >= 0 && k < s->kernel[2]; k++) {                                     \
           const ptrdiff_t iw = meet(s, 2, o[2], k);                                                \
-          if (iw < 0) continue;                                                                    \
+          if (iw < 0 || rush_should_stop(s->ctx, 4 * s->in_c + 4)) continue;                       \
           const type *xp = x + id * xs[2] + ih * xs[3] + iw * xs[4];                               \
           const type *wp = w + (ptrdiff_t)d * ws[2] + (ptrdiff_t)h * ws[3] + (ptrdiff_t)k * ws[4]; \
           for (size_t c = 0; c < s->in_c; c++)                                                     \
@@ -43,12 +43,10 @@ static ptrdiff_t meet(const rush_conv *s, int d, size_t o, size_t k) {
     for (size_t b = 0; b < s->batch; b++, x += xs[0]) {                                            \
       for (size_t p = 0; p < s->out[0] * s->out[1] * s->out[2]; p++) {                             \
         const size_t o[3] = {p / s->out[2] / s->out[1], p / s->out[2] % s->out[1], p % s->out[2]}; \
-        if (rush_should_stop(s->ctx, 4 * s->groups * s->out_c * s->in_c * s->kernel[0] *           \
-                                         s->kernel[1] * s->kernel[2]))                             \
-          return;                                                                                  \
         for (size_t g = 0; g < s->groups; g++) {                                                   \
           const type *xg = x + (ptrdiff_t)(g * s->in_c) * xs[1], *wg = w + (ptrdiff_t)g * group;   \
           for (size_t c = 0; c < s->out_c; c++, y++) {                                             \
+            if (rush_should_stop(s->ctx, 16)) return;                                              \
             sum_type sum = bias ? (sum_type)bias[(ptrdiff_t)(g * s->out_c + c) * bias_stride] : 0; \
             sum += name##_one(s, xg, xs, wg + (ptrdiff_t)c * out, ws, in, o);                      \
             *y = (type)sum;                                                                        \

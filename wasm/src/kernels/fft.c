@@ -177,9 +177,14 @@ static void transform(const rush_fft *plan, const double complex *in, double com
 
 /* ---- Arbitrary lengths (Bluestein) ----------------------------------------------------------- */
 
+/* For step k of a loop that computes roots */
 static bool stops_at(const rush_fft *plan, size_t k) {
   return k % CHUNK == 0 && rush_should_stop(plan->ctx, 32 * CHUNK);
 }
+/* Elements j from `first` to n in pieces, between which the host may stop the run */
+#define PIECES(first, n)                                                            \
+  for (size_t at = first, some; rush_piece(plan->ctx, n, 2, at, &some); at += some) \
+    for (size_t j = at; j < at + some; j++)
 
 void rush_fft_init(rush_fft *plan, double complex *memory) {
   const size_t n = plan->points, length = plan->length;
@@ -204,7 +209,7 @@ void rush_fft_init(rush_fft *plan, double complex *memory) {
   plan->spectrum = memory;
   plan->chirp = memory + length;
   double complex *line = plan->work;
-  memset(line, 0, length * sizeof *line);
+  PIECES(0, length) line[j] = 0;
   /* jk = (j j + k k - (k - j)(k - j)) / 2 turns the sum into a convolution with exp(pi i j j
    * / n). */
   for (size_t j = 0; j < n; j++) {
@@ -223,12 +228,12 @@ void rush_fft_run(const rush_fft *plan, const double complex *in, double complex
     return;
   }
   double complex *a = plan->work, *b = a + length, *work = b + length;
-  for (size_t j = 0; j < n; j++) a[j] = in[j] * plan->chirp[j];
-  memset(a + n, 0, (length - n) * sizeof *a);
+  PIECES(0, n) a[j] = in[j] * plan->chirp[j];
+  PIECES(n, length) a[j] = 0;
   transform(plan, a, b, work);
-  for (size_t j = 0; j < length; j++) a[j] = conj(b[j] * plan->spectrum[j]);
+  PIECES(0, length) a[j] = conj(b[j] * plan->spectrum[j]);
   transform(plan, a, b, work);
-  for (size_t j = 0; j < n; j++) out[j] = conj(b[j]) * plan->chirp[j];
+  PIECES(0, n) out[j] = conj(b[j]) * plan->chirp[j];
 }
 
 /* ---- Real transforms ------------------------------------------------------------------------- */
@@ -237,14 +242,14 @@ void rush_fft_from_real(const rush_fft *plan, double complex *in, double complex
   const size_t n = plan->points;
   if (!plan->halved) {
     const double *numbers = (const double *)in;
-    for (size_t j = n; j-- > 0;) in[j] = numbers[j];
+    for (size_t j = n; j-- > 0 && !rush_stops_at(plan->ctx, (int64_t)j);) in[j] = numbers[j];
     rush_fft_run(plan, in, out);
   } else { /* packs even elements + i * odd elements; each half is Hermitian */
     rush_fft_run(plan, in, out);
     c2 *x = (c2 *)out;
     const c2 *roots = (const c2 *)plan->halves;
     x[n] = x[0];
-    for (size_t k = 0; k <= n - k; k++) {
+    for (size_t k = 0; k <= n - k && !rush_stops_at(plan->ctx, (int64_t)k); k++) {
       const c2 a = x[k], b = conjugate(x[n - k]), even = 0.5 * (a + b);
       const c2 odd = times(times_i(0.5 * (b - a)), roots[k]);
       x[k] = even + odd;
@@ -259,24 +264,25 @@ void rush_fft_to_real(const rush_fft *plan, double complex *in, double complex *
   const size_t n = plan->points;
   in[0] = creal(in[0]);
   if (!plan->halved) {
-    for (size_t k = 1; k <= n / 2; k++) {
+    for (size_t k = 1; k <= n / 2 && !rush_stops_at(plan->ctx, (int64_t)k); k++) {
       in[n - k] = in[k];
       in[k] = conj(in[k]);
     }
     rush_fft_run(plan, in, out);
     double *numbers = (double *)out;
-    for (size_t j = 0; j < n; j++) numbers[j] = creal(out[j]);
+    PIECES(0, n) numbers[j] = creal(out[j]);
     return;
   }
   in[n] = creal(in[n]);
   c2 *x = (c2 *)in;
   const c2 *roots = (const c2 *)plan->halves;
   for (size_t k = 0; k <= n - k; k++) { /* conjugated for the inverse transform */
+    if (rush_stops_at(plan->ctx, (int64_t)k)) return;
     const c2 a = x[k], b = conjugate(x[n - k]), even = a + b;
     const c2 odd = times_i(times(a - b, conjugate(roots[k])));
     x[k] = conjugate(even + odd);
     if (k > 0) x[n - k] = even - odd;
   }
   rush_fft_run(plan, in, out);
-  for (size_t j = 0; j < n; j++) out[j] = conj(out[j]);
+  PIECES(0, n) out[j] = conj(out[j]);
 }

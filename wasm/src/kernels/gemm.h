@@ -33,28 +33,30 @@ static inline size_t rush_gemm_rows(size_t item, size_t k) {
 }
 
 /* Packs b[i * stride_k + j * stride_n] (row i < k, column j < n) and the n biases, where NULL means
- * zeros. k may be 0. */
-void rush_gemm_pack_items(size_t item, size_t k, size_t n, const void *b, ptrdiff_t stride_k,
-                          ptrdiff_t stride_n, const float *bias, float *packed);
-static inline void rush_gemm_pack(size_t k, size_t n, const float *b, ptrdiff_t stride_k,
-                                  ptrdiff_t stride_n, const float *bias, float *packed) {
-  rush_gemm_pack_items(sizeof *b, k, n, b, stride_k, stride_n, bias, packed);
+ * zeros. k may be 0. A context, which may be NULL, lets the host stop, and leaves it incomplete. */
+void rush_gemm_pack_items(struct rush_ctx *ctx, size_t item, size_t k, size_t n, const void *b,
+                          ptrdiff_t stride_k, ptrdiff_t stride_n, const float *bias, float *packed);
+static inline void rush_gemm_pack(struct rush_ctx *ctx, size_t k, size_t n, const float *b,
+                                  ptrdiff_t stride_k, ptrdiff_t stride_n, const float *bias,
+                                  float *packed) {
+  rush_gemm_pack_items(ctx, sizeof *b, k, n, b, stride_k, stride_n, bias, packed);
 }
 /* Packs dense rows b[n][k] that are stored at the end of `packed` itself. `scratch` holds
  * rush_gemm_nr() * k elements. */
-void rush_gemm_pack_placed(size_t item, size_t k, size_t n, const float *bias, void *scratch,
-                           float *packed);
+void rush_gemm_pack_placed(struct rush_ctx *ctx, size_t item, size_t k, size_t n, const float *bias,
+                           void *scratch, float *packed);
 /* Packs a matrix of floats in parts: the biases, or `rows` rows starting at `first` of a matrix of
  * k rows. */
 void rush_gemm_pack_bias(size_t k, size_t n, const float *bias, float *packed);
-void rush_gemm_pack_rows(size_t k, size_t first, size_t rows, size_t n, const float *b,
-                         ptrdiff_t stride_k, ptrdiff_t stride_n, float *packed);
+void rush_gemm_pack_rows(struct rush_ctx *ctx, size_t k, size_t first, size_t rows, size_t n,
+                         const float *b, ptrdiff_t stride_k, ptrdiff_t stride_n, float *packed);
 
 /* Copies a packed matrix of k rows of floats and multiplies row i by scale[i]. */
 void rush_gemm_scale_rows(size_t k, size_t n, const float *packed, const float *scale, float *to);
 
 /* Extracts column j of a packed matrix of k rows, which is a row of linear's weight. */
-void rush_gemm_packed_row(size_t item, size_t k, const float *packed, size_t j, void *row);
+void rush_gemm_packed_row(struct rush_ctx *ctx, size_t item, size_t k, const float *packed,
+                          size_t j, void *row);
 
 /* Computes c[m][n] = clamp(a[m][k] * b + bias, min, max). The row strides lda and ldc are in
  * floats. NaN propagates, and infinite bounds do not clamp. c must not overlap a. m, n and k may be

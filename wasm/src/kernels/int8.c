@@ -30,8 +30,9 @@ bool rush_int8_packed(size_t n, size_t k, size_t *bytes) {
 
 /* Packs columns of [channels][taps] weights as [taps][channels], in runs of `run` weights, each
  * padded to a multiple of KR. */
-static void pack(bool by_pairs, size_t n, size_t channels, size_t taps, size_t run, const int8_t *w,
-                 const float *scales, const int32_t *zeros, const float *bias, void *packed) {
+static void pack(rush_ctx *ctx, bool by_pairs, size_t n, size_t channels, size_t taps, size_t run,
+                 const int8_t *w, const float *scales, const int32_t *zeros, const float *bias,
+                 void *packed) {
   const size_t runs = run == 0 ? 0 : channels * taps / run;
   const size_t each = groups_of(run) * KR, k = runs * each;
   uint8_t *at = packed;
@@ -45,15 +46,16 @@ static void pack(bool by_pairs, size_t n, size_t channels, size_t taps, size_t r
       b.scales[c] = scales != NULL ? scales[j + c] : 1;
       b.bias[c] = bias != NULL ? bias[j + c] : 0;
       uint32_t sum = 0;
-      for (size_t i = 0; i < channels * taps; i++) {
-        const int32_t v = w[c * channels * taps + i];
-        sum += (uint32_t)v;
-      }
+      for (size_t from = 0, some; rush_piece(ctx, channels * taps, 1, from, &some); from += some)
+        for (size_t i = from; i < from + some; i++) {
+          const int32_t v = w[c * channels * taps + i];
+          sum += (uint32_t)v;
+        }
       b.sums[c] = (int32_t)sum;
     }
     memcpy(at, &b, sizeof b);
     for (size_t r = 0; r < runs; r++)
-      for (size_t i = 0; i < each; i += KR, to += NR * KR)
+      for (size_t i = 0; i < each && !rush_should_stop(ctx, NR * KR); i += KR, to += NR * KR)
         for (size_t p = 0; p < KR; p++) {
           const bool there = i + p < run;
           const size_t tap = run == channels ? r : (i + p) / channels;
@@ -66,14 +68,14 @@ static void pack(bool by_pairs, size_t n, size_t channels, size_t taps, size_t r
   }
 }
 
-void rush_int8_pack(size_t n, size_t k, const int8_t *w, const float *scales, const int32_t *zeros,
-                    const float *bias, void *packed) {
-  pack(false, n, k, 1, k, w, scales, zeros, bias, packed);
+void rush_int8_pack(rush_ctx *ctx, size_t n, size_t k, const int8_t *w, const float *scales,
+                    const int32_t *zeros, const float *bias, void *packed) {
+  pack(ctx, false, n, k, 1, k, w, scales, zeros, bias, packed);
 }
 
-void rush_int8_pack_taps(bool by_pairs, size_t n, size_t channels, size_t taps, size_t run,
-                         const int8_t *w, const int32_t *zeros, void *packed) {
-  pack(by_pairs, n, channels, taps, run, w, NULL, zeros, NULL, packed);
+void rush_int8_pack_taps(rush_ctx *ctx, bool by_pairs, size_t n, size_t channels, size_t taps,
+                         size_t run, const int8_t *w, const int32_t *zeros, void *packed) {
+  pack(ctx, by_pairs, n, channels, taps, run, w, NULL, zeros, NULL, packed);
 }
 
 void rush_int8_packed_sums(size_t n, size_t k, const void *packed, int32_t *sums) {
@@ -339,7 +341,7 @@ size_t rush_int8_blocks(const rush_ctx *ctx, size_t most, size_t blocks, size_t 
 
 void rush_int8_gemm(rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const void *packed,
                     float *y, size_t ldy, float min, float max) {
-  enum { CACHE = 128 * 1024, HEIGHT = 48, ITEM = 1 << 22 };
+  enum { CACHE = 128 * 1024, HEIGHT = 48, ITEM = 1 << 22, LONG = 1 << 20 };
   if (rows->m == 0 || n == 0) return;
   product p = {.rows = *rows, .y = y, .ldy = ldy, .min = min, .max = max};
   p.kernel = rush_int8_kernel_here();
@@ -349,7 +351,8 @@ void rush_int8_gemm(rush_ctx *ctx, const rush_int8_rows *rows, size_t n, const v
   p.packed = packed;
   p.block_bytes = block_bytes(rows->k);
   const size_t blocks = (n + NR - 1) / NR;
-  p.height = rows->m < HEIGHT ? rows->m : HEIGHT;
+  const size_t most_rows = rows->k > LONG ? p.kernel.mr : HEIGHT;
+  p.height = rows->m < most_rows ? rows->m : most_rows;
   p.down = (rows->m - 1) / p.height + 1;
   /* As many column blocks as stay in cache while all rows pass by, but fewer if an item would take
    * long. */

@@ -32,9 +32,9 @@ size_t rush_int8_row(size_t k);
 bool rush_int8_packed(size_t n, size_t k, size_t *bytes);
 
 /* Packs w[n][k]. scales, zeros and bias have n numbers each; NULL means ones, zeros and zeros.
- * `packed` is aligned to 16 bytes. */
-void rush_int8_pack(size_t n, size_t k, const int8_t *w, const float *scales, const int32_t *zeros,
-                    const float *bias, void *packed);
+ * `packed` is aligned to 16 bytes, and incomplete after a stop request. */
+void rush_int8_pack(struct rush_ctx *ctx, size_t n, size_t k, const int8_t *w, const float *scales,
+                    const int32_t *zeros, const float *bias, void *packed);
 
 /* Computes the range of k floats, extended to include 0. Returns the minimum and sets *most. The
  * result is NaN if an element is not finite. */
@@ -62,8 +62,9 @@ void rush_int8_gemm(struct rush_ctx *ctx, const rush_int8_rows *rows, size_t n, 
 
 /* Packs w[n][channels][taps] as n columns of [taps][channels] weights, in runs of `run` weights,
  * each padded to a multiple of four. `run` is `channels`, or all weights. */
-void rush_int8_pack_taps(bool by_pairs, size_t n, size_t channels, size_t taps, size_t run,
-                         const int8_t *w, const int32_t *zeros, void *packed);
+void rush_int8_pack_taps(struct rush_ctx *ctx, bool by_pairs, size_t n, size_t channels,
+                         size_t taps, size_t run, const int8_t *w, const int32_t *zeros,
+                         void *packed);
 /* Computes the sum of the weights of each column. */
 void rush_int8_packed_sums(size_t n, size_t k, const void *packed, int32_t *sums);
 /* Returns a block of packed weights. *zeros are the zeros of its columns, or NULL if all are 0. */

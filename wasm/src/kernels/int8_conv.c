@@ -85,18 +85,19 @@ static void pack_strips(size_t groups, const int8_t *w, const int32_t *zeros, ui
   }
 }
 
-static void pack_depth(size_t groups, size_t taps, const int8_t *w, const int32_t *zeros,
-                       uint8_t *packed) {
+static void pack_depth(rush_ctx *ctx, size_t groups, size_t taps, const int8_t *w,
+                       const int32_t *zeros, uint8_t *packed) {
   depth *d = (depth *)(void *)packed;
   int32_t *sums = (int32_t *)(void *)(d + 1);
   uint8_t *at = packed + depth_header(groups);
-  for (size_t g = 0; g < groups; g++)
+  for (size_t g = 0; g < groups && !rush_stops_at(ctx, (int64_t)g); g++)
     if (zeros[g] != 0) d->wide = 1;
   for (size_t b = 0; b < depth_blocks(groups); b++, at += rush_int8_depthwise_bytes(taps)) {
     const size_t from = rush_int8_depthwise_from(b, RUSH_INT8_DEPTHWISE_BLOCK, groups);
     int16_t *pairs = (int16_t *)(void *)(at + rush_int8_quads(taps));
     for (size_t c = 0; c < RUSH_INT8_DEPTHWISE_BLOCK && from + c < groups; c++) {
       const size_t g = from + c;
+      if (rush_should_stop(ctx, 2 * taps)) return;
       sums[g] = 0;
       for (size_t t = 0; t < taps; t++) {
         const int32_t v = w[g * taps + t] - zeros[g];
@@ -109,24 +110,25 @@ static void pack_depth(size_t groups, size_t taps, const int8_t *w, const int32_
   if (taps == 9) pack_strips(groups, w, zeros, at);
 }
 
-void rush_int8_conv_pack_as(bool by_pairs, size_t groups, size_t channels, size_t outs, size_t taps,
-                            const int8_t *w, const int32_t *zeros, void *packed) {
+void rush_int8_conv_pack_as(rush_ctx *ctx, bool by_pairs, size_t groups, size_t channels,
+                            size_t outs, size_t taps, const int8_t *w, const int32_t *zeros,
+                            void *packed) {
   if (is_depthwise(groups, channels, outs)) {
-    pack_depth(groups, taps, w, zeros, packed);
+    pack_depth(ctx, groups, taps, w, zeros, packed);
     return;
   }
   size_t bytes;
   if (!group_bytes(channels, outs, taps, &bytes)) return;
-  for (size_t g = 0; g < groups; g++)
-    rush_int8_pack_taps(by_pairs, outs, channels, taps, run_of(channels, taps),
+  for (size_t g = 0; g < groups && !rush_should_stop(ctx, 16); g++)
+    rush_int8_pack_taps(ctx, by_pairs, outs, channels, taps, run_of(channels, taps),
                         w + g * outs * channels * taps, zeros + g * outs,
                         (uint8_t *)packed + g * bytes);
 }
 
-void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t taps, const int8_t *w,
-                         const int32_t *zeros, void *packed) {
-  rush_int8_conv_pack_as(rush_int8_kernel_here().by_pairs, groups, channels, outs, taps, w, zeros,
-                         packed);
+void rush_int8_conv_pack(rush_ctx *ctx, size_t groups, size_t channels, size_t outs, size_t taps,
+                         const int8_t *w, const int32_t *zeros, void *packed) {
+  rush_int8_conv_pack_as(ctx, rush_int8_kernel_here().by_pairs, groups, channels, outs, taps, w,
+                         zeros, packed);
 }
 
 /* ---- What the machine multiplies ------------------------------------------------------------- */
@@ -511,14 +513,14 @@ static void run_depthwise(struct rush_ctx *ctx, job *j) {
 
 /* Strategy 3: a matrix product, by tiles of outputs and blocks of channels. */
 static void run_tiles(struct rush_ctx *ctx, job *j) {
-  enum { CACHE = 128 * 1024, HEIGHT = 48, ITEM = 1 << 22 };
+  enum { CACHE = 128 * 1024, HEIGHT = 48, ITEM = 1 << 22, LONG = 1 << 20 };
   const rush_int8_conv *v = j->v;
   if (!column_of(v->channels, j->taps, &j->k) || !of_block(v, j->taps, &j->block_bytes)) return;
   const size_t blocks = round_up(v->outs, NR) / NR;
   j->group_bytes = blocks * j->block_bytes;
   j->zeros = has_zeros(v, j->block_bytes);
   /* The outputs are divided as evenly as possible into pieces of whole tiles. */
-  j->down = (j->m - 1) / HEIGHT + 1;
+  j->down = (j->m - 1) / (j->k > LONG ? j->f.kernel.conv_mr : HEIGHT) + 1;
   j->height = (j->m - 1) / j->down + 1;
   j->height = round_up(j->height, j->f.kernel.conv_mr);
   j->down = (j->m - 1) / j->height + 1;

@@ -8,11 +8,12 @@
 /* Stores the number of bytes of packed weights. Returns false if it overflows. */
 bool rush_int8_conv_packed(size_t groups, size_t channels, size_t outs, size_t taps, size_t *bytes);
 /* Packs w[groups * outs][channels][taps], with a zero point for each of groups * outs, into zeroed
- * memory, for this machine (or for rush_int8_kernel). */
-void rush_int8_conv_pack(size_t groups, size_t channels, size_t outs, size_t taps, const int8_t *w,
-                         const int32_t *zeros, void *packed);
-void rush_int8_conv_pack_as(bool by_pairs, size_t groups, size_t channels, size_t outs, size_t taps,
-                            const int8_t *w, const int32_t *zeros, void *packed);
+ * memory, for this machine (or for rush_int8_kernel). They are incomplete after a stop request. */
+void rush_int8_conv_pack(struct rush_ctx *ctx, size_t groups, size_t channels, size_t outs,
+                         size_t taps, const int8_t *w, const int32_t *zeros, void *packed);
+void rush_int8_conv_pack_as(struct rush_ctx *ctx, bool by_pairs, size_t groups, size_t channels,
+                            size_t outs, size_t taps, const int8_t *w, const int32_t *zeros,
+                            void *packed);
 /* Stores the amount that the zero point of x adds to each output channel's sums on this machine:
  * zeros[groups * outs]. The caller subtracts it. */
 void rush_int8_conv_zeros(const rush_int8_conv *v, int32_t *zeros);

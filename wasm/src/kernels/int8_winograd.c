@@ -7,8 +7,8 @@
 enum { NR = RUSH_INT8_NR, KR = RUSH_INT8_KR, MR = RUSH_INT8_MR, LANES = 8, PLACES = 16 };
 
 /* The least channels and tiles that are worth it; the most channels whose sums, four times as
- * large, fit. */
-enum { MIN_CHANNELS = 16, MAX_CHANNELS = 1024, MIN_TILES = 8 };
+ * large, fit; and the most rows, and elements of a row, that leave time for a stop request. */
+enum { MIN_CHANNELS = 16, MAX_CHANNELS = 1024, MIN_TILES = 8, MOST = 1 << 20 };
 
 static size_t half_up(size_t n) {
   return (n + 1) / 2;
@@ -27,9 +27,9 @@ bool rush_int8_winograd_fits(const rush_int8_conv *v) {
   const rush_int8_window *w = &v->window;
   return v->groups == 1 && v->channels >= MIN_CHANNELS && v->channels <= MAX_CHANNELS &&
          v->channels % LANES == 0 && v->outs >= MIN_CHANNELS && w->kernel[0] == 3 &&
-         w->kernel[1] == 3 && w->kernel[2] == 1 && w->out[2] == 1 &&
-         half_up(w->out[0]) * half_up(w->out[1]) >= MIN_TILES && is_shifted(w, 0) &&
-         is_shifted(w, 1);
+         w->kernel[1] == 3 && w->kernel[2] == 1 && w->out[2] == 1 && w->out[0] <= MOST &&
+         w->out[1] <= MOST / v->channels && half_up(w->out[0]) * half_up(w->out[1]) >= MIN_TILES &&
+         is_shifted(w, 0) && is_shifted(w, 1);
 }
 
 typedef struct job {

@@ -136,7 +136,8 @@ RUSH_RARE static bool pack_rows(const group *g, size_t first, size_t rows, const
   for (size_t i = 0; i < rows; i += most) {
     const size_t n = rows - i < most ? rows - i : most;
     if (rush_should_stop(g->s->ctx, n * g->columns)) return false;
-    rush_gemm_pack_rows(g->k, first + i, n, g->s->out_c, w + (ptrdiff_t)i * in, in, out, g->packed);
+    rush_gemm_pack_rows(g->s->ctx, g->k, first + i, n, g->s->out_c, w + (ptrdiff_t)i * in, in, out,
+                        g->packed);
   }
   return true;
 }

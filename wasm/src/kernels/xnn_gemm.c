@@ -53,37 +53,39 @@ void rush_gemm_pack_bias(size_t k, size_t n, const float *bias, float *packed) {
     for (size_t i = 0; i < nr; i++) packed[i] = bias != NULL && j + i < n ? bias[j + i] : 0;
 }
 
-RUSH_ALONE RUSH_RARE static void pack_rows(size_t item, size_t k, size_t first, size_t rows,
-                                           size_t n, const char *b, ptrdiff_t stride_k,
+RUSH_ALONE RUSH_RARE static void pack_rows(rush_ctx *ctx, size_t item, size_t k, size_t first,
+                                           size_t rows, size_t n, const char *b, ptrdiff_t stride_k,
                                            ptrdiff_t stride_n, float *packed) {
   const size_t nr = rush_gemm_nr(), block = nr * (rush_gemm_rows(item, k) + 1);
   if (rows == 0) return;
-  for (size_t j = 0; j < n; j += nr, packed += block) {
-    pack_block(item, rows, n - j < nr ? n - j : nr, b + (ptrdiff_t)(j * item) * stride_n, stride_k,
-               stride_n, nr, (char *)(packed + nr) + first * nr * item);
-  }
+  for (size_t j = 0; j < n; j += nr, packed += block)
+    for (size_t i = 0, some; rush_piece(ctx, rows, nr, i, &some); i += some)
+      pack_block(item, some, n - j < nr ? n - j : nr,
+                 b + (ptrdiff_t)item * ((ptrdiff_t)j * stride_n + (ptrdiff_t)i * stride_k),
+                 stride_k, stride_n, nr, (char *)(packed + nr) + (first + i) * nr * item);
 }
 
-RUSH_RARE void rush_gemm_pack_rows(size_t k, size_t first, size_t rows, size_t n, const float *b,
-                                   ptrdiff_t stride_k, ptrdiff_t stride_n, float *packed) {
-  pack_rows(sizeof *b, k, first, rows, n, (const char *)b, stride_k, stride_n, packed);
+RUSH_RARE void rush_gemm_pack_rows(struct rush_ctx *ctx, size_t k, size_t first, size_t rows,
+                                   size_t n, const float *b, ptrdiff_t stride_k, ptrdiff_t stride_n,
+                                   float *packed) {
+  pack_rows(ctx, sizeof *b, k, first, rows, n, (const char *)b, stride_k, stride_n, packed);
 }
 
-RUSH_RARE void rush_gemm_pack_items(size_t item, size_t k, size_t n, const void *b,
-                                    ptrdiff_t stride_k, ptrdiff_t stride_n, const float *bias,
-                                    float *packed) {
+RUSH_RARE void rush_gemm_pack_items(struct rush_ctx *ctx, size_t item, size_t k, size_t n,
+                                    const void *b, ptrdiff_t stride_k, ptrdiff_t stride_n,
+                                    const float *bias, float *packed) {
   rush_gemm_pack_bias(rush_gemm_rows(item, k), n, bias, packed);
-  pack_rows(item, k, 0, k, n, b, stride_k, stride_n, packed);
+  pack_rows(ctx, item, k, 0, k, n, b, stride_k, stride_n, packed);
 }
 
 /* A packed block is at least as large as its plain rows. A block can therefore only overwrite its
  * own rows, which are copied out first, and not rows that come later. */
-RUSH_RARE void rush_gemm_pack_placed(size_t item, size_t k, size_t n, const float *bias,
-                                     void *scratch, float *packed) {
+RUSH_RARE void rush_gemm_pack_placed(struct rush_ctx *ctx, size_t item, size_t k, size_t n,
+                                     const float *bias, void *scratch, float *packed) {
   const size_t nr = rush_gemm_nr(), blocks = (n + nr - 1) / nr;
   const size_t block = nr * (rush_gemm_rows(item, k) + 1);
   const char *rows = (const char *)(packed + blocks * block) - n * k * item;
-  for (size_t j = 0; j < n; j += nr, packed += block) {
+  for (size_t j = 0; j < n && !rush_should_stop(ctx, nr * k); j += nr, packed += block) {
     const size_t columns = n - j < nr ? n - j : nr;
     memcpy(scratch, rows + j * k * item, columns * k * item);
     for (size_t i = 0; i < nr; i++) packed[i] = bias != NULL && i < columns ? bias[j + i] : 0;
@@ -103,11 +105,14 @@ void rush_gemm_scale_rows(size_t k, size_t n, const float *packed, const float *
   }
 }
 
-RUSH_RARE void rush_gemm_packed_row(size_t item, size_t k, const float *packed, size_t j,
-                                    void *row) {
+RUSH_RARE void rush_gemm_packed_row(struct rush_ctx *ctx, size_t item, size_t k,
+                                    const float *packed, size_t j, void *row) {
   const size_t nr = rush_gemm_nr();
   const char *from = (const char *)(packed + j / nr * nr * (rush_gemm_rows(item, k) + 1) + nr);
-  rush_transpose(item, 1, k, from + j % nr * item, (ptrdiff_t)nr, row, (ptrdiff_t)k);
+  from += j % nr * item;
+  for (size_t at = 0, some; rush_piece(ctx, k, 1, at, &some); at += some)
+    rush_transpose(item, 1, some, from + at * nr * item, (ptrdiff_t)nr, (char *)row + at * item,
+                   (ptrdiff_t)some);
 }
 
 /* Handles k = 0, where the result is the bias. */

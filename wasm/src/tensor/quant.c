@@ -26,9 +26,9 @@ rush_status rush_quant_copy(rush_heap *heap, rush_tensor *t, const rush_tensor *
   rush_quant *q;
   if (t->storage == like->storage) return RUSH_OK;
   RUSH_TRY(rush_quant_new(heap, t, from->axis, from->n, &q));
-  memcpy(q->scales, from->scales, q->n * sizeof *q->scales);
-  memcpy(q->zero_points, from->zero_points, q->n * sizeof *q->zero_points);
-  return RUSH_OK;
+  /* The zero points lie behind the scales: rush_quant_new. */
+  return rush_copy_bytes(heap->ctx, q->scales, from->scales,
+                         q->n * (sizeof *q->scales + sizeof *q->zero_points));
 }
 
 void rush_quant_enable_pools(rush_heap *heap) {

@@ -19,8 +19,10 @@ static rush_status flip_into(rush_call *c, rush_tensor *dst, const rush_tensor *
   if (rush_itemsize(t) != 4 || it.stride[0][0] != 4 || it.stride[1][0] != -4)
     return rush_tensor_copy(c->heap, dst, &turned);
   do {
-    RUSH_TRY(rush_charge(c->ctx, (uint64_t)it.size[0]));
-    rush_reverse_4((size_t)it.size[0], it.at[0], it.at[1] - 4 * (it.size[0] - 1));
+    const size_t n = (size_t)it.size[0];
+    for (size_t i = 0, some; rush_piece(c->ctx, n, 1, i, &some); i += some)
+      rush_reverse_4(some, it.at[0] + 4 * i, it.at[1] - 4 * (int64_t)(i + some - 1));
+    RUSH_TRY(rush_take_stop(c->ctx));
   } while (rush_iter_next(&it));
   return RUSH_OK;
 }

@@ -346,6 +346,7 @@ static rush_status list_sizes(rush_call *c, const rush_value *v, int *rank, int6
 
 static rush_status store_list(rush_call *c, const rush_value *v, int depth, int rank,
                               const int64_t *sizes, rush_dtype dtype, char **to) {
+  RUSH_TRY(rush_charge(c->ctx, 4));
   if (depth < rank) {
     RUSH_CHECK_ARG(v->kind == RUSH_KIND_LIST || v->kind == RUSH_KIND_TUPLE,
                    "Expected sequence of length %lld at dim %d", (long long)sizes[depth], depth);
@@ -418,15 +419,13 @@ static rush_status triangle(rush_call *c, bool upper) {
   char *at = rush_data(out);
   const int64_t all = cols == 0 ? 0 : out->numel / cols;
   for (int64_t r = 0; r < all; r++, at += (size_t)cols * item) {
-    RUSH_TRY(rush_charge(c->ctx, (uint64_t)cols * item / 16 + 8));
+    RUSH_TRY(rush_charge(c->ctx, 8));
     /* columns [0, edge) lie below the diagonal (upper), or on and below it (lower) */
     int64_t edge = upper ? r % rows : r % rows + 1;
     if (!rush_add64(edge, diagonal, &edge)) edge = diagonal > 0 ? cols : 0;
     edge = edge < 0 ? 0 : edge > cols ? cols : edge;
-    if (upper)
-      memset(at, 0, (size_t)edge * item);
-    else
-      memset(at + (size_t)edge * item, 0, (size_t)(cols - edge) * item);
+    const int64_t first = upper ? 0 : edge, last = upper ? edge : cols;
+    RUSH_TRY(rush_set_bytes(c->ctx, at + (size_t)first * item, 0, (size_t)(last - first) * item));
   }
   return RUSH_OK;
 }
@@ -463,6 +462,10 @@ RUSH_OP(one_hot) {
   RUSH_TRY(rush_result(c, 0, RUSH_INT64, self->rank + 1, sizes, &out));
   rush_fill_zero(c->ctx, out);
   int64_t *to = rush_data(out);
-  for (int64_t i = 0; i < dense->numel; i++) to[i * classes + index[i]] = 1;
+  RUSH_TRY(rush_take_stop(c->ctx));
+  for (int64_t i = 0; i < dense->numel; i++) {
+    RUSH_TRY(rush_charge(c->ctx, 4));
+    to[i * classes + index[i]] = 1;
+  }
   return RUSH_OK;
 }

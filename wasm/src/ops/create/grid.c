@@ -81,8 +81,9 @@ static rush_status triangle(rush_call *c, bool lower) {
   char *row_at = rush_data(out), *column_at = row_at + (size_t)n * item;
   for (int64_t i = 0; i < rows; i++) {
     triangle_row(i, columns, offset, lower, &from, &to);
-    RUSH_TRY(rush_charge(c->ctx, 8 * (uint64_t)(to - from) + 4));
+    RUSH_TRY(rush_charge(c->ctx, 4));
     for (int64_t j = from; j < to; j++, row_at += item, column_at += item) {
+      RUSH_TRY(rush_charge(c->ctx, 8));
       rush_store_int(dtype, row_at, i);
       rush_store_int(dtype, column_at, j);
     }

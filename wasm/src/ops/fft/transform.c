@@ -8,6 +8,7 @@
 /* The transforms along one dimension. If `from` is real, `to` receives its whole transform or the
  * first elements of it. If `to` is real, the first n/2 + 1 elements of `from` are read. */
 typedef struct lines {
+  rush_ctx *ctx;
   const rush_tensor *from;
   rush_tensor *to;
   int dim;
@@ -16,8 +17,26 @@ typedef struct lines {
   double scale;
 } lines;
 
-static void conjugate(double complex *line, int64_t n) {
-  for (int64_t k = 0; k < n; k++) line[k] = conj(line[k]);
+static void conjugate(rush_ctx *ctx, double complex *line, int64_t n) {
+  for (int64_t k = 0; k < n && !rush_stops_at(ctx, k); k++) line[k] = conj(line[k]);
+}
+
+/* Reads n elements that are `step` bytes apart, by way of raw[n]. */
+static void read_line(rush_ctx *ctx, rush_dtype to, char *out, const rush_tensor *t,
+                      const char *from, int64_t step, char *raw, int64_t n) {
+  const size_t item = rush_itemsize(t);
+  for (size_t k = 0, some; rush_piece(ctx, (size_t)n, 4, k, &some); k += some) {
+    rush_copy_items(item, raw, (int64_t)item, from + (int64_t)k * step, step, (int64_t)some);
+    rush_convert(to, out + k * rush_dtype_size(to), t->dtype, raw, (int64_t)some);
+  }
+}
+static void write_line(rush_ctx *ctx, rush_dtype from, const char *in, const rush_tensor *t,
+                       char *to, int64_t step, char *raw, int64_t n) {
+  const size_t item = rush_itemsize(t);
+  for (size_t k = 0, some; rush_piece(ctx, (size_t)n, 4, k, &some); k += some) {
+    rush_convert(t->dtype, raw, from, in + k * rush_dtype_size(from), (int64_t)some);
+    rush_copy_items(item, to + (int64_t)k * step, step, raw, (int64_t)item, (int64_t)some);
+  }
 }
 
 /* Transforms one line. `raw`, `in` and `out` have room for n complex numbers each. */
@@ -26,25 +45,27 @@ static void run_line(const lines *l, const rush_fft *plan, const char *from, cha
   const bool from_real = !rush_is_complex(l->from->dtype), to_real = !rush_is_complex(l->to->dtype);
   const size_t item = rush_itemsize(l->from), to_item = rush_itemsize(l->to);
   const int64_t n = l->n, n_in = to_real ? n / 2 + 1 : n, n_out = l->to->sizes[l->dim];
-  rush_copy_items(item, raw, (int64_t)item, from, l->from->strides[l->dim] * (int64_t)item, n_in);
-  rush_convert(from_real ? RUSH_FLOAT64 : RUSH_COMPLEX128, in, l->from->dtype, raw, n_in);
+  read_line(l->ctx, from_real ? RUSH_FLOAT64 : RUSH_COMPLEX128, (char *)in, l->from, from,
+            l->from->strides[l->dim] * (int64_t)item, raw, n_in);
   if (from_real) {
     rush_fft_from_real(plan, in, out);
-    for (int64_t k = n / 2 + 1; k < n_out; k++) out[k] = conj(out[n - k]);
+    for (int64_t k = n / 2 + 1; k < n_out && !rush_stops_at(l->ctx, k); k++)
+      out[k] = conj(out[n - k]);
   } else if (to_real) {
     rush_fft_to_real(plan, in, out);
   } else {
-    if (!l->forward) conjugate(in, n);
+    if (!l->forward) conjugate(l->ctx, in, n);
     rush_fft_run(plan, in, out);
-    if (!l->forward) conjugate(out, n);
+    if (!l->forward) conjugate(l->ctx, out, n);
   }
   if (l->scale != 1) {
     double *numbers = (double *)out;
-    for (int64_t k = 0; k < (to_real ? n : 2 * n_out); k++) numbers[k] *= l->scale;
+    const size_t all = (size_t)(to_real ? n : 2 * n_out);
+    for (size_t k = 0, some; rush_piece(l->ctx, all, 1, k, &some); k += some)
+      for (size_t i = k; i < k + some; i++) numbers[i] *= l->scale;
   }
-  rush_convert(l->to->dtype, raw, to_real ? RUSH_FLOAT64 : RUSH_COMPLEX128, out, n_out);
-  rush_copy_items(to_item, to, l->to->strides[l->dim] * (int64_t)to_item, raw, (int64_t)to_item,
-                  n_out);
+  write_line(l->ctx, to_real ? RUSH_FLOAT64 : RUSH_COMPLEX128, (const char *)out, l->to, to,
+             l->to->strides[l->dim] * (int64_t)to_item, raw, n_out);
 }
 
 static rush_status run(rush_call *c, const lines *l) {
@@ -68,7 +89,7 @@ static rush_status run(rush_call *c, const lines *l) {
   rush_iter_init(&it, to.rank, to.sizes, 2, tensors);
   do {
     for (int64_t i = 0; i < it.size[0]; i++) {
-      if (rush_should_stop(c->ctx, 8 * (uint64_t)n)) break;
+      if (rush_should_stop(c->ctx, 8)) break;
       run_line(l, &plan, it.at[0] + i * it.stride[0][0], it.at[1] + i * it.stride[1][0], raw, in,
                out);
     }
@@ -120,7 +141,7 @@ static rush_status complex_dims(rush_call *c, const transforms *t, int n, const 
                                 rush_tensor *out, bool forward, double scale) {
   for (int k = 0; k < n; k++) {
     const rush_tensor *from = k == 0 ? self : out;
-    RUSH_TRY(run(c, &(lines){from, out, t->dims[k], out->sizes[t->dims[k]], forward,
+    RUSH_TRY(run(c, &(lines){c->ctx, from, out, t->dims[k], out->sizes[t->dims[k]], forward,
                              k == n - 1 ? scale : 1}));
   }
   return RUSH_OK;
@@ -155,7 +176,7 @@ RUSH_OP(fft_r2c) {
   RUSH_TRY(rush_result(c, 0, self->dtype == RUSH_FLOAT32 ? RUSH_COMPLEX64 : RUSH_COMPLEX128,
                        self->rank, sizes, &out));
   if (out->numel == 0) return RUSH_OK;
-  RUSH_TRY(run(c, &(lines){self, out, last, self->sizes[last], true, t.scale}));
+  RUSH_TRY(run(c, &(lines){c->ctx, self, out, last, self->sizes[last], true, t.scale}));
   return complex_dims(c, &t, t.n - 1, out, out, true, 1);
 }
 
@@ -182,5 +203,5 @@ RUSH_OP(fft_c2r) {
     RUSH_TRY(complex_dims(c, &t, t.n - 1, self, middle, false, 1));
     self = middle;
   }
-  return run(c, &(lines){self, out, last, n, false, t.scale});
+  return run(c, &(lines){c->ctx, self, out, last, n, false, t.scale});
 }

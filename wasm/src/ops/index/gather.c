@@ -4,7 +4,8 @@
 #include "call/define.h"
 #include "tensor/layout.h"
 
-/* Gathers rows of a row-major tensor with one memcpy per index. */
+/* Gathers rows of a row-major tensor with one copy per index. */
+enum { LONG = 1 << 8 /* bytes of a row */ };
 static rush_status select_rows(rush_call *c, const rush_tensor *t, int dim,
                                const rush_tensor *index, rush_tensor *out) {
   int64_t outer = 1, size = t->rank > 0 ? t->sizes[dim] : 1, n = index->numel;
@@ -16,9 +17,15 @@ static rush_status select_rows(rush_call *c, const rush_tensor *t, int dim,
   for (int64_t k = 0; k < n; k++, at += step, to += row) {
     int64_t i = rush_load_int(index->dtype, at);
     if (i < 0 || i >= size) return rush_fail_index(c->ctx, i, dim, size);
-    RUSH_TRY(rush_charge(c->ctx, (uint64_t)outer * (row / 16 + 4)));
-    for (int64_t o = 0; o < outer; o++)
-      memcpy(to + (size_t)o * row * (size_t)n, from + (size_t)o * slab + (size_t)i * row, row);
+    for (int64_t o = 0; o < outer; o++) {
+      char *into = to + (size_t)o * row * (size_t)n;
+      const char *at_row = from + (size_t)o * slab + (size_t)i * row;
+      RUSH_TRY(rush_charge(c->ctx, 4));
+      if (row < LONG)
+        memcpy(into, at_row, row);
+      else
+        RUSH_TRY(rush_copy_bytes(c->ctx, into, at_row, row));
+    }
   }
   return RUSH_OK;
 }

@@ -113,6 +113,7 @@ static rush_status add_offsets(rush_call *c, indexed *x, const rush_tensor *self
     RUSH_TRY(rush_charge(c->ctx, 4 * (uint64_t)it.size[0]));
     for (int64_t k = 0; k < it.size[0]; k++, to += it.stride[0][0], at += it.stride[1][0]) {
       int64_t i, sum;
+      RUSH_TRY(rush_pass(c->ctx, k));
       if (index->dtype == RUSH_INT64)
         memcpy(&i, at, sizeof i);
       else
@@ -282,9 +283,13 @@ static rush_status read_indexed(rush_call *c, const indexed *x) {
   rush_iter it;
   rush_iter_init(&it, out->rank, out->sizes, 3, operands);
   do {
-    read_row(item, it.at[0], it.stride[0][0], it.at[1], it.stride[1][0], it.at[2], it.stride[2][0],
-             it.size[0]);
-  } while (rush_iter_next(&it));
+    const int64_t *step[] = {it.stride[0], it.stride[1], it.stride[2]};
+    size_t some;
+    for (int64_t k = 0; rush_piece(c->ctx, (size_t)it.size[0], 1, (size_t)k, &some);
+         k += (int64_t)some)
+      read_row(item, it.at[0] + k * *step[0], *step[0], it.at[1] + k * *step[1], *step[1],
+               it.at[2] + k * *step[2], *step[2], (int64_t)some);
+  } while (!c->ctx->stopped && rush_iter_next(&it));
   return RUSH_OK;
 }
 
@@ -308,8 +313,8 @@ static void write_indexed(rush_ctx *ctx, const indexed *x, const rush_tensor *va
     if (it.stride[2][0] == 0) { /* the whole line shares one offset */
       int64_t offset;
       memcpy(&offset, it.at[2], sizeof offset);
-      if (rush_should_stop(ctx, (uint64_t)it.size[0])) return;
-      if (rush_combine_line(how, dtype, it.at[0] + offset * item, it.stride[0][0], it.at[1],
+      if (rush_should_stop(ctx, 4)) return;
+      if (rush_combine_line(ctx, how, dtype, it.at[0] + offset * item, it.stride[0][0], it.at[1],
                             it.stride[1][0], it.size[0]))
         continue;
     }

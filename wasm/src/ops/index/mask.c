@@ -44,13 +44,15 @@ static rush_status common_shape(rush_call *c, const rush_tensor *t, const rush_t
 
 /* Selects n items whose byte in `mask` is not 0. Every item is copied, and the next one overwrites
  * an item that is not selected. */
-static void select_items(size_t item, char *to, const char *from, const char *mask, int64_t n) {
-#define SELECT(BYTES)                      \
-  for (; n > 0; mask++, from += (BYTES)) { \
-    const bool taken = *mask != 0;         \
-    memcpy(to, from, (BYTES));             \
-    to += taken ? (BYTES) : 0;             \
-    n -= taken;                            \
+static void select_items(rush_ctx *ctx, size_t item, char *to, const char *from, const char *mask,
+                         int64_t n) {
+#define SELECT(BYTES)                                        \
+  for (int64_t i = 0; n > 0; i++, mask++, from += (BYTES)) { \
+    const bool taken = *mask != 0;                           \
+    if (rush_stops_at(ctx, i)) return;                       \
+    memcpy(to, from, (BYTES));                               \
+    to += taken ? (BYTES) : 0;                               \
+    n -= taken;                                              \
   }
   switch (item) {
     case 4:
@@ -62,19 +64,20 @@ static void select_items(size_t item, char *to, const char *from, const char *ma
   }
 }
 
-static int64_t count_true(const char *mask, int64_t n) {
+static int64_t count_true(rush_ctx *ctx, const char *mask, int64_t n) {
   int64_t count = 0;
-  for (int64_t i = 0; i < n; i++) count += mask[i] != 0;
+  for (size_t at = 0, some; rush_piece(ctx, (size_t)n, 1, at, &some); at += some)
+    for (size_t i = at; i < at + some; i++) count += mask[i] != 0;
   return count;
 }
 
 /* Handles a tensor and a mask of the same shape that are both contiguous. */
 static rush_status select_dense(rush_call *c, const rush_tensor *t, const rush_tensor *mask) {
   rush_tensor *out;
-  const int64_t n = count_true(rush_data(mask), mask->numel);
-  RUSH_TRY(rush_charge(c->ctx, 4 * (uint64_t)t->numel));
+  const int64_t n = count_true(c->ctx, rush_data(mask), mask->numel);
+  RUSH_TRY(rush_take_stop(c->ctx));
   RUSH_TRY(rush_result(c, 0, t->dtype, 1, &n, &out));
-  select_items(rush_itemsize(t), rush_data(out), rush_data(t), rush_data(mask), n);
+  select_items(c->ctx, rush_itemsize(t), rush_data(out), rush_data(t), rush_data(mask), n);
   return RUSH_OK;
 }
 
@@ -113,10 +116,12 @@ RUSH_OP(masked_select) {
 
 /* Iterates over n items of `to`. An item whose byte in `mask` is not 0 takes the next item of
  * `from`. */
-static void scatter_items(size_t item, char *to, const char *from, const char *mask, int64_t n) {
+static void scatter_items(rush_ctx *ctx, size_t item, char *to, const char *from, const char *mask,
+                          int64_t n) {
 #define SCATTER(BYTES)                                  \
   for (; n > 0; n--, mask++, to += (BYTES)) {           \
     const bool taken = *mask != 0;                      \
+    if (rush_stops_at(ctx, n)) return;                  \
     memcpy(to, taken ? from : (const char *)to, BYTES); \
     from += taken ? (BYTES) : 0;                        \
   }
@@ -126,7 +131,7 @@ static void scatter_items(size_t item, char *to, const char *from, const char *m
     case 8:
       SCATTER(8) return;
     default:
-      for (; n > 0; n--, mask++, to += item) {
+      for (; n > 0 && !rush_stops_at(ctx, n); n--, mask++, to += item) {
         if (*mask == 0) continue;
         memcpy(to, from, item);
         from += item;
@@ -144,9 +149,9 @@ static rush_status fill_masked(rush_call *c, rush_tensor *out, const rush_tensor
   const char *from = rush_data(row);
   int64_t left = row->numel;
   if (rush_same_sizes(out, mask) && rush_is_contiguous(out) && rush_is_contiguous(mask) &&
-      count_true(rush_data(mask), mask->numel) <= left) {
-    RUSH_TRY(rush_charge(c->ctx, 4 * (uint64_t)out->numel));
-    scatter_items(item, rush_data(out), from, rush_data(mask), out->numel);
+      count_true(c->ctx, rush_data(mask), mask->numel) <= left) {
+    RUSH_TRY(rush_take_stop(c->ctx));
+    scatter_items(c->ctx, item, rush_data(out), from, rush_data(mask), out->numel);
     return RUSH_OK;
   }
   rush_row_major to, m;

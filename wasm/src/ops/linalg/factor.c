@@ -107,15 +107,16 @@ static rush_status new_info(rush_call *c, uint32_t i, const rush_tensor *t, int3
   rush_tensor *info;
   RUSH_TRY(rush_result(c, i, RUSH_INT32, t->rank - 2, t->sizes, &info));
   *data = rush_data(info);
-  memset(*data, 0, (size_t)info->numel * sizeof **data);
-  return RUSH_OK;
+  return rush_set_bytes(c->ctx, *data, 0, (size_t)info->numel * sizeof **data);
 }
 
 /* Raises the error of the first matrix whose info is not 0, if argument `check` is true. */
 static rush_status check_info(rush_call *c, uint32_t check, const rush_tensor *t,
                               const int32_t *info, bool lu) {
   char where[48] = "";
+  RUSH_TRY(rush_take_stop(c->ctx));
   for (int64_t k = 0; arg_bool(c, check) && k < count_of(t); k++) {
+    RUSH_TRY(rush_pass(c->ctx, k));
     if (info[k] == 0) continue;
     if (t->rank > 2) snprintf(where, sizeof where, "(Batch element %lld): ", (long long)k);
     RUSH_CHECK_ARG(
@@ -147,7 +148,7 @@ RUSH_OP(linalg_lu_factor_ex) {
   RUSH_TRY(columns_of(c, self, &a));
   RUSH_TRY(rush_result(c, 1, RUSH_INT32, self->rank - 1, sizes, &pivots));
   RUSH_TRY(new_info(c, 2, self, &info));
-  for (int64_t k = 0; k < count_of(a); k++)
+  for (int64_t k = 0; k < count_of(a) && !rush_should_stop(c->ctx, 16); k++)
     info[k] = BY_DTYPE(rush_lu, a, c->ctx, m, n, matrix(a, m * n, k),
                        (int32_t *)rush_data(pivots) + k * (m < n ? m : n));
   RUSH_TRY(check_info(c, 2, a, info, true));
@@ -165,7 +166,7 @@ RUSH_OP(linalg_cholesky_ex) {
   /* U^H U = A is equivalent to L L^H = A^T with L = U^T. */
   RUSH_TRY(wide_columns(c, self, self->rank, self->sizes, upper, &a));
   RUSH_TRY(new_info(c, 1, self, &info));
-  for (int64_t k = 0; k < count_of(a); k++)
+  for (int64_t k = 0; k < count_of(a) && !rush_should_stop(c->ctx, 16); k++)
     info[k] = BY_DTYPE(rush_cholesky, a, c->ctx, n, matrix(a, n * n, k));
   RUSH_TRY(check_info(c, 2, a, info, false));
   /* Both forms are column-major in PyTorch. */
@@ -201,7 +202,7 @@ RUSH_OP(linalg_solve_triangular) {
   RUSH_TRY(wide_columns(c, self, rank, batch, !left, &a));
   RUSH_TRY(wide_columns(c, right, rank, batch, !left, &b));
   const int64_t columns = last[left ? 1 : 0];
-  for (int64_t k = 0; k < count_of(b); k++)
+  for (int64_t k = 0; k < count_of(b) && !rush_should_stop(c->ctx, 16); k++)
     BY_DTYPE(rush_solve_triangle, a, c->ctx, n, columns, matrix(a, n * n, k), upper == left,
              arg_bool(c, 4), matrix(b, n * columns, k));
   if (!left) RUSH_TRY(columns_of(c, b, &b));
@@ -219,15 +220,16 @@ RUSH_OP(geqrf) {
   sizes[self->rank - 2] = short_side;
   RUSH_TRY(columns_of(c, self, &a));
   RUSH_TRY(new_wide(c, self, self->rank - 1, sizes, &tau));
-  for (int64_t k = 0; k < count_of(a); k++)
+  for (int64_t k = 0; k < count_of(a) && !rush_should_stop(c->ctx, 16); k++)
     BY_DTYPE(rush_qr, a, c->ctx, m, n, matrix(a, m * n, k), matrix(tau, short_side, k));
   RUSH_TRY(give_dense(c, 1, self->dtype, tau));
   return give_columns(c, 0, self->dtype, a);
 }
 
-static void conjugate(rush_tensor *t) {
+static void conjugate(rush_ctx *ctx, rush_tensor *t) {
   double complex *numbers = rush_data(t);
-  for (int64_t k = 0; rush_is_complex(t->dtype) && k < t->numel; k++) numbers[k] = conj(numbers[k]);
+  for (int64_t k = 0; rush_is_complex(t->dtype) && k < t->numel && !rush_stops_at(ctx, k); k++)
+    numbers[k] = conj(numbers[k]);
 }
 
 /* self, input2, input3, left, transpose */
@@ -258,10 +260,10 @@ RUSH_OP(ormqr) {
   RUSH_TRY(rush_tensor_copy(c->heap, tau, scales));
   RUSH_TRY(wide_columns(c, other, other->rank, other->sizes, !left, &b));
   if (!left) { /* C Q is the transpose of Q^T C^T, and Q^T is Q^H of the conjugates. */
-    conjugate(a);
-    conjugate(tau);
+    conjugate(c->ctx, a);
+    conjugate(c->ctx, tau);
   }
-  for (int64_t i = 0; i < count_of(b); i++)
+  for (int64_t i = 0; i < count_of(b) && !rush_should_stop(c->ctx, 16); i++)
     BY_DTYPE(rush_reflect, a, c->ctx, m, k, matrix(a, m * n, i), matrix(tau, k, i), adjoint,
              columns, matrix(b, m * columns, i));
   if (!left) RUSH_TRY(columns_of(c, b, &b));
@@ -269,11 +271,11 @@ RUSH_OP(ormqr) {
 }
 
 /* Overwrites the other triangle of each matrix a[n][n], so that the matrix is Hermitian. */
-static void mirror(rush_tensor *a, int64_t n, bool upper) {
+static void mirror(rush_ctx *ctx, rush_tensor *a, int64_t n, bool upper) {
   const size_t item = rush_itemsize(a);
   char *data = rush_data(a);
   for (int64_t k = 0; k < count_of(a); k++, data += (size_t)(n * n) * item)
-    for (int64_t j = 0; j < n; j++)
+    for (int64_t j = 0; j < n && !rush_should_stop(ctx, 4 * (uint64_t)n); j++)
       for (int64_t i = 0; i <= j; i++) {
         char *above = data + (size_t)(i + j * n) * item, *below = data + (size_t)(j + i * n) * item;
         memcpy(upper ? below : above, upper ? above : below, item);
@@ -296,8 +298,8 @@ RUSH_OP(linalg_eigh) {
   RUSH_TRY(columns_of(c, self, &a));
   RUSH_TRY(tmp_new(c, RUSH_FLOAT64, self->rank - 1, self->sizes, &values));
   if (arg_bool(c, 2)) RUSH_TRY(new_wide(c, a, a->rank, a->sizes, &v));
-  mirror(a, n, upper);
-  for (int64_t k = 0; k < count_of(a); k++)
+  mirror(c->ctx, a, n, upper);
+  for (int64_t k = 0; k < count_of(a) && !rush_should_stop(c->ctx, 16); k++)
     BY_DTYPE(rush_eigh, a, c->ctx, n, matrix(a, n * n, k), matrix(values, n, k),
              v ? matrix(v, n * n, k) : NULL);
   RUSH_TRY(give_dense(c, 0, rush_real_dtype(self->dtype), values));
@@ -305,9 +307,10 @@ RUSH_OP(linalg_eigh) {
   return give_columns(c, 1, self->dtype, v);
 }
 
-static bool is_finite(const rush_tensor *t) {
+static bool is_finite(rush_ctx *ctx, const rush_tensor *t) {
   const double *data = rush_data(t);
-  for (int64_t k = 0; k < t->numel * (rush_is_complex(t->dtype) ? 2 : 1); k++)
+  const int64_t n = t->numel * (rush_is_complex(t->dtype) ? 2 : 1);
+  for (int64_t k = 0; k < n && !rush_stops_at(ctx, k); k++)
     if (data[k] - data[k] != 0) return false;
   return true;
 }
@@ -323,7 +326,7 @@ static rush_status give_factors(rush_call *c, rush_tensor *left, rush_tensor *ri
   /* The rows of Vh are the conjugates of V's columns. PyTorch returns Vh column-major. */
   rush_tensor *turned;
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
-  conjugate(right);
+  conjugate(c->ctx, right);
   RUSH_TRY(wide_columns(c, right, right->rank, right->sizes, false, &turned));
   RUSH_TRY(give_columns(c, 0, dtype, left));
   return give_columns(c, 2, dtype, turned);
@@ -343,8 +346,8 @@ RUSH_OP(linalg_svd) {
   const bool wide = self->sizes[rank - 2] < self->sizes[rank - 1];
   /* A wide matrix is factored through A^H, which swaps the roles of U and V. */
   RUSH_TRY(wide_columns(c, self, rank, self->sizes, wide, &a));
-  if (wide) conjugate(a);
-  RUSH_CHECK_ARG(is_finite(a),
+  if (wide) conjugate(c->ctx, a);
+  RUSH_CHECK_ARG(is_finite(c->ctx, a),
                  "linalg.svd: The algorithm failed to converge because the input matrix contained "
                  "non-finite values.");
   const int64_t m = a->sizes[rank - 1], n = a->sizes[rank - 2], n_u = all ? m : n;
@@ -379,13 +382,14 @@ RUSH_OP(linalg_eig) {
   const int64_t n = self->sizes[self->rank - 1];
   RUSH_TRY(tmp_to(c, self, RUSH_COMPLEX128, &wide));
   RUSH_TRY(columns_of(c, wide, &a));
-  RUSH_CHECK_ARG(is_finite(a), "torch.linalg.eig: input tensor should not contain infs or NaNs.");
+  RUSH_CHECK_ARG(is_finite(c->ctx, a),
+                 "torch.linalg.eig: input tensor should not contain infs or NaNs.");
   RUSH_TRY(tmp_new(c, RUSH_COMPLEX128, self->rank - 1, self->sizes, &values));
   if (c->n_results == 2) {
     RUSH_TRY(new_wide(c, a, a->rank, a->sizes, &v));
     RUSH_TRY(new_wide(c, a, 2, (const int64_t[]){n + 1, n}, &work));
   }
-  for (int64_t k = 0; k < count_of(a); k++) {
+  for (int64_t k = 0; k < count_of(a) && !rush_should_stop(c->ctx, 16); k++) {
     const bool found = rush_eig(c->ctx, n, matrix(a, n * n, k), matrix(values, n, k),
                                 v ? matrix(v, n * n, k) : NULL, v ? rush_data(work) : NULL);
     RUSH_TRY(rush_take_stop(c->ctx));
@@ -409,9 +413,9 @@ RUSH_OP(linalg_ldl_factor_ex) {
   RUSH_TRY(columns_of(c, self, &a));
   RUSH_TRY(rush_result(c, 1, RUSH_INT32, self->rank - 1, self->sizes, &pivots));
   RUSH_TRY(new_info(c, 2, self, &info));
-  for (int64_t k = 0; k < count_of(a); k++) {
-    for (int64_t i = 0; i < n * n; i++) /* the upper triangle is 0 */
-      if (i % n < i / n) memset(matrix(a, 1, k * n * n + i), 0, rush_itemsize(a));
+  for (int64_t k = 0; k < count_of(a) && !rush_should_stop(c->ctx, 16); k++) {
+    for (int64_t i = 0; i < n; i++) /* the upper triangle is 0 */
+      RUSH_TRY(rush_set_bytes(c->ctx, matrix(a, n, k * n + i), 0, (size_t)i * rush_itemsize(a)));
     info[k] = BY_DTYPE(rush_ldl, a, c->ctx, n, arg_bool(c, 1), matrix(a, n * n, k),
                        (int32_t *)rush_data(pivots) + k * n);
     RUSH_CHECK_ARG(!arg_bool(c, 2) || info[k] == 0,
@@ -452,10 +456,12 @@ RUSH_OP(linalg_ldl_solve) {
   RUSH_TRY(tmp_new(c, RUSH_INT32, rank - 1, batch, &pivots));
   RUSH_TRY(rush_tensor_copy(c->heap, pivots, given));
   const int32_t *data = rush_data(pivots);
-  for (int64_t k = 0; k < pivots->numel; k++)
+  for (int64_t k = 0; k < pivots->numel; k++) {
+    RUSH_TRY(rush_pass(c->ctx, k));
     RUSH_CHECK_ARG(data[k] != 0 && data[k] <= n && data[k] >= -n,
                    "torch.linalg.ldl_solve: a pivot is %d, of %lld rows", data[k], (long long)n);
-  for (int64_t k = 0; k < count_of(b); k++)
+  }
+  for (int64_t k = 0; k < count_of(b) && !rush_should_stop(c->ctx, 16); k++)
     BY_DTYPE(rush_ldl_solve, a, c->ctx, n, arg_bool(c, 3), matrix(a, n * n, k), data + k * n,
              last[1], matrix(b, n * last[1], k));
   return give_columns(c, 0, right->dtype, b);

@@ -94,7 +94,7 @@ static rush_status add_self(rush_call *c, const rush_tensor *self, const rush_te
                  "Tensor sizes: %s",
                  rush_shape_text(out->rank, out->sizes, a),
                  rush_shape_text(self->rank, self->sizes, b));
-  rush_add_scaled(rush_as_tensor(&c->results[0]), self, &c->args[beta], &c->args[beta + 1]);
+  rush_add_scaled(c->ctx, rush_as_tensor(&c->results[0]), self, &c->args[beta], &c->args[beta + 1]);
   return RUSH_OK;
 }
 
@@ -310,7 +310,12 @@ RUSH_OP(outer) {
   RUSH_TRY(rush_result(c, 0, RUSH_BOOL, 2, (int64_t[]){a->sizes[0], b->sizes[0]}, &out));
   const uint8_t *x = rush_data(a), *y = rush_data(b);
   uint8_t *to = rush_data(out);
-  for (int64_t i = 0; i < a->sizes[0]; i++)
-    for (int64_t j = 0; j < b->sizes[0]; j++) *to++ = x[i * a->strides[0]] && y[j * b->strides[0]];
+  for (int64_t i = 0; i < a->sizes[0]; i++) {
+    RUSH_TRY(rush_charge(c->ctx, 4));
+    for (int64_t j = 0; j < b->sizes[0]; j++) {
+      if (j % 16 == 0) RUSH_TRY(rush_charge(c->ctx, 16));
+      *to++ = x[i * a->strides[0]] && y[j * b->strides[0]];
+    }
+  }
   return RUSH_OK;
 }

@@ -196,19 +196,20 @@ static void one_block_f64(const attention *a, const int64_t *at, const buffers *
   }
 }
 
-static void pack_head(const attention *a, const int64_t *at, buffers *b) {
+static void pack_head(rush_ctx *ctx, const attention *a, const int64_t *at, buffers *b) {
   const char *k = matrix_at(a->k, a, at, a->share), *v = matrix_at(a->v, a, at, a->share);
   if (packs(a) && k != b->k_of)
-    rush_gemm_pack((size_t)a->e, (size_t)a->s, (const float *)(const void *)k, 1,
+    rush_gemm_pack(ctx, (size_t)a->e, (size_t)a->s, (const float *)(const void *)k, 1,
                    (ptrdiff_t)row_stride(a->k), NULL, b->k);
   if (packs(a) && v != b->v_of)
-    rush_gemm_pack((size_t)a->s, (size_t)a->ev, (const float *)(const void *)v,
+    rush_gemm_pack(ctx, (size_t)a->s, (size_t)a->ev, (const float *)(const void *)v,
                    (ptrdiff_t)row_stride(a->v), 1, NULL, b->v);
   b->k_of = k;
   b->v_of = v;
 }
 
 typedef struct loop {
+  rush_ctx *ctx;
   const attention *a;
   buffers *of;    /* one per thread */
   int64_t blocks; /* blocks per head */
@@ -220,7 +221,7 @@ static void some_blocks(const void *arg, size_t begin, size_t end, unsigned who)
   for (int64_t t = (int64_t)begin; t < (int64_t)end; t++) {
     int64_t at[RUSH_MAX_RANK] = {0}, head = t / l->blocks;
     for (int d = a->rank - 1; d >= 0; head /= a->batch[d], d--) at[d] = head % a->batch[d];
-    pack_head(a, at, &l->of[who]);
+    pack_head(who == 0 ? l->ctx : NULL, a, at, &l->of[who]);
     (a->q->dtype == RUSH_FLOAT32 ? one_block : one_block_f64)(a, at, &l->of[who],
                                                               t % l->blocks * a->block);
   }
@@ -250,7 +251,7 @@ static rush_status run(rush_call *c, const attention *a) {
     of[i] = (buffers){NULL, NULL, at, at + k, at + k + v, at + k + v + logits};
   }
   const int64_t blocks = (a->l - 1) / a->block + 1;
-  const loop l = {a, of, blocks};
+  const loop l = {c->ctx, a, of, blocks};
   const int64_t rows = a->l < a->block ? a->l : a->block;
   rush_parallel(c->ctx, (size_t)(a->out->numel / (a->l * a->ev) * blocks),
                 (uint64_t)(a->e + a->ev + 8) * (uint64_t)(a->s * rows) / 8, some_blocks, &l);
@@ -391,6 +392,8 @@ static rush_status attend(rush_call *c, attention *a) {
   RUSH_TRY(dense(c, a->k, &a->k));
   RUSH_TRY(dense(c, a->v, &a->v));
   RUSH_TRY(skip_hidden_keys(c, a));
+  /* A block of queries over very many keys would take too long for a stop request. */
+  if (a->s > (1 << 22) / (a->e + a->ev + 8)) a->block = (int64_t)rush_gemm_mr();
   return run(c, a);
 }
 

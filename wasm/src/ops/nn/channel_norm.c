@@ -109,26 +109,37 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
   return c / p->per_set + (p->across ? 0 : n * (p->c / p->per_set));
 }
 
+/* Steps through the positions of a sample in pieces, see rush_piece. */
+static bool places(const plan *p, size_t at, size_t *some) {
+  return rush_piece(p->ctx, (size_t)p->s, p->columns ? (size_t)p->c : 1, at, some);
+}
+
 #define CHANNELS(T, f)                                                                            \
   /* Computes mean and variance of each set. total: [c], centre: [c]. */                          \
   static void moments_##f(const plan *p, double *mean, double *var, double *total, T *centre) {   \
     const int64_t sets = set_count(p), sample = p->c * p->s;                                      \
     const double count = (double)p->per_set * (double)p->s * (p->across ? (double)p->n : 1);      \
+    const size_t channels = (size_t)p->c;                                                         \
     for (int64_t k = 0; k < sets; k++) mean[k] = var[k] = 0;                                      \
     for (int pass = 0; pass < 2; pass++) {                                                        \
       for (int64_t n = 0; n < p->n; n++) {                                                        \
-        if (rush_should_stop(p->ctx, (uint64_t)sample + 16)) return;                              \
+        if (rush_should_stop(p->ctx, 16)) return;                                                 \
         const T *x = (const T *)rush_data(p->x) + n * sample;                                     \
         for (int64_t c = 0; c < p->c; c++) {                                                      \
           total[c] = 0;                                                                           \
           centre[c] = (T)mean[set_of(p, n, c)];                                                   \
         }                                                                                         \
-        if (p->columns && pass == 0) rush_add_columns_##f((size_t)p->s, (size_t)p->c, x, total);  \
-        if (p->columns && pass == 1)                                                              \
-          rush_add_square_columns_##f((size_t)p->s, (size_t)p->c, x, centre, total);              \
+        for (size_t at = 0, some; p->columns && places(p, at, &some); at += some) {               \
+          const T *from = x + at * channels;                                                      \
+          if (pass == 0)                                                                          \
+            rush_add_columns_##f(some, channels, from, total);                                    \
+          else                                                                                    \
+            rush_add_square_columns_##f(some, channels, from, centre, total);                     \
+        }                                                                                         \
         for (int64_t c = 0; c < p->c && !p->columns; c++)                                         \
-          total[c] = pass == 0 ? rush_sum_##f((size_t)p->s, x + c * p->s)                         \
-                               : rush_sum_squares_##f((size_t)p->s, x + c * p->s, centre[c]);     \
+          for (size_t at = 0, some; places(p, at, &some); at += some)                             \
+            total[c] += pass == 0 ? rush_sum_##f(some, x + c * p->s + at)                         \
+                                  : rush_sum_squares_##f(some, x + c * p->s + at, centre[c]);     \
         for (int64_t c = 0; c < p->c; c++) (pass == 0 ? mean : var)[set_of(p, n, c)] += total[c]; \
       }                                                                                           \
       for (int64_t k = 0; k < sets; k++) {                                                        \
@@ -148,7 +159,7 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
             *given_var = p->var ? rush_data(p->var) : NULL;                                       \
     const int64_t sample = p->c * p->s;                                                           \
     for (int64_t n = 0; n < p->n; n++) {                                                          \
-      if (rush_should_stop(p->ctx, (uint64_t)sample + 16)) return;                                \
+      if (rush_should_stop(p->ctx, 16)) return;                                                   \
       for (int64_t c = 0; c < p->c && (n == 0 || !p->across); c++) {                              \
         const int64_t k = set_of(p, n, c);                                                        \
         const double m = given_mean ? (double)given_mean[c] : mean[k];                            \
@@ -162,9 +173,13 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
       }                                                                                           \
       const T *x = (const T *)rush_data(p->x) + n * sample;                                       \
       T *o = (T *)rush_data(p->out) + n * sample;                                                 \
-      if (p->columns) rush_affine_columns_##f((size_t)p->s, (size_t)p->c, o, x, scale, shift);    \
+      const size_t channels = (size_t)p->c;                                                       \
+      for (size_t at = 0, some; p->columns && places(p, at, &some); at += some)                   \
+        rush_affine_columns_##f(some, channels, o + at * channels, x + at * channels, scale,      \
+                                shift);                                                           \
       for (int64_t c = 0; c < p->c && !p->columns; c++)                                           \
-        rush_affine_##f((size_t)p->s, o + c * p->s, x + c * p->s, scale[c], shift[c]);            \
+        for (size_t at = 0, some; places(p, at, &some); at += some)                               \
+          rush_affine_##f(some, o + c * p->s + at, x + c * p->s + at, scale[c], shift[c]);        \
     }                                                                                             \
   }
 CHANNELS(float, f32)

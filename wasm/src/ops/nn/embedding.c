@@ -21,20 +21,20 @@ static rush_status check_indices(rush_call *c, const rush_tensor *indices, int64
 }
 
 /* Copies a row of the weight, which may be packed for a linear layer that shares it. */
-static void copy_row(const rush_call *c, const rush_tensor *w, int64_t row, char *to) {
+static rush_status copy_row(const rush_call *c, const rush_tensor *w, int64_t row, char *to) {
   const size_t item = rush_itemsize(w), n = (size_t)w->sizes[1];
   const float *packed = rush_packed_data(c->packed);
   if (packed != NULL) {
-    rush_gemm_packed_row(item, n, packed, (size_t)row, to);
-    return;
+    rush_gemm_packed_row(c->ctx, item, n, packed, (size_t)row, to);
+    return RUSH_OK;
   }
   const char *from = (const char *)rush_data(w) + row * w->strides[0] * (int64_t)item;
-  if (w->strides[1] == 1 || n == 1) {
-    memcpy(to, from, n * item);
-    return;
-  }
-  for (size_t j = 0; j < n; j++, from += w->strides[1] * (int64_t)item, to += item)
+  if (w->strides[1] == 1 || n == 1) return rush_copy_bytes(c->ctx, to, from, n * item);
+  for (size_t j = 0; j < n; j++, from += w->strides[1] * (int64_t)item, to += item) {
+    RUSH_TRY(rush_pass(c->ctx, (int64_t)j));
     memcpy(to, from, item);
+  }
+  return RUSH_OK;
 }
 
 RUSH_OP(embedding) {
@@ -60,7 +60,7 @@ RUSH_OP(embedding) {
   char *to = rush_data(out);
   for (int64_t i = 0; i < indices->numel; i++, to += row) {
     RUSH_TRY(rush_charge(c->ctx, (uint64_t)w->sizes[1] / 4 + 8));
-    copy_row(c, w, index_at(indices, i), to);
+    RUSH_TRY(copy_row(c, w, index_at(indices, i), to));
   }
   return RUSH_OK;
 }

@@ -83,6 +83,7 @@ static void *data_of(const rush_tensor *t) {
 }
 
 typedef struct norm {
+  rush_ctx *ctx;
   const rows *r;
   double eps;
   rush_tensor *mean, *rstd; /* one per row, or NULL */
@@ -94,15 +95,15 @@ static void layer_norm_rows(const void *arg, size_t begin, size_t end, unsigned 
   const size_t n = (size_t)r->n;
   double *mean = data_of(l->mean), *rstd = data_of(l->rstd), m, s;
   float *mean_f = data_of(l->mean), *rstd_f = data_of(l->rstd), m_f, s_f;
-  (void)who;
+  rush_ctx *ctx = who == 0 ? l->ctx : NULL;
   for (size_t k = begin; k < end; k++) {
     if (r->x->dtype == RUSH_FLOAT64) {
-      rush_layer_norm_f64(n, (double *)rush_data(r->out) + k * n,
+      rush_layer_norm_f64(ctx, n, (double *)rush_data(r->out) + k * n,
                           (const double *)rush_data(r->x) + k * n, data_of(r->w), data_of(r->b),
                           l->eps, &m, &s);
       if (mean) mean[k] = m, rstd[k] = s;
     } else {
-      rush_layer_norm_f32(n, (float *)rush_data(r->out) + k * n,
+      rush_layer_norm_f32(ctx, n, (float *)rush_data(r->out) + k * n,
                           (const float *)rush_data(r->x) + k * n, data_of(r->w), data_of(r->b),
                           l->eps, &m_f, &s_f);
       if (mean_f) mean_f[k] = m_f, rstd_f[k] = s_f;
@@ -117,7 +118,7 @@ static void normalize(rush_call *c, const rows *r, double eps, rush_tensor *mean
     if (mean) rush_fill(c->ctx, mean, &zero), rush_fill(c->ctx, rstd, &nan);
     return;
   }
-  const norm l = {r, eps, mean, rstd};
+  const norm l = {c->ctx, r, eps, mean, rstd};
   rush_parallel(c->ctx, (size_t)r->count, ROW_WORK(r->n), layer_norm_rows, &l);
 }
 
@@ -159,16 +160,16 @@ static rush_status lay_as_product(rush_call *c, const rows *r) {
 }
 
 /* Uses the mean of the complex squares, not of absolute values, as PyTorch does. */
-static void rms_norm_complex(size_t n, char *out, const char *x, const char *weight,
+static void rms_norm_complex(rush_ctx *ctx, size_t n, char *out, const char *x, const char *weight,
                              rush_dtype dtype, double eps) {
   const size_t item = rush_dtype_size(dtype);
   double complex sum = 0, z, w = 1;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n && !rush_stops_at(ctx, (int64_t)i); i++) {
     rush_convert(RUSH_COMPLEX128, &z, dtype, x + i * item, 1);
     sum += z * z;
   }
   sum = csqrt(sum / (double)n + eps);
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n && !rush_stops_at(ctx, (int64_t)i); i++) {
     rush_convert(RUSH_COMPLEX128, &z, dtype, x + i * item, 1);
     if (weight) rush_convert(RUSH_COMPLEX128, &w, dtype, weight + i * item, 1);
     z = z / sum * w;
@@ -180,17 +181,17 @@ static void rms_norm_rows(const void *arg, size_t begin, size_t end, unsigned wh
   const norm *l = arg;
   const rows *r = l->r;
   const size_t n = (size_t)r->n;
-  (void)who;
+  rush_ctx *ctx = who == 0 ? l->ctx : NULL;
   for (size_t k = begin; k < end; k++) {
     if (rush_is_complex(r->x->dtype))
-      rms_norm_complex(n, (char *)rush_data(r->out) + k * n * rush_itemsize(r->x),
+      rms_norm_complex(ctx, n, (char *)rush_data(r->out) + k * n * rush_itemsize(r->x),
                        (const char *)rush_data(r->x) + k * n * rush_itemsize(r->x), data_of(r->w),
                        r->x->dtype, l->eps);
     else if (r->x->dtype == RUSH_FLOAT64)
-      rush_rms_norm_f64(n, (double *)rush_data(r->out) + k * n,
+      rush_rms_norm_f64(ctx, n, (double *)rush_data(r->out) + k * n,
                         (const double *)rush_data(r->x) + k * n, data_of(r->w), l->eps);
     else
-      rush_rms_norm_f32(n, (float *)rush_data(r->out) + k * n,
+      rush_rms_norm_f32(ctx, n, (float *)rush_data(r->out) + k * n,
                         (const float *)rush_data(r->x) + k * n, data_of(r->w), l->eps);
   }
 }
@@ -205,7 +206,7 @@ RUSH_OP(rms_norm) {
                      : c->narrow == RUSH_FLOAT16  ? 0x1p-10
                      : c->narrow == RUSH_BFLOAT16 ? 0x1p-7
                                                   : 0x1p-23;
-  const norm l = {&r, eps, NULL, NULL};
+  const norm l = {c->ctx, &r, eps, NULL, NULL};
   if (r.n > 0) rush_parallel(c->ctx, (size_t)r.count, ROW_WORK(r.n), rms_norm_rows, &l);
   return lay_as_product(c, &r);
 }
@@ -218,7 +219,7 @@ RUSH_OP(rms_norm_of_rows) {
                  rush_dtype_name(x->dtype));
   for (int d = 0; d < x->rank; d++) *(d < r.axis ? &r.count : &r.n) *= x->sizes[d];
   RUSH_TRY(begin_rows(c, &r));
-  const norm l = {&r, arg_float(c, 1), NULL, NULL};
+  const norm l = {c->ctx, &r, arg_float(c, 1), NULL, NULL};
   if (r.n > 0) rush_parallel(c->ctx, (size_t)r.count, ROW_WORK(r.n), rms_norm_rows, &l);
   return lay_as_product(c, &r);
 }

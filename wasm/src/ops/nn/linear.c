@@ -58,13 +58,14 @@ static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *
 }
 
 /* Limits that a file gives in the wrong order have the meaning of torch.clamp: all is `max`. */
-static void clamp(rush_tensor *out, float min, float max) {
+static void clamp(rush_ctx *ctx, rush_tensor *out, float min, float max) {
   if (out->dtype != RUSH_FLOAT32 || (min == -INFINITY && max == INFINITY)) return;
   float *v = rush_data(out);
-  for (int64_t i = 0; i < out->numel; i++) {
-    const float y = v[i] < min ? min : v[i];
-    v[i] = y > max ? max : y;
-  }
+  for (size_t at = 0, some; rush_piece(ctx, (size_t)out->numel, 1, at, &some); at += some)
+    for (size_t i = at; i < at + some; i++) {
+      const float y = v[i] < min ? min : v[i];
+      v[i] = y > max ? max : y;
+    }
 }
 
 /* Handles the general case: any dtype, and weights that are not constant. */
@@ -91,9 +92,9 @@ static rush_status run(rush_call *c, float min, float max) {
     const rush_value one = rush_int(1);
     rush_tensor *matrix;
     RUSH_TRY(tmp_view(c, out, 2, (int64_t[]){out->numel / n, n}, (int64_t[]){n, 1}, 0, &matrix));
-    rush_add_scaled(matrix, bias, &one, &one);
+    rush_add_scaled(c->ctx, matrix, bias, &one, &one);
   }
-  clamp(out, min, max);
+  clamp(c->ctx, out, min, max);
   return RUSH_OK;
 }
 

@@ -142,10 +142,10 @@ RUSH_OP(pad_packed_sequence) {
   ret_tensor(c, 0, out);
   RUSH_TRY(rush_result(c, 1, RUSH_INT64, 1, &batch, &lengths));
   int64_t *length = rush_data(lengths);
-  memset(length, 0, (size_t)batch * sizeof *length);
+  RUSH_TRY(rush_set_bytes(c->ctx, length, 0, (size_t)batch * sizeof *length));
   for (int64_t t = 0; t < counts->numel; t++) {
-    RUSH_TRY(rush_charge(c->ctx, (uint64_t)count[t]));
-    for (int64_t b = 0; b < count[t]; b++) length[b]++;
+    RUSH_TRY(rush_charge(c->ctx, 4));
+    for (int64_t b = 0; b < count[t] && !rush_stops_at(c->ctx, b); b++) length[b]++;
   }
   return RUSH_OK;
 }

@@ -7,6 +7,7 @@
 enum { COLUMNS = 256 };
 
 typedef struct rows {
+  rush_ctx *ctx;
   rush_tensor *out;
   const rush_tensor *x;
   size_t n, inner, blocks; /* row length, element stride, rows per outer index */
@@ -18,7 +19,7 @@ static void some_rows(const void *arg, size_t begin, size_t end, unsigned who) {
   const rows *r = arg;
   const size_t n = r->n, inner = r->inner;
   const bool wide = r->x->dtype == RUSH_FLOAT64;
-  (void)who;
+  rush_ctx *ctx = who == 0 ? r->ctx : NULL;
   for (size_t i = begin; i < end; i++) {
     const size_t column = i % r->blocks * COLUMNS, at = i / r->blocks * n * inner + column;
     const size_t m = inner - column < COLUMNS ? inner - column : COLUMNS;
@@ -27,19 +28,19 @@ static void some_rows(const void *arg, size_t begin, size_t end, unsigned who) {
     float *o32 = (float *)rush_data(r->out) + at;
     const float *x32 = (const float *)rush_data(r->x) + at;
     if (inner == 1 && wide)
-      rush_softmax_row_f64(n, o64, x64, r->logarithm);
+      rush_softmax_row_f64(ctx, n, o64, x64, r->logarithm);
     else if (inner == 1)
-      rush_softmax_row_f32(n, o32, x32, r->logarithm);
+      rush_softmax_row_f32(ctx, n, o32, x32, r->logarithm);
     else if (wide)
-      rush_softmax_columns_f64(n, m, inner, o64, x64, r->logarithm);
+      rush_softmax_columns_f64(ctx, n, m, inner, o64, x64, r->logarithm);
     else
-      rush_softmax_columns_f32(n, m, inner, o32, x32, r->logarithm);
+      rush_softmax_columns_f32(ctx, n, m, inner, o32, x32, r->logarithm);
   }
 }
 
 static void softmax_all(rush_ctx *ctx, rush_tensor *out, const rush_tensor *x, int dim,
                         bool logarithm) {
-  rows r = {out, x, x->rank == 0 ? 1 : (size_t)x->sizes[dim], 1, 1, logarithm};
+  rows r = {ctx, out, x, x->rank == 0 ? 1 : (size_t)x->sizes[dim], 1, 1, logarithm};
   size_t outer = 1;
   for (int d = 0; d < dim; d++) outer *= (size_t)x->sizes[d];
   for (int d = dim + 1; d < x->rank; d++) r.inner *= (size_t)x->sizes[d];

@@ -17,6 +17,7 @@ typedef enum mode {
 } mode;
 
 typedef struct sampling {
+  rush_ctx *ctx;
   mode mode;
   int dims;
   bool align, smooth; /* smooth: antialiased */
@@ -43,9 +44,14 @@ static int32_t position(double x, double most) {
   return x > 0 ? (int32_t)(x < most ? x : most) : 0;
 }
 
+/* Whether to leave out position `o` and the rest of an axis */
+static bool stops_at(const sampling *s, size_t o) {
+  return rush_stops_at(s->ctx, (int64_t)o);
+}
+
 static void nearest_axis(const sampling *s, rush_resample_axis *a, double step, bool single) {
   const double shift = s->mode == NEAREST_EXACT ? 0.5 : 0;
-  for (size_t o = 0; o < a->out; o++) {
+  for (size_t o = 0; o < a->out && !stops_at(s, o); o++) {
     const double at = floor(rounded(single, ((double)o + shift) * step));
     a->index[o] = position(at, (double)(a->in - 1));
     a->weight[o] = 1;
@@ -53,7 +59,7 @@ static void nearest_axis(const sampling *s, rush_resample_axis *a, double step, 
 }
 
 static void linear_axis(const sampling *s, rush_resample_axis *a, double step, bool single) {
-  for (size_t o = 0; o < a->out; o++) {
+  for (size_t o = 0; o < a->out && !stops_at(s, o); o++) {
     double at = s->align ? rounded(single, step * (double)o)
                          : rounded(single, rounded(single, step * ((double)o + 0.5)) - 0.5);
     if (at < 0) at = 0;
@@ -74,7 +80,7 @@ static double cubic(double A, double x) {
 }
 
 static void cubic_axis(const sampling *s, rush_resample_axis *a, double step, bool single) {
-  for (size_t o = 0; o < a->out; o++) {
+  for (size_t o = 0; o < a->out && !stops_at(s, o); o++) {
     const double at = s->align ? rounded(single, step * (double)o)
                                : rounded(single, rounded(single, step * ((double)o + 0.5)) - 0.5);
     double low = floor(at);
@@ -92,15 +98,17 @@ static void fill_axis(const sampling *s, int d, rush_resample_axis *a, bool sing
   /* PyTorch copies the pixel in these cases, whatever the scale is. */
   const bool plain = s->mode == NEAREST && s->dims == 2;
   if (a->in == a->out && (a->in == 1 || plain || s->mode == LINEAR)) {
-    memset(a->weight, 0, a->out * (size_t)a->n * sizeof *a->weight);
-    for (size_t o = 0, i = 0; o < a->out; o++, i += (size_t)a->n) {
-      for (size_t t = 0; t < (size_t)a->n; t++) a->index[i + t] = (int32_t)o;
-      a->weight[i] = 1;
+    for (size_t o = 0, i = 0; o < a->out && !stops_at(s, o); o++) {
+      for (int t = 0; t < a->n; t++, i++) {
+        a->index[i] = (int32_t)o;
+        a->weight[i] = t == 0;
+      }
     }
     return;
   }
   if (plain && a->out == 2 * a->in) {
-    for (size_t o = 0; o < a->out; o++) a->index[o] = (int32_t)(o / 2), a->weight[o] = 1;
+    for (size_t o = 0; o < a->out && !stops_at(s, o); o++)
+      a->index[o] = (int32_t)(o / 2), a->weight[o] = 1;
     return;
   }
   const double step = step_of(s, d, (int64_t)a->in, (int64_t)a->out, single);
@@ -114,8 +122,8 @@ static void fill_axis(const sampling *s, int d, rush_resample_axis *a, bool sing
 }
 
 /* If a size does not change, its pixels do not change either, whatever the scale is. */
-static double fill_same(const rush_resample_spans *a) {
-  for (size_t o = 0; o < a->out; o++) {
+static double fill_same(const sampling *s, const rush_resample_spans *a) {
+  for (size_t o = 0; o < a->out && !stops_at(s, o); o++) {
     a->first[o] = (int32_t)o;
     a->count[o] = 1;
     a->weight[o * a->n] = 1;
@@ -130,6 +138,7 @@ static double fill_spans(const sampling *s, const rush_resample_spans *a, double
   double most = 0;
   const double in = (double)a->in, inverse = step >= 1 ? rounded(single, 1 / step) : 1;
   for (size_t o = 0; o < a->out; o++) {
+    if (rush_should_stop(s->ctx, 4 + (uint64_t)a->n / 2)) return 0;
     const double center = rounded(single, step * ((double)o + 0.5));
     const double low = rounded(single, center - support) + 0.5;
     const double high = rounded(single, center + support) + 0.5;
@@ -192,6 +201,7 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
     index += axes[d].out * (size_t)axes[d].n;
     fill_axis(s, d + s->dims - 3 < 0 ? 0 : d + s->dims - 3, axes + d, x->dtype != RUSH_FLOAT64);
   }
+  RUSH_TRY(rush_take_stop(c->ctx));
   const size_t batch = (size_t)x->sizes[0], channels = (size_t)x->sizes[1];
   const size_t pixel = last ? channels : 1;
   void *row;
@@ -209,7 +219,7 @@ static rush_status resample(rush_call *c, const sampling *s, const rush_tensor *
 static double fill_taps(const sampling *s, const rush_resample_spans *a, double step) {
   const int taps = (int)a->n, before = taps / 2 - 1;
   double most = 0;
-  for (size_t o = 0; o < a->out; o++) {
+  for (size_t o = 0; o < a->out && !stops_at(s, o); o++) {
     double at = s->align ? step * (double)o : step * ((double)o + 0.5) - 0.5;
     if (s->mode == LINEAR && at < 0) at = 0;
     const double last = (double)a->in - 1, low = fmin(floor((double)(float)at), last);
@@ -231,10 +241,10 @@ static double fill_taps(const sampling *s, const rush_resample_spans *a, double 
 }
 
 /* Rounds weights for uint8 to integers of at most 15 bits. Each dimension is rounded to uint8. */
-static void round_weights(rush_resample_spans *a, double most) {
+static void round_weights(const sampling *s, rush_resample_spans *a, double most) {
   a->precision = 0;
   while (a->precision < 22 && 0.5 + most * (2 << a->precision) < 1 << 15) a->precision++;
-  for (size_t o = 0; o < a->out; o++)
+  for (size_t o = 0; o < a->out && !rush_should_stop(s->ctx, (uint64_t)a->n); o++)
     for (int32_t k = 0; k < a->count[o]; k++) {
       double *weight = a->weight + o * a->n + k;
       *weight = trunc(*weight * (1 << a->precision) + (*weight < 0 ? -0.5 : 0.5));
@@ -259,10 +269,11 @@ static rush_status rows_pass(rush_call *c, const sampling *s, int d, rush_dtype 
   a.weight = scratch;
   a.first = (int32_t *)(a.weight + a.out * a.n);
   a.count = a.first + a.out;
-  const double greatest = in == a.out ? fill_same(&a)
+  const double greatest = in == a.out ? fill_same(s, &a)
                           : s->smooth ? fill_spans(s, &a, step, support, single)
                                       : fill_taps(s, &a, step);
-  if (dtype == RUSH_UINT8) round_weights(&a, greatest);
+  RUSH_TRY(rush_take_stop(c->ctx));
+  if (dtype == RUSH_UINT8) round_weights(s, &a, greatest);
   rush_resample_rows(c->ctx, dtype, rows, channels, &a, x, y);
   return RUSH_OK;
 }
@@ -333,7 +344,8 @@ static rush_status upsample(rush_call *c, const sampling *s) {
 
 static sampling of_row(const rush_call *c) {
   const int kind = rush_kind_of(c);
-  return (sampling){.dims = rush_dims(c),
+  return (sampling){.ctx = c->ctx,
+                    .dims = rush_dims(c),
                     .mode = (mode)(kind & ~RUSH_SAMPLE_SMOOTH),
                     .smooth = (kind & RUSH_SAMPLE_SMOOTH) != 0};
 }

@@ -26,8 +26,9 @@ static rush_status list_at(const lister *l, int d, int64_t offset, rush_value *o
   if (d == l->t->rank) return number_at(l, offset, out);
   RUSH_TRY(rush_new_list(l->heap, RUSH_KIND_LIST, RUSH_NONE, NULL, 0, out));
   for (int64_t i = 0; i < l->t->sizes[d]; i++) {
-    rush_value item;
-    rush_status st = list_at(l, d + 1, offset + i * l->t->strides[d], &item);
+    rush_value item = rush_none();
+    rush_status st = rush_charge(l->heap->ctx, 8);
+    if (st == RUSH_OK) st = list_at(l, d + 1, offset + i * l->t->strides[d], &item);
     if (st == RUSH_OK) st = rush_list_push(l->heap, rush_as_list(out), item);
     rush_drop(l->heap, &item);
     if (st != RUSH_OK) {

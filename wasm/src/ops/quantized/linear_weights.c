@@ -60,7 +60,7 @@ static rush_status pack(rush_ctx *ctx, const operands *v, const float *bias, voi
   if (!rush_mul(groups, 2 * NR * sizeof(float), &bytes)) return rush_fail_memory(ctx, SIZE_MAX);
   RUSH_TRY(rush_alloc(ctx, bytes, &memory));
   float *scales = memory, *minima = scales + NR * groups;
-  for (size_t j = 0; j < v->b.n; j += NR) {
+  for (size_t j = 0; j < v->b.n && !rush_should_stop(ctx, 2 * NR * (uint64_t)v->b.k); j += NR) {
     const size_t n = (v->b.n - j < NR ? v->b.n - j : NR) * groups;
     const void *offsets = minima;
     read_floats(v->scales, j * groups, n, scales);
@@ -71,7 +71,7 @@ static rush_status pack(rush_ctx *ctx, const operands *v, const float *bias, voi
                    packed);
   }
   rush_release(ctx, memory, bytes);
-  return RUSH_OK;
+  return rush_take_stop(ctx);
 }
 
 static bool constant_int(const rush_prepare *p, uint32_t arg, int64_t *out) {

@@ -168,9 +168,9 @@ static rush_status window_of(rush_call *c, const geometry *v, rush_int8_window *
     int64_t items;
     if (!rush_mul64(v->out[d], v->kernel[d], &items)) return rush_fail_memory(c->ctx, SIZE_MAX);
     RUSH_TRY(tmp_items(c, items, sizeof *places, (void **)&places));
-    RUSH_TRY(rush_charge(c->ctx, (uint64_t)items));
     for (int64_t o = 0; o < v->out[d]; o++)
       for (int64_t k = 0; k < v->kernel[d]; k++) {
+        RUSH_TRY(rush_charge(c->ctx, 4));
         const int64_t at = place(v, d, o, k);
         places[o * v->kernel[d] + k] = (ptrdiff_t)(at < 0 ? -1 : at * pixels);
       }
@@ -213,9 +213,11 @@ static bool shape_of(const rush_tensor *w, int64_t groups, shape *s) {
   return rush_int8_conv_packed(s->groups, s->channels, s->outs, s->taps, &s->bytes);
 }
 
-static void pack(const shape *s, const void *w, const void *zeros, void *packed) {
-  memset(packed, 0, s->bytes);
-  rush_int8_conv_pack(s->groups, s->channels, s->outs, s->taps, w, zeros, packed);
+static rush_status pack(rush_ctx *ctx, const shape *s, const void *w, const void *zeros,
+                        void *packed) {
+  RUSH_TRY(rush_set_bytes(ctx, packed, 0, s->bytes));
+  rush_int8_conv_pack(ctx, s->groups, s->channels, s->outs, s->taps, w, zeros, packed);
+  return rush_take_stop(ctx);
 }
 
 RUSH_PREPARE(quantized_conv) {
@@ -230,9 +232,8 @@ RUSH_PREPARE(quantized_conv) {
       !shape_of(w, groups->u.i, &s) || zeros->numel != w->sizes[0] || wrong_zero(zeros) != 0)
     return RUSH_OK;
   RUSH_TRY(rush_packed_new(p, (s.bytes + sizeof(float) - 1) / sizeof(float), &packed));
-  pack(&s, rush_data(w), rush_data(zeros), packed->data);
   p->consumed = 1u << WEIGHT;
-  return RUSH_OK;
+  return pack(p->ctx, &s, rush_data(w), rush_data(zeros), packed->data);
 }
 
 static rush_status weights(rush_call *c, const shape *s, const void **out) {
@@ -243,18 +244,16 @@ static rush_status weights(rush_call *c, const shape *s, const void **out) {
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, WEIGHT), &w));
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, ZEROS), &zeros));
   RUSH_TRY(tmp_bytes(c, s->bytes, &packed));
-  RUSH_TRY(rush_charge(c->ctx, s->bytes));
-  pack(s, rush_data(w), rush_data(zeros), packed);
   *out = packed;
-  return RUSH_OK;
+  return pack(c->ctx, s, rush_data(w), rush_data(zeros), packed);
 }
 
 /* ---- Requantization -------------------------------------------------------------------------- */
 
 /* Sets the factor and the offset of each channel, whose zeros the offsets have. */
-static void scale_channels(const rush_int8_requantization *to, int64_t n, double of_x,
-                           const double *scale, float *factors, int32_t *offsets) {
-  for (int64_t i = 0; i < n; i++) {
+static void scale_channels(rush_ctx *ctx, const rush_int8_requantization *to, int64_t n,
+                           double of_x, const double *scale, float *factors, int32_t *offsets) {
+  for (int64_t i = 0; i < n && !rush_stops_at(ctx, i); i++) {
     int32_t steps = 0;
     if (to->rounds_first) {
       const float both = (float)scale[i] * (float)of_x, step = 1.0f / (float)(scale[i] * of_x);
@@ -293,14 +292,14 @@ static rush_status requantized_of(rush_call *c, const rush_int8_conv *v, int64_t
                                    .activation = (rush_int8_activation)arg_int(c, ACTIVATION)};
   if (arg_bool(c, RELU) && to->least < to->zero_point) to->least = to->zero_point;
   RUSH_TRY(tmp_items(c, room, sizeof *biases, (void **)&biases));
-  memset(biases, 0, (size_t)room * sizeof *biases);
+  RUSH_TRY(rush_set_bytes(c->ctx, biases, 0, (size_t)room * sizeof *biases));
   if (bias != NULL) {
     RUSH_TRY(tmp_contiguous(c, bias, &bias));
-    memcpy(biases, rush_data(bias), (size_t)n * sizeof *biases);
+    RUSH_TRY(rush_copy_bytes(c->ctx, biases, rush_data(bias), (size_t)n * sizeof *biases));
   }
   to->bias = biases;
   rush_int8_conv_zeros(v, offsets);
-  scale_channels(to, n, of_x, scale, factors, offsets);
+  scale_channels(c->ctx, to, n, of_x, scale, factors, offsets);
   if (rush_int8_by_table(to->activation)) {
     void *table;
     RUSH_TRY(tmp_bytes(c, RUSH_INT8_TABLE_SIZE, &table));

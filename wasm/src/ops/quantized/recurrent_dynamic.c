@@ -56,15 +56,15 @@ static bool all_bytes(const shape *s, size_t *bytes) {
   return packed_bytes(s, s->layers * s->directions, bytes, &of_input);
 }
 
-static void pack(const shape *s, const int8_t *w, const float *scales, const int32_t *zeros,
-                 const float *bias, void *packed) {
+static void pack(rush_ctx *ctx, const shape *s, const int8_t *w, const float *scales,
+                 const int32_t *zeros, const float *bias, void *packed) {
   const size_t rows = (size_t)s->rows;
   uint8_t *to = packed;
   for (int64_t i = 0; i < 2 * s->layers * s->directions; i++) {
     const size_t k = i % 2 == 0 ? features(s, i / 2) : (size_t)s->hidden;
     size_t bytes;
     if (!rush_int8_packed(rows, k, &bytes)) return;
-    rush_int8_pack(rows, k, w, scales, zeros, bias, to);
+    rush_int8_pack(ctx, rows, k, w, scales, zeros, bias, to);
     w += rows * k, scales += rows, zeros += rows, bias += rows, to += bytes;
   }
 }
@@ -84,9 +84,10 @@ static rush_status prepare(rush_prepare *p, rush_cell_kind kind) {
     return RUSH_OK;
   if (!all_bytes(&s, &bytes)) return rush_fail_memory(p->ctx, SIZE_MAX);
   RUSH_TRY(rush_packed_new(p, bytes / sizeof(float), &packed));
-  pack(&s, rush_data(w), rush_data(scales), rush_data(zeros), rush_data(bias), packed->data);
+  pack(p->ctx, &s, rush_data(w), rush_data(scales), rush_data(zeros), rush_data(bias),
+       packed->data);
   p->consumed = 1u << WEIGHT | 1u << SCALES | 1u << ZEROS | 1u << BIAS;
-  return RUSH_OK;
+  return rush_take_stop(p->ctx);
 }
 RUSH_PREPARE(lstm_dynamic) {
   return prepare(p, RUSH_CELL_LSTM);
@@ -142,9 +143,9 @@ static rush_status pack_now(rush_call *c, const shape *s, const uint8_t **packed
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, BIAS), &bias));
   if (!all_bytes(s, &bytes)) return rush_fail_memory(c->ctx, SIZE_MAX);
   RUSH_TRY(tmp_bytes(c, bytes, &to));
-  pack(s, rush_data(w), rush_data(scales), rush_data(zeros), rush_data(bias), to);
+  pack(c->ctx, s, rush_data(w), rush_data(scales), rush_data(zeros), rush_data(bias), to);
   *packed = to;
-  return rush_charge(c->ctx, (uint64_t)w->numel);
+  return rush_take_stop(c->ctx);
 }
 
 static rush_status check(rush_call *c, network *n) {

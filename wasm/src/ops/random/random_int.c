@@ -226,7 +226,10 @@ static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
   RUSH_TRY(rush_result(c, 0, dtype, 1, &n, &out));
   const size_t item = rush_itemsize(out);
   char *at = rush_data(out), taken[8];
-  for (int64_t i = 0; i < n; i++) rush_store_int(dtype, at + (size_t)i * item, i);
+  for (int64_t i = 0; i < n; i++) {
+    RUSH_TRY(rush_pass(c->ctx, i));
+    rush_store_int(dtype, at + (size_t)i * item, i);
+  }
   for (int64_t i = 0; i + 1 < n; i++, at += item) {
     RUSH_TRY(rush_charge(c->ctx, 16));
     char *other = at + (size_t)(rush_random_32(c->random) % (uint32_t)(n - i)) * item;
@@ -263,6 +266,7 @@ static rush_status check_row(rush_call *c, const samples *s, const char *row) {
   RUSH_TRY(rush_charge(c->ctx, 8 * (uint64_t)s->categories));
   for (int64_t i = 0; i < s->categories; i++) {
     const double p = probability(s, row, i);
+    RUSH_TRY(rush_pass(c->ctx, i));
     RUSH_CHECK_ARG(p >= 0 && p < INFINITY,
                    "probability tensor contains either `inf`, `nan` or element < 0");
     sum += p;
@@ -280,14 +284,19 @@ static rush_status pick_greatest(rush_call *c, const samples *s, char *q) {
   for (int64_t r = 0; r < s->rows; r++, q += (size_t)s->categories * item) {
     RUSH_TRY(rush_charge(c->ctx, 8 * (uint64_t)s->categories));
     for (int64_t i = 0; i < s->categories; i++) {
+      RUSH_TRY(rush_pass(c->ctx, i));
       const double p = probability(s, s->from, r * s->categories + i);
       const double by = probability(s, q, i);
       rush_store_double(s->dtype, q + (size_t)i * item,
                         s->dtype == RUSH_FLOAT32 ? (double)((float)p / (float)by) : p / by);
     }
-    rush_sort_keys(s->dtype, q, (int64_t)item, s->categories, true, ranked);
+    rush_sort_keys(c->ctx, s->dtype, q, (int64_t)item, s->categories, true, ranked);
+    RUSH_TRY(rush_take_stop(c->ctx));
     rush_top_k(c->ctx, ranked, s->categories, s->wanted, true);
-    for (int64_t k = 0; k < s->wanted; k++) s->to[r * s->wanted + k] = ranked[k].index;
+    for (int64_t k = 0; k < s->wanted; k++) {
+      RUSH_TRY(rush_pass(c->ctx, k));
+      s->to[r * s->wanted + k] = ranked[k].index;
+    }
   }
   return RUSH_OK;
 }
@@ -310,12 +319,15 @@ static rush_status with_replacement(rush_call *c, const samples *s) {
     double sum = 0;
     RUSH_TRY(rush_charge(c->ctx, 16 * (uint64_t)s->categories));
     for (int64_t i = 0; i < s->categories; i++) {
+      RUSH_TRY(rush_pass(c->ctx, i));
       sum += probability(s, row, i);
       if (single) sum = (double)(float)sum;
       sums[i] = sum;
     }
-    for (int64_t i = 0; i < s->categories; i++)
+    for (int64_t i = 0; i < s->categories; i++) {
+      RUSH_TRY(rush_pass(c->ctx, i));
       sums[i] = single ? (double)((float)sums[i] / (float)sum) : sums[i] / sum;
+    }
     sums[s->categories - 1] = 1;
     for (int64_t k = 0; k < s->wanted; k++) {
       const double drawn = rush_random_double(c->random);

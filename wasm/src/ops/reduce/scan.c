@@ -27,6 +27,7 @@ static lines split(rush_ctx *ctx, const rush_tensor *t, int dim) {
       T *p = (T *)data + o * l.n * l.inner + i;          \
       W acc = first;                                     \
       for (int64_t k = 0; k < l.n; k++, p += l.inner) {  \
+        if (rush_stops_at(l.ctx, k)) return;             \
         acc = acc op(W) * p;                             \
         *p = (T)acc;                                     \
       }                                                  \
@@ -99,14 +100,16 @@ static double log_add_exp(double x, double sum) {
   return less != more || isfinite(less) ? log1p(exp(less - more)) + more : x;
 }
 
-#define LOG_SCAN(T, W, add)                                                              \
-  for (int64_t o = 0; o < l.outer; o++) {                                                \
-    for (int64_t i = 0; i < l.inner; i++) {                                              \
-      RUSH_TRY(rush_charge(l.ctx, 20 * LINE_WORK(l)));                                   \
-      T *p = (T *)data + o * l.n * l.inner + i;                                          \
-      W sum = -INFINITY;                                                                 \
-      for (int64_t k = 0; k < l.n; k++, p += l.inner) *p = (T)(sum = add((W) * p, sum)); \
-    }                                                                                    \
+#define LOG_SCAN(T, W, add)                             \
+  for (int64_t o = 0; o < l.outer; o++) {               \
+    for (int64_t i = 0; i < l.inner; i++) {             \
+      T *p = (T *)data + o * l.n * l.inner + i;         \
+      W sum = -INFINITY;                                \
+      for (int64_t k = 0; k < l.n; k++, p += l.inner) { \
+        RUSH_TRY(rush_charge(l.ctx, 40));               \
+        *p = (T)(sum = add((W) * p, sum));              \
+      }                                                 \
+    }                                                   \
   }
 
 /* self, dim */
@@ -144,6 +147,7 @@ RUSH_OP(logcumsumexp) {
       T *p = (T *)rush_data(values) + start, best = *p;                     \
       int64_t *at = (int64_t *)rush_data(indices) + start, where = 0;       \
       for (int64_t k = 0; k < l.n; k++, p += l.inner, at += l.inner) {      \
+        RUSH_TRY(rush_pass(l.ctx, k));                                      \
         if (*p != *p || (best == best && *p op best)) best = *p, where = k; \
         *p = best;                                                          \
         *at = where;                                                        \

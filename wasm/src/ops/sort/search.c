@@ -74,10 +74,11 @@ static rush_status search_lines(rush_call *c, const rush_tensor *sorted, const r
   size_t item = rush_itemsize(sorted), out_item = rush_itemsize(out);
   search s = {sorted->dtype, right, rush_data(sorted), sorter != NULL ? rush_data(sorter) : NULL,
               n};
-  for (int64_t i = 0; s.order != NULL && i < sorter->numel; i++)
-    if (s.order[i] < 0 || s.order[i] >= n)
-      return rush_fail(c->ctx, RUSH_ERR_BAD_ARGUMENT,
-                       "torch.searchsorted(): sorter index out of range");
+  for (int64_t i = 0; s.order != NULL && i < sorter->numel; i++) {
+    RUSH_TRY(rush_pass(c->ctx, i));
+    RUSH_CHECK_ARG(s.order[i] >= 0 && s.order[i] < n,
+                   "torch.searchsorted(): sorter index out of range");
+  }
   void (*const find)(const search *, const char *, int64_t, int64_t *) =
       s.dtype == RUSH_FLOAT32 ? find_f32
       : s.dtype == RUSH_INT64 ? find_i64
@@ -221,12 +222,15 @@ static rush_status mark_members(rush_call *c, const rush_tensor *values, const r
   rush_dtype dtype = values->dtype;
   int64_t n = members->numel;
   RUSH_TRY(tmp_items(c, n, 2 * sizeof *items, (void **)&items));
-  rush_sort_keys(dtype, rush_data(members), (int64_t)item, n, false, items);
+  rush_sort_keys(c->ctx, dtype, rush_data(members), (int64_t)item, n, false, items);
   rush_sort_stable(c->ctx, items, items + n, n);
+  RUSH_TRY(rush_take_stop(c->ctx));
   bool floats = rush_is_float(dtype);
   for (int64_t i = 0; i < values->numel; i++) {
     RUSH_TRY(rush_charge(c->ctx, SEARCH_WORK));
-    rush_sort_keys(dtype, (const char *)rush_data(values) + (size_t)i * item, 0, 1, false, &one);
+    rush_sort_keys(c->ctx, dtype, (const char *)rush_data(values) + (size_t)i * item, 0, 1, false,
+                   &one);
+    RUSH_TRY(rush_take_stop(c->ctx));
     /* NaN equals nothing, not even NaN. */
     bool found = !(floats && one.key == INT64_MAX) && is_among(items, n, one.key);
     ((uint8_t *)rush_data(out))[i] = found != invert;

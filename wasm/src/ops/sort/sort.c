@@ -9,7 +9,7 @@ static int64_t line_length(const rush_tensor *t, int dim) {
 
 /* Writes the values and indices of the first k `items` to two rows. */
 static void put_line(size_t item, const rush_lines *l, const rush_sort_item *items, int64_t k) {
-  for (int64_t i = 0; i < k; i++) {
+  for (int64_t i = 0; i < k && !rush_stops_at(l->ctx, i); i++) {
     if (l->at[1] != NULL)
       memcpy(l->at[1] + i * l->step[1], l->at[0] + items[i].index * l->step[0], item);
     memcpy(l->at[2] + i * l->step[2], &items[i].index, sizeof items[i].index);
@@ -36,7 +36,7 @@ static rush_status sort_lines(rush_call *c, const rush_tensor *t, int dim, order
   rush_lines l;
   if (t->numel > 0 && rush_lines_init(&l, c->ctx, dim, 3, tensors)) {
     do {
-      rush_sort_keys(t->dtype, l.at[0], l.step[0], n, h.descending, items);
+      rush_sort_keys(c->ctx, t->dtype, l.at[0], l.step[0], n, h.descending, items);
       if (h.stable)
         rush_sort_stable(c->ctx, items, items + n, n);
       else
@@ -113,7 +113,8 @@ RUSH_OP(topk) {
   rush_lines l;
   if (rush_lines_init(&l, c->ctx, dim, 3, tensors)) {
     do {
-      rush_sort_keys(t->dtype, l.at[0], l.step[0], n, arg_bool(c, 3), items);
+      rush_sort_keys(c->ctx, t->dtype, l.at[0], l.step[0], n, arg_bool(c, 3), items);
+      if (c->ctx->stopped) break;
       rush_top_k(c->ctx, items, n, k, arg_bool(c, 4));
       put_line(rush_itemsize(t), &l, items, t->rank > 0 ? k : 1);
     } while (rush_lines_next(&l));
@@ -128,7 +129,7 @@ typedef enum pick { KTH, MEDIAN, NANMEDIAN, MODE } pick;
 static int64_t most_frequent(rush_call *c, rush_sort_item *items, int64_t n) {
   int64_t most = 0, run = 0, found = 0;
   rush_sort(c->ctx, items, n);
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n && !rush_stops_at(c->ctx, i); i++) {
     run++;
     if (i + 1 < n && items[i].key == items[i + 1].key) continue;
     if (run > most) {
@@ -151,6 +152,7 @@ static int64_t pick_one(rush_call *c, pick how, bool floats, rush_sort_item *ite
   if (how == MODE) return most_frequent(c, items, n);
   int64_t nans = 0;
   for (int64_t i = 0; i < n && floats; i++) { /* integer keys are never NaN */
+    if (rush_stops_at(c->ctx, i)) return 0;
     if (items[i].key != INT64_MAX) continue;
     if (how == MEDIAN) return i;
     nans++;
@@ -190,7 +192,8 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
   rush_lines l;
   if (rush_lines_init(&l, c->ctx, dim, 3, tensors)) {
     do {
-      rush_sort_keys(t->dtype, l.at[0], l.step[0], n, false, items);
+      rush_sort_keys(c->ctx, t->dtype, l.at[0], l.step[0], n, false, items);
+      if (c->ctx->stopped) break;
       rush_sort_item found = {0, pick_one(c, how, floats, items, n, k - 1)};
       put_line(rush_itemsize(t), &l, &found, 1);
     } while (rush_lines_next(&l));
@@ -226,7 +229,8 @@ static rush_status median_of_all(rush_call *c, pick how) {
   RUSH_TRY(tmp_contiguous(c, t, &row));
   RUSH_TRY(tmp_items(c, t->numel, sizeof *items, (void **)&items));
   const size_t item = rush_itemsize(t);
-  rush_sort_keys(dtype, rush_data(row), (int64_t)item, t->numel, false, items);
+  rush_sort_keys(c->ctx, dtype, rush_data(row), (int64_t)item, t->numel, false, items);
+  RUSH_TRY(rush_take_stop(c->ctx));
   const int64_t at = pick_one(c, how, rush_is_float(dtype), items, t->numel, 0);
   memcpy(rush_data(out), (const char *)rush_data(row) + (size_t)at * item, item);
   return RUSH_OK;

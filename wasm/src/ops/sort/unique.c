@@ -11,18 +11,19 @@ static rush_status ret_groups(rush_call *c, uint32_t i, bool wanted, int rank, c
   int64_t none = 0;
   if (i >= c->n_results) return RUSH_OK;
   RUSH_TRY(rush_result(c, i, RUSH_INT64, wanted ? rank : 1, wanted ? sizes : &none, &out));
-  if (wanted && out->numel > 0)
-    memcpy(rush_data(out), numbers, (size_t)out->numel * sizeof *numbers);
-  return RUSH_OK;
+  return wanted ? rush_copy_bytes(c->ctx, rush_data(out), numbers,
+                                  (size_t)out->numel * sizeof *numbers)
+                : RUSH_OK;
 }
 
 /* Groups equal elements that are adjacent in `items`. Writes the group of each element to inverse[]
  * and the sizes to counts[], collects the elements, and returns the number of groups. NaN equals
  * nothing. */
-static int64_t group(const rush_sort_item *items, int64_t n, bool floats, int64_t *inverse,
-                     int64_t *counts, char *values, const char *from, size_t item) {
+static int64_t group(rush_ctx *ctx, const rush_sort_item *items, int64_t n, bool floats,
+                     int64_t *inverse, int64_t *counts, char *values, const char *from,
+                     size_t item) {
   int64_t groups = 0;
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n && !rush_stops_at(ctx, i); i++) {
     bool same = i > 0 && items[i].key == items[i - 1].key && !(floats && items[i].key == INT64_MAX);
     if (!same) {
       memcpy(values + (size_t)groups * item, from + (size_t)items[i].index * item, item);
@@ -43,10 +44,12 @@ static rush_status unique(rush_call *c, bool sort, bool want_inverse, bool want_
   RUSH_TRY(tmp_new(c, dtype, 1, &n, &values));
   RUSH_TRY(tmp_items(c, n, 2 * sizeof *items, (void **)&items));
   RUSH_TRY(tmp_items(c, n, 2 * sizeof *numbers, (void **)&numbers));
-  rush_sort_keys(dtype, rush_data(row), (int64_t)rush_itemsize(t), n, false, items);
+  rush_sort_keys(c->ctx, dtype, rush_data(row), (int64_t)rush_itemsize(t), n, false, items);
+  RUSH_TRY(rush_take_stop(c->ctx));
   if (sort) rush_sort_stable(c->ctx, items, items + n, n);
-  groups = group(items, n, rush_is_float(dtype), numbers, numbers + n, rush_data(values),
+  groups = group(c->ctx, items, n, rush_is_float(dtype), numbers, numbers + n, rush_data(values),
                  rush_data(row), rush_itemsize(t));
+  RUSH_TRY(rush_take_stop(c->ctx));
   RUSH_TRY(rush_result(c, 0, dtype, 1, &groups, &kept));
   RUSH_TRY(rush_copy_bytes(c->ctx, rush_data(kept), rush_data(values),
                            (size_t)groups * rush_itemsize(t)));
@@ -66,16 +69,18 @@ typedef struct slices {
   size_t item;
   int64_t n, width; /* n slices of `width` elements */
   const char *data;
+  rush_ctx *ctx;
 } slices;
 
 static const char *slice_at(const slices *s, int64_t i) {
   return s->data + (size_t)(i * s->width) * s->item;
 }
 
-/* Returns -1, 0 or 1. NaN is unequal to everything and sorts before nothing. */
+/* Returns -1, 0 or 1, or anything after a stop request. NaN is unequal to everything and sorts
+ * before nothing. */
 static int compare(const slices *s, int64_t a, int64_t b, bool *equal) {
   *equal = true;
-  for (int64_t k = 0; k < s->width; k++) {
+  for (int64_t k = 0; k < s->width && !rush_stops_at(s->ctx, k); k++) {
     const char *p = slice_at(s, a) + (size_t)k * s->item, *q = slice_at(s, b) + (size_t)k * s->item;
     if (rush_is_float(s->dtype)) {
       double x = rush_load_double(s->dtype, p), y = rush_load_double(s->dtype, q);
@@ -104,7 +109,8 @@ static void sort_slices(rush_ctx *ctx, const slices *s, int64_t *order, int64_t 
                          : order[j++];
       }
     }
-    memcpy(order, scratch, (size_t)s->n * sizeof *order);
+    for (size_t k = 0, some; rush_piece(ctx, (size_t)s->n, 1, k, &some); k += some)
+      memcpy(order + k, scratch + k, some * sizeof *order);
   }
 }
 
@@ -132,10 +138,14 @@ static rush_status group_slices(rush_call *c, const slices *s, const rush_tensor
   int64_t *order, *inverse, *first, *counts, groups = 0;
   RUSH_TRY(tmp_items(c, s->n, 4 * sizeof *order, (void **)&order));
   inverse = order + s->n, first = inverse + s->n, counts = first + s->n;
-  for (int64_t i = 0; i < s->n; i++) order[i] = i;
+  for (int64_t i = 0; i < s->n; i++) {
+    RUSH_TRY(rush_pass(c->ctx, i));
+    order[i] = i;
+  }
   if (sort) sort_slices(c->ctx, s, order, inverse);
   for (int64_t i = 0; i < s->n; i++) {
     bool equal = false;
+    RUSH_TRY(rush_take_stop(c->ctx));
     RUSH_TRY(rush_charge(c->ctx, 2 * (uint64_t)s->width + 4));
     if (i > 0) (void)compare(s, order[i - 1], order[i], &equal);
     if (!equal) {
@@ -166,8 +176,9 @@ static rush_status unique_along(rush_call *c, uint32_t dim_arg, bool sort) {
   turned.sizes[0] = t->sizes[dim], turned.strides[0] = t->strides[dim];
   RUSH_TRY(rush_clone(c->heap, &turned, RUSH_FORMAT_CONTIGUOUS, &moved));
   tmp_take(c, moved);
-  slices s = {t->dtype, rush_itemsize(t), t->sizes[dim],
-              t->sizes[dim] > 0 ? t->numel / t->sizes[dim] : 0, rush_data(moved)};
+  slices s = {t->dtype,         rush_itemsize(t),
+              t->sizes[dim],    t->sizes[dim] > 0 ? t->numel / t->sizes[dim] : 0,
+              rush_data(moved), c->ctx};
   return group_slices(c, &s, moved, dim, sort);
 }
 

@@ -153,6 +153,6 @@ RUSH_OP(deform_conv2d) {
   rush_tensor *planes;
   const int64_t bias_sizes[] = {sizes[1], 1, 1}, bias_strides[] = {1, 0, 0};
   RUSH_TRY(tmp_view(c, bias, 3, bias_sizes, bias_strides, bias->offset, &planes));
-  rush_add_scaled(out, planes, &one, &one);
+  rush_add_scaled(c->ctx, out, planes, &one, &one);
   return RUSH_OK;
 }

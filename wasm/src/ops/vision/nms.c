@@ -34,6 +34,7 @@ static rush_status check(rush_call *c, const rush_tensor *boxes, const rush_tens
       int64_t left = i + 1;                                                                      \
       if (rush_should_stop(ctx, 4 * (uint64_t)(n - i))) return i;                                \
       for (int64_t j = i + 1; j < n; j++) {                                                      \
+        if (rush_stops_at(ctx, j)) return i;                                                     \
         const T *b = boxes + 4 * items[j].index;                                                 \
         const T width = MIN_OF(a[2], b[2]) - MAX_OF(a[0], b[0]);                                 \
         const T height = MIN_OF(a[3], b[3]) - MAX_OF(a[1], b[1]);                                \
@@ -58,14 +59,19 @@ RUSH_OP(nms) {
   RUSH_TRY(tmp_contiguous(c, boxes, &boxes));
   RUSH_TRY(tmp_items(c, n, 2 * sizeof *items, (void **)&items));
   if (n > 0)
-    rush_sort_keys(scores->dtype, rush_data(scores),
+    rush_sort_keys(c->ctx, scores->dtype, rush_data(scores),
                    scores->strides[0] * (int64_t)rush_itemsize(scores), n, true, items);
   rush_sort_stable(c->ctx, items, items + n, n);
+  RUSH_TRY(rush_take_stop(c->ctx));
   const int64_t kept = boxes->dtype == RUSH_FLOAT64
                            ? nms_f64(c->ctx, rush_data(boxes), arg_float(c, 2), items, n)
                            : nms_f32(c->ctx, rush_data(boxes), arg_float(c, 2), items, n);
+  RUSH_TRY(rush_take_stop(c->ctx));
   RUSH_TRY(rush_result(c, 0, RUSH_INT64, 1, &kept, &out));
   int64_t *places = rush_data(out);
-  for (int64_t i = 0; i < kept; i++) places[i] = items[i].index;
+  for (int64_t i = 0; i < kept; i++) {
+    RUSH_TRY(rush_pass(c->ctx, i));
+    places[i] = items[i].index;
+  }
   return RUSH_OK;
 }

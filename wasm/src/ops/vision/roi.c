@@ -70,10 +70,10 @@ static rush_status read_operands(rush_call *c, rush_rois *r, rush_tensor **rois,
 }
 
 /* Writes the input channel that each bin reads. */
-static void put_channels(const rush_rois *r, rush_tensor *to) {
+static void put_channels(rush_ctx *ctx, const rush_rois *r, rush_tensor *to) {
   int32_t *at = rush_data(to);
   const int64_t channels = r->channels;
-  for (int64_t i = 0; i < to->numel; i++) {
+  for (int64_t i = 0; i < to->numel && !rush_should_stop(ctx, 4); i++) {
     at[i] = (int32_t)(i % channels);  // NOLINT(clang-analyzer-core.DivideZero): to is not empty
   }
 }
@@ -87,7 +87,7 @@ RUSH_OP(roi_align) {
   const rush_tensor *x = arg_tensor(c, 0);
   r.sampling = arg_int(c, 5);
   r.aligned = !r.by_place && arg_bool(c, 6);
-  if (r.by_place) put_channels(&r, channels);
+  if (r.by_place) put_channels(c->ctx, &r, channels);
   if (out->numel == 0) return RUSH_OK;
   if (x->dtype == RUSH_FLOAT64)
     rush_roi_align_f64(&r, rush_data(rois), rush_data(x), rush_data(out));
@@ -101,7 +101,7 @@ RUSH_OP(roi_pool) {
   rush_tensor *rois, *out, *from;
   RUSH_TRY(read_operands(c, &r, &rois, &out, &from));
   const rush_tensor *x = arg_tensor(c, 0);
-  if (r.by_place) put_channels(&r, from);
+  if (r.by_place) put_channels(c->ctx, &r, from);
   if (out->numel == 0) return RUSH_OK;
   if (x->dtype == RUSH_FLOAT64)
     rush_roi_pool_f64(&r, rush_data(rois), rush_data(x), rush_data(out), rush_data(from));
