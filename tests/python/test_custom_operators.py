@@ -55,6 +55,36 @@ def test_a_decomposition_takes_the_place_of_the_operator(register, tmp_path):
     keep("operators_decomposed_trace", model, (x,), (torch.randn(3, 3),))
 
 
+def _register(schema, function):
+    """Registers tests_again::join, in a library that removes it at its end."""
+    again = torch.library.Library("tests_again", "FRAGMENT")
+    again.define(schema)
+    again.impl("join", function, "CompositeExplicitAutograd")
+    return again
+
+
+def test_an_operator_that_is_registered_again_has_its_new_schema(tmp_path):
+    """As in a notebook, whose cells run again."""
+    class Model(torch.nn.Module):
+        def forward(self, *tensors):
+            return torch.ops.tests_again.join(*tensors) + 1
+
+    class OfList(torch.nn.Module):
+        def forward(self, x, y):
+            return torch.ops.tests_again.join([x, y]) + 1
+
+    x = torch.ones(2)
+    cases = (("join(Tensor x, Tensor y) -> Tensor", lambda x, y: x + y, Model(), (x, x)),
+             ("join(Tensor[] parts) -> Tensor", lambda parts: parts[0] + parts[1], OfList(), (x, x)),
+             ("join(Tensor x) -> Tensor", lambda x: x + x, Model(), (x,)))
+    for schema, function, model, example in cases:
+        library = _register(schema, function)
+        for how in (model, torch.export.export(model, example)):
+            report = rushlight.export(how, example, tmp_path / "m.rush", allow_missing=True)
+            assert list(report.missing) == ["tests_again::join"]
+        library._destroy()
+
+
 @pytest.mark.feature("Operators", "decompositions: overloads, lists, optional arguments, results, in-place writes")
 def test_decompositions_in_control_flow(register):
     @register(torch.ops.tests_ops.scale.int)

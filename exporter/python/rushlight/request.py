@@ -8,6 +8,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .assets import assets_of
+from .base import core
 from .base.values import require_utf8
 from .decomposition import decompositions
 from .exported_program.reference import example_of
@@ -38,6 +39,7 @@ def request_of(model, example_inputs, path, arguments):
         RushlightError: the model cannot be captured
     """
     _check(path, arguments)
+    core.forget_custom_schemas()
     tests = arguments["tests"]
     _refuse_wrong("example_inputs and tests", [example_inputs, [test[:2] for test in tests]])
     if _is_of_methods(model):

@@ -10,6 +10,7 @@
 #include "export/pipeline.h"
 #include "export/ports.h"
 #include "export/tracing.h"
+#include "ir/schema.h"
 #include "ir/verify.h"
 #include "passes/passes.h"
 #include "run/diff.h"
@@ -165,11 +166,21 @@ std::string op_schema(const Json &name) {
   return json_text(text ? text : "");
 }
 
+std::string forget_schemas(const Json &) {
+  forget_custom_schemas();
+  return "null";
+}
+
 }  // namespace
 
 Functions export_functions() {
-  return {{"export", export_described},   {"diff", diff_with_trace}, {"diff_file", diff_file},
-          {"run_pass", run_pass_on_text}, {"unique_names", unique},  {"op_schema", op_schema}};
+  return {{"export", export_described},
+          {"diff", diff_with_trace},
+          {"diff_file", diff_file},
+          {"run_pass", run_pass_on_text},
+          {"unique_names", unique},
+          {"op_schema", op_schema},
+          {"forget_custom_schemas", forget_schemas}};
 }
 
 }  // namespace rush

@@ -1,5 +1,6 @@
 #include "ir/schema.h"
 
+#include <list>
 #include <map>
 #include <mutex>
 
@@ -21,6 +22,18 @@ std::optional<Schema> find(const std::string &op) {
   return parse_schema(text);
 }
 
+using Cache = std::map<std::string, std::optional<const Schema>>;
+
+struct Known {
+  std::mutex mutex;
+  Cache schemas;
+  std::list<Cache::node_type> retired;  // graphs may point to them
+};
+Known &known() {
+  static Known all;
+  return all;
+}
+
 }  // namespace
 
 void set_schemas(Schemas of_torch) {
@@ -28,19 +41,27 @@ void set_schemas(Schemas of_torch) {
 }
 
 const Schema *schema_of(const std::string &op) {
-  // A name never changes its meaning. find() may wait for Python's lock, so that it runs without this
-  // one.
-  static std::map<std::string, std::optional<const Schema>> cache;
-  static std::mutex mutex;
   {
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (const auto at = cache.find(op); at != cache.end())
+    const std::lock_guard<std::mutex> lock(known().mutex);
+    if (const auto at = known().schemas.find(op); at != known().schemas.end())
       return at->second ? &*at->second : nullptr;
   }
-  std::optional<Schema> found = find(op);
-  const std::lock_guard<std::mutex> lock(mutex);
-  const auto at = cache.emplace(op, std::move(found)).first;
+  std::optional<Schema> found = find(op);  // may wait for Python's lock
+  const std::lock_guard<std::mutex> lock(known().mutex);
+  const auto at = known().schemas.emplace(op, std::move(found)).first;
   return at->second ? &*at->second : nullptr;
+}
+
+void forget_custom_schemas() {
+  const std::lock_guard<std::mutex> lock(known().mutex);
+  auto &schemas = known().schemas;
+  for (auto at = schemas.begin(); at != schemas.end();) {
+    const auto next = std::next(at);
+    const std::string space = at->first.substr(0, at->first.find(':'));
+    if (space != "aten" && space != "prim" && space != "rush")
+      known().retired.push_back(schemas.extract(at));
+    at = next;
+  }
 }
 
 std::vector<std::string> overloads_of(const std::string &name) {

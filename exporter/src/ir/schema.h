@@ -53,6 +53,10 @@ void set_schemas(Schemas of_torch);
 // by its full name ("aten::add.Tensor"); nullptr if there is none. The result is never freed.
 const Schema *schema_of(const std::string &op);
 
+// Looks up the schemas of custom operators anew from now on: a program may register an operator
+// after an export has failed without it, or register it again with another schema.
+void forget_custom_schemas();
+
 // Returns all of torch's overloads of an operator such as "aten::add".
 std::vector<std::string> overloads_of(const std::string &name);
 

@@ -7,8 +7,8 @@ from .graph import GraphBuilder, Value, described
 from .types import Type
 from .values import Request, number_of
 
-__all__ = ["GraphBuilder", "Type", "Value", "description_of", "diff_file", "diff_graph", "export_graph", "has_op", "is_torchs_own",
-           "op_schema", "port_of", "stored_path", "unique_names"]
+__all__ = ["GraphBuilder", "Type", "Value", "description_of", "diff_file", "diff_graph", "export_graph", "forget_custom_schemas",
+           "has_op", "is_torchs_own", "op_schema", "port_of", "stored_path", "unique_names"]
 
 
 def export_graph(description, settings, examples, answers):
@@ -120,3 +120,8 @@ def has_op(name):
 def op_schema(name):
     """The schema of an operator of the runtime alone, such as "rush::conv"; "" if there is none."""
     return native.call("op_schema", name)
+
+
+def forget_custom_schemas():
+    """Has the schemas of custom operators looked up anew, which may have been registered since, or again."""
+    native.call("forget_custom_schemas")

@@ -104,7 +104,7 @@ def _widen_node(graph, node):
     if kind in _COMPARES and any(value.node().kind() == "prim::dtype" for value in node.inputs()):  # x.dtype == torch.float32
         for i in range(2):
             _widen_input(graph, node, i)
-    if not _may_take_dtype(kind):
+    if kind.startswith("aten::") and not _may_take_dtype(kind):
         return
     schema = graphs.schema_of(node)
     if schema is None:
@@ -118,7 +118,7 @@ def _widen_node(graph, node):
 
 @functools.cache
 def _may_take_dtype(kind):
-    """Whether an overload of the operator has an argument that is a dtype."""
+    """Whether an overload of PyTorch's operator has an argument that is a dtype."""
     schemas = torch._C._jit_get_schemas_for_operator(kind)
     return kind == "aten::view" or any(_is_dtype(argument.real_type) for schema in schemas for argument in schema.arguments)
 
