@@ -1,10 +1,12 @@
 /* Limits how long a run may continue after the host asks it to end. tests/c/test_stops.c and
- * fuzz_run check a generous limit, and `./dev bench --stops` measures the time. Only a clock sees
- * work that is not counted. Define _POSIX_C_SOURCE as 200809L before all headers. */
+ * fuzz_run check a generous limit, and `./dev bench --stops` measures the time. A clock sees work
+ * that is not counted. In a coverage build, test_stops counts that work, too. Define
+ * _POSIX_C_SOURCE as 200809L before all headers. */
 #ifndef RUSH_TESTS_STOP_H
 #define RUSH_TESTS_STOP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 /* The limit in seconds. */
@@ -44,20 +46,44 @@ static inline double stop_clock(void) {
 }
 #endif
 
+/* The most steps between two polls. Each of them takes a few nanoseconds at most. */
+#define STOP_STEPS 20000000
+
+/* Returns the number of steps that the process has done: how often the regions of its source have
+ * run, which a coverage build counts. They are the same on each machine. 0 in other builds. */
+#ifdef STOP_COUNTS_STEPS
+uint64_t *__llvm_profile_begin_counters(void);
+uint64_t *__llvm_profile_end_counters(void);
+static inline uint64_t stop_steps(void) {
+  uint64_t steps = 0;
+  for (uint64_t *c = __llvm_profile_begin_counters(); c < __llvm_profile_end_counters(); c++)
+    steps += *c;
+  return steps;
+}
+#else
+static inline uint64_t stop_steps(void) {
+  return 0;
+}
+#endif
+
 /* A host that asks to stop from poll number `at` on. `worst` is the longest time between two polls,
  * or from the last poll to the end. A run could continue that long after a request. */
 typedef struct stop_watch {
   int looks, at;
   double last, worst;
+  uint64_t last_steps, most_steps; /* between two polls */
 } stop_watch;
 
 static inline void stop_see(stop_watch *w) {
   const double now = stop_clock();
   if (now - w->last > w->worst) w->worst = now - w->last;
   w->last = now;
+  const uint64_t steps = stop_steps();
+  if (steps - w->last_steps > w->most_steps) w->most_steps = steps - w->last_steps;
+  w->last_steps = steps;
 }
 static inline stop_watch stop_begin(int at) {
-  return (stop_watch){.at = at, .last = stop_clock()};
+  return (stop_watch){.at = at, .last = stop_clock(), .last_steps = stop_steps()};
 }
 /* rush_poll_fn */
 static inline bool stop_ask(void *watch) {

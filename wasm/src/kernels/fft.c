@@ -242,7 +242,8 @@ void rush_fft_from_real(const rush_fft *plan, double complex *in, double complex
   const size_t n = plan->points;
   if (!plan->halved) {
     const double *numbers = (const double *)in;
-    for (size_t j = n; j-- > 0 && !rush_stops_at(plan->ctx, (int64_t)j);) in[j] = numbers[j];
+    for (size_t j = n; j > 0 && !rush_stops_at(plan->ctx, (int64_t)j); j--)
+      in[j - 1] = numbers[j - 1];
     rush_fft_run(plan, in, out);
   } else { /* packs even elements + i * odd elements; each half is Hermitian */
     rush_fft_run(plan, in, out);
