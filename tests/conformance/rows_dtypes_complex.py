@@ -104,8 +104,8 @@ each("sums_with_infinities", "(x + y, x - y, y - x, x + y.real, x - float('-inf'
 each("alpha_and_value", "(torch.add(x, y, alpha=1 + 2j), torch.sub(x, y, alpha=2j), torch.rsub(x, y, alpha=1 - 1j), torch.add(x, 2, alpha=1j), torch.sub(x, 1.5, alpha=3 - 1j), torch.rsub(x, 2, alpha=2j), "
      "x.clone().add_(y, alpha=1j), torch.addcmul(x, y, y, value=1 - 2j), torch.addcdiv(x, y, z, value=2j), x.clone().addcdiv_(y, z, value=1j), torch.div(x, 2 - 1j, rounding_mode=None))",
      x=of_shape(3, 5), y=of_shape(3, 5), z=of_shape(5))
-row("complex_alpha_of_real_refused", "torch.add(x, y, alpha=1j)", x=f32(3), y=f32(3), raises="a complex number is given")
-row("complex_value_of_real_refused", "torch.addcmul(x, y, y, value=1j)", x=f32(3), y=f32(3), raises="a complex number is given")
+row("complex_alpha_of_real_refused", "torch.add(x, y, alpha=1j)", x=f32(3), y=f32(3), raises="expected a real number, got a complex one")
+row("complex_value_of_real_refused", "torch.addcmul(x, y, y, value=1j)", x=f32(3), y=f32(3), raises="expected a real number, got a complex one")
 each("written_at_indices", "(torch.scatter(x, 0, i, 2j), torch.scatter(x, 0, i, 1 - 1j, reduce='multiply'), x.index_add(0, k, y, alpha=1 + 2j), x.clone().index_add_(0, k, y, alpha=2), "
      "torch.scatter_reduce(x, 0, i, y, 'mean'), torch.scatter_reduce(x, 0, i, y, 'mean', include_self=False), torch.scatter_reduce(x, 0, i[:0], y, 'amax'), x.index_reduce(0, k, y, 'mean'))",
      x=of_shape(3, 4), y=of_shape(2, 4), i=tensor([[0, 1, 2, 0], [0, 1, 0, 2]], "i64"), k=tensor([1, 1], "i64"))
