@@ -3,7 +3,6 @@
 import collections.abc
 import inspect
 import itertools
-import os
 import types
 
 import torch
@@ -69,9 +68,12 @@ def positional(model, given, what="example_inputs"):
 
 def none_inputs(model, given):
     """Returns [(position, name)] of the arguments that are None in example inputs of a traced model, which has no inputs for them."""
-    if not isinstance(given, (tuple, list, collections.abc.Mapping)) or not _is_traced(model):
+    of_dict = isinstance(given, collections.abc.Mapping)
+    if not isinstance(given, (tuple, list)) and not of_dict or not _is_traced(model):
         return []
-    if not isinstance(given, collections.abc.Mapping):
+    if all(value is not None for value in (given.values() if of_dict else given)):
+        return []
+    if not of_dict:
         names = _parameters(model)
         given = dict(zip(names, given)) if len(given) <= len(names) else {}
     names = [p.name for p in _signature_of(model) if p.name in given]
@@ -86,8 +88,8 @@ def call(model, method, args, names=None):
 
 
 def _is_traced(model):
-    return not isinstance(model, (str, os.PathLike, torch.jit.ScriptModule, torch.jit.ScriptFunction, torch.fx.GraphModule,
-                                  torch.export.ExportedProgram))
+    return callable(model) and not isinstance(model, (torch.jit.ScriptModule, torch.jit.ScriptFunction, torch.fx.GraphModule,
+                                                      torch.export.ExportedProgram))
 
 
 def _signature_of(model):
