@@ -8,8 +8,8 @@
 #include "harness.h"
 #include "model/model.h"
 
-/* A build that counts steps tries larger tensors, on which a loop without a poll has more steps than
- * any loop between two polls. */
+/* A build that counts steps tries larger tensors, on which a loop without a poll has more steps
+ * than any loop between two polls. */
 #ifdef STOP_COUNTS_STEPS
 enum { SIDE = 4096 };
 #else
