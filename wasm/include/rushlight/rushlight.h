@@ -352,7 +352,8 @@ typedef struct rush_tensor_info {
   const rush_quant *quant; /* the parameters of a quantized tensor; NULL for others */
 } rush_tensor_info;
 /* Stores the shape and the elements of a tensor in *out. The pointers stay valid as long as the
- * value, unless a run resizes the tensor. Fails with BAD_ARGUMENT for other kinds. */
+ * value, unless a run resizes the tensor. Fails with BAD_ARGUMENT for other kinds, and with
+ * NO_MEMORY if elements that a kernel left in another order cannot be put in order. */
 rush_status rush_tensor_inspect(rush_session *session, const rush_value *tensor,
                                 rush_tensor_info *out);
 /* Replaces *tensor by a contiguous tensor with the same elements, unless it is contiguous. Fails
