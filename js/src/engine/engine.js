@@ -188,10 +188,10 @@ export class Engine {
     this.memory.setU32(at, OP_BYTES);
     this.memory.setU32(at + OP_SCHEMA, at + OP_BYTES);
     this.memory.copyIn(at + OP_BYTES, text);
-    try {
-      this.check(this.c.rush_ctx_add_op(this.ctx, at));
-    } catch (e) {
-      throw badArgument(`load: ops: ${messageOf(e)}`, { op: name, cause: e });
+    const status = this.c.rush_ctx_add_op(this.ctx, at);
+    if (status) {
+      const cause = this.error(status);
+      throw badArgument(`load: ops: ${cause.message}`, { op: name, cause });
     }
   }
 
@@ -292,7 +292,7 @@ export class Engine {
 
   /** Throws the error of a status other than OK. @param {number} status */
   check(status) {
-    if (status !== 0) throw this.error(status);
+    if (status) throw this.error(status);
   }
 
   /** The error of a status, with the operator, Python line and input, if they are known. @param {number} status */
@@ -434,7 +434,7 @@ export class Engine {
 
   /** Cancels the run if the status is not OK. @param {number} status @param {object} [details] */
   #need(status, details) {
-    if (status === 0) return;
+    if (!status) return;
     const error = Object.assign(this.error(status), details);
     this.c.rush_session_cancel(this.session);
     throw error;
@@ -444,7 +444,7 @@ export class Engine {
   next() {
     this.#need(this.c.rush_session_next(this.session, this.scratch));
     const [method, instr, op, at, n, , waits] = this.memory.words(this.scratch);
-    return { method, instr, op: this.memory.cString(op), waits: !!(waits & 1), at, n };
+    return { method, instr, op: this.memory.cString(op), waits: (waits & 1) !== 0, at, n };
   }
 
   /** Calls the user's function for the operator that waits. @param {Next} next @param {AbortSignal} [signal] */
