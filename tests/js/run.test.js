@@ -301,6 +301,29 @@ test('rows in rows say the shape', async () => {
   flip.dispose();
 });
 
+test('an argument that was None in the example inputs may be null or left out', async () => {
+  const f = flipFile({ shape: [null, 2] });
+  f.meta('none inputs', JSON.stringify({ forward: [[1, 'mask']] }));
+  const model = await load(f.bytes()),
+    x = [1, 2],
+    data = Float32Array.of(2, 1);
+  assert.deepEqual((await model.run({ x, mask: null })).y?.data, data);
+  assert.deepEqual((await model.run({ x, mask: undefined })).y?.data, data);
+  assert.deepEqual((await model.call('forward', x, null)).data, data);
+  await refused(model.run({ x, mask: [1] }), /forward: there is no input "mask"; known: x/, { input: 'mask' });
+  await refused(model.run({ x, bias: null }), /forward: there is no input "bias"; known: x/, { input: 'bias' });
+  await refused(model.call('forward', x, [1]), /takes 1 input, got 2/);
+  model.dispose();
+
+  for (const text of ['{', '{}', '7', 'null', '{"forward":7}', '{"forward":[7]}']) {
+    const other = flipFile({ shape: [null, 2] });
+    other.meta('none inputs', text);
+    const hostile = await load(other.bytes());
+    await refused(hostile.run({ x, mask: null }), /forward: there is no input "mask"; known: x/);
+    hostile.dispose();
+  }
+});
+
 test('what does not fit the model is refused with what it wants, and the model stays usable', async () => {
   const model = await load(flipFile({ shape: [null, 2] }).bytes());
   const rows = /** @type {[any, RegExp, object][]} */ ([

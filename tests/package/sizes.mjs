@@ -10,25 +10,12 @@ import { build } from 'esbuild';
 const js = fileURLToPath(new URL('../../js/', import.meta.url));
 const page = fileURLToPath(new URL('../../web/guide/download.md', import.meta.url));
 
-/** Modules that others import when they are first needed. */
-const LATE = [
-  'api/assets',
-  'api/load-options',
-  'api/steps',
-  'engine/diagnostics',
-  'engine/error-hints',
-  'engine/ops',
-  'grammar/constraint',
-  'gpu/choose',
-  'gpu/compare-devices',
-  'gpu/load-gpu',
-  'gpu/profile-gpu',
-  'source/head-source',
-  'text/entities',
-  'text/logits-rules',
-  'text/transcriber',
-  'worker/threads',
-].map((name) => `${js}src/${name}.js`);
+/** Modules that are imported when they are first needed are no part of the module that imports them. */
+const lateImports = {
+  name: 'late imports',
+  setup: (/** @type {import('esbuild').PluginBuild} */ { onResolve }) =>
+    onResolve({ filter: /./ }, ({ path, kind }) => (kind === 'dynamic-import' ? { path, external: true } : undefined)),
+};
 
 /**
  * Each row of the table: the import or option, its modules, and the most bytes that it may have. A row after the first
@@ -49,7 +36,7 @@ const ROWS = [
   ['`rushlight/fx`', { add: ['api/fx', 'api/steps'], most: 4_500 }],
   ['`rushlight/npy`', { add: ['media/npy'], most: 1_500 }],
   ['`rushlight/safetensors`', { add: ['media/safetensors'], most: 2_000 }],
-  ['options `cache` and `integrity`', { add: ['api/load-options'], most: 15_500 }],
+  ['options `cache` and `integrity`', { add: ['api/load-options'], most: 16_000 }],
   ['option `worker`', { add: ['api/load-options'], scripts: ['worker/worker'], most: 38_000 }],
   ['option `device`', { add: ['gpu/load-gpu', 'gpu/choose'], most: 8_000 }],
   ['option `threads`', { add: ['worker/threads'], scripts: ['worker/thread'], most: 4_000 }],
@@ -71,29 +58,24 @@ async function bundled(names, external, script = false) {
     format: 'esm',
     platform: 'neutral',
     external,
+    plugins: [lateImports],
     ignoreAnnotations: script, // package.json says that modules have no side effects
   });
   return { bytes: outputFiles[0]?.contents ?? new Uint8Array(), files: Object.keys(metafile.inputs) };
 }
 
 /** The core, as a bundler makes it. */
-export const bundledCore = async () => (await bundled(['index'], LATE)).bytes;
+export const bundledCore = async () => (await bundled(['index'], [])).bytes;
 
 /** The sizes in the order of the table: names, bytes, and the most that they may be. */
 export async function sizes() {
-  const { files } = await bundled(['index'], LATE);
+  const { files } = await bundled(['index'], []);
   const core = files.filter((file) => file.startsWith('src/')).map((file) => js + file);
   const size = async (/** @type {Parameters<typeof bundled>} */ ...args) =>
     brotliCompressSync((await bundled(...args)).bytes).length;
   return Promise.all(
     ROWS.map(async ([name, { add = [], scripts = [], most }], i) => {
-      const parts = await Promise.all([
-        size(
-          add,
-          [...(i ? core : []), ...LATE].filter((file) => !add.some((name) => file === `${js}src/${name}.js`)),
-        ),
-        ...scripts.map((script) => size([script], [], true)),
-      ]);
+      const parts = await Promise.all([size(add, i ? core : []), ...scripts.map((script) => size([script], [], true))]);
       return { name, bytes: parts.reduce((a, b) => a + b), most };
     }),
   );

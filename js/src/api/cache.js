@@ -16,7 +16,8 @@ import {
 } from '../base/errors.js';
 import { addHint } from '../engine/error-hints.js';
 import { PIECE, removeCached, cachedSource, records } from '../source/cached-source.js';
-import { isAddress } from '../base/platform.js';
+import { imported, isAddress } from '../base/platform.js';
+import * as ops from '../engine/ops.js';
 import { openStore } from '../source/cache-store.js';
 import { isPlainObject } from '../engine/values.js';
 
@@ -46,7 +47,7 @@ import { isPlainObject } from '../engine/values.js';
 
 /**
  * Returns a source for load() and plan() that stores the model, as load()'s options `cache` and `integrity` do:
- * `load(await cached(url))`.
+ * `load(await cached(url))`. A service worker, which cannot import modules at run time, needs it for `ops`, too.
  * @param {import('../source/source.js').Source} source a URL; anything else is only checked for `integrity`
  * @param {CachedOptions} [options]
  * @returns {Promise<import('../source/source.js').Source>} to be used once
@@ -55,6 +56,7 @@ import { isPlainObject } from '../engine/values.js';
 export function cached(source, options = {}) {
   return withCallerStack(async () => {
     checkOptions('cached', options, ['cache', 'integrity', 'request', 'signal', 'retries', 'wait']);
+    imported.ops = ops;
     const { request, retries, wait } = options;
     if (request !== undefined && !isPlainObject(request))
       throw badArgument(`cached: request must be an object, as fetch() takes it, got ${describeValue(request)}`);

@@ -8,6 +8,7 @@ import { loadCached } from '../source/cached-source.js';
 import { loadInWorker } from '../worker/worker-client.js';
 import * as threads from '../worker/threads.js';
 import * as diagnostics from '../engine/diagnostics.js';
+import * as ops from '../engine/ops.js';
 
 /**
  * @param {import('../source/source.js').Source} source @param {import('./load.js').LoadOptions} options
@@ -42,6 +43,7 @@ async function loadOnCpu(source, options) {
 const modules = {
   diagnostics: async () => diagnostics,
   threads: async () => threads,
+  ops: async () => ops,
 };
 
 /** @type {typeof loadWithOptions} */

@@ -10,6 +10,7 @@ import {
 } from '../base/errors.js';
 import { loadLocal, readHead } from '../engine/load-local.js';
 import { Model, liveModels } from './model.js';
+import { imported } from '../base/platform.js';
 import { isPlainObject } from '../engine/values.js';
 
 /**
@@ -68,6 +69,7 @@ function cannot(cause) {
  * @property {() => Promise<typeof import('./assets.js')>} assets
  * @property {() => Promise<typeof import('../engine/diagnostics.js')>} diagnostics
  * @property {() => Promise<typeof import('../worker/threads.js')>} threads
+ * @property {() => Promise<typeof import('../engine/ops.js')>} ops
  * @property {() => Promise<Pick<typeof import('../engine/error-hints.js'), 'addHint' | 'cloneError'>>} hints
  */
 
@@ -77,6 +79,7 @@ const lazy = {
   assets: () => import('./assets.js').catch(cannot),
   diagnostics: () => import('../engine/diagnostics.js').catch(cannot),
   threads: () => import('../worker/threads.js').catch(cannot),
+  ops: async () => imported.ops ?? import('../engine/ops.js').catch(cannot),
   hints: () =>
     import('../engine/error-hints.js').catch(() => ({
       addHint: (/** @type {unknown} */ e) => e,

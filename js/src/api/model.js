@@ -290,7 +290,7 @@ export class Model {
         wanted = outputs ? checkNames(method, 'output', outputs) : 'named';
       return this.#enqueueRun(
         method,
-        positional(method, inputs),
+        positional(this.#description, method, inputs),
         (host, args, transferred) =>
           /** @type {Promise<import('../base/types.js').OutputsOn<Pick<M[K]['outputs'], O>, G>>} */ (
             host.run(index, args, wanted, options.yield !== false, signal, options.outputDevice, transferred)
@@ -314,7 +314,7 @@ export class Model {
       const { method: called, index } = this.#method(method ?? null);
       return this.#enqueueRun(
         called,
-        /** @type {InputValue[]} */ (args),
+        /** @type {InputValue[]} */ (withoutNone(this.#description, called, args)),
         (host, mine) => /** @type {Promise<M[K]['result']>} */ (host.run(index, mine, 'value', true)),
       );
     });
@@ -333,7 +333,7 @@ export class Model {
       this.#alive();
       checkOptions('steps', options, ['method']);
       const { method, index } = this.#method(options.method),
-        args = positional(method, inputs);
+        args = positional(this.#description, method, inputs);
       return new Promise((resolve, reject) => {
         this.#enqueueRun(method, args, async (host, args) => {
           await host.begin(index, args);
@@ -390,7 +390,7 @@ export class Model {
         { runs = 1, signal } = options;
       return this.#enqueueRun(
         method,
-        positional(method, inputs),
+        positional(this.#description, method, inputs),
         async (host, args) => (await host.diagnostics()).profile(index, args, runs, signal),
         signal,
       );
@@ -482,12 +482,35 @@ function checkNames(method, kind, names) {
 }
 
 /**
+ * The arguments that were None in the example inputs of a traced model: the file has no inputs for them.
+ * @param {import('../engine/engine.js').Description} description @param {Method} method
+ * @returns {Map<number, string>} names by position
+ */
+function noneInputs({ meta }, { name }) {
+  try {
+    return new Map(JSON.parse(/** @type {string} */ (meta['none inputs']))[name]);
+  } catch {
+    return new Map(); // most files have none, and another exporter may write any text
+  }
+}
+
+/**
+ * Returns positional arguments without those that were None in the example, if all of these are null.
+ * @param {import('../engine/engine.js').Description} description @param {Method} method @param {unknown[]} args
+ */
+function withoutNone(description, method, args) {
+  const none = noneInputs(description, method);
+  return args.some((v, i) => none.has(i) && v != null) ? args : args.filter((_, i) => !none.has(i));
+}
+
+/**
  * Returns named inputs in the order of the method.
+ * @param {import('../engine/engine.js').Description} description
  * @param {Method} method
  * @param {object} inputs values by name
  * @returns {InputValue[]}
  */
-function positional(method, inputs) {
+function positional(description, method, inputs) {
   const known = method.inputs.map((p) => p.name);
   if (!isPlainObject(inputs) || (isTensorObject(inputs) && !known.includes('data'))) {
     throw badArgument(
@@ -497,7 +520,12 @@ function positional(method, inputs) {
       },
     );
   }
-  checkNames(method, 'input', Object.keys(inputs));
+  const none = new Set(noneInputs(description, method).values());
+  checkNames(
+    method,
+    'input',
+    Object.entries(inputs).flatMap(([name, v]) => (v == null && none.has(name) ? [] : name)),
+  );
   const values = method.inputs.map((p) =>
     Object.hasOwn(inputs, p.name) ? /** @type {Record<string, InputValue>} */ (inputs)[p.name] : undefined,
   );

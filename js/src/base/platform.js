@@ -93,3 +93,10 @@ export function once(make) {
       throw e;
     }));
 }
+
+/**
+ * Modules that the core imports when they are first needed, and that another module has imported already. A service
+ * worker, which cannot import modules at run time, gets them from `rushlight/cache`.
+ * @type {{ ops?: typeof import('../engine/ops.js') }}
+ */
+export const imported = {};

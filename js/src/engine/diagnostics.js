@@ -4,6 +4,7 @@
 import { PENDING } from './engine.js';
 import { RushlightError, badArgument, checkInteger, checkOptions, describeValue, messageOf } from '../base/errors.js';
 import { checkReplaceable, debugValues } from './debug-values.js';
+import { writeValues } from './ops.js';
 import { parseType } from '../base/types.js';
 
 /**
@@ -139,7 +140,7 @@ export class LocalDiagnostics {
       put = how === 'provide' ? c.rush_session_provide : c.rush_session_replace;
     try {
       checkReplaceable(values);
-      engine.write(values, types.map(parseType), (at) => put(session, at, values.length));
+      writeValues(engine, values, types.map(parseType), (at) => put(session, at, values.length));
     } catch (e) {
       throw e instanceof RushlightError
         ? e
@@ -170,7 +171,7 @@ export function resultsOf(engine) {
 export async function advance(host, next) {
   const { engine } = host;
   if (next.waits) {
-    await engine.compute(next);
+    await /** @type {import('./ops.js').OpTable} */ (engine.ops).compute(engine, next);
     return false;
   }
   let status;

@@ -1,18 +1,10 @@
 // One model in one wasm instance: typed calls of the functions of rushlight.h. Only a run is asynchronous, so that the
 // engine works in a worker and on the page.
 
-import {
-  RushlightError,
-  badArgument,
-  disposedError,
-  messageOf,
-  throwIfAborted,
-  rejectOnAbort,
-} from '../base/errors.js';
-import { encode } from './memory.js';
+import { RushlightError, disposedError, messageOf, throwIfAborted } from '../base/errors.js';
 import { yieldToEventLoop } from '../base/platform.js';
 import { parseType } from '../base/types.js';
-import { isTensorObject, throwMismatch, VALUE_BYTES, Values } from './values.js';
+import { VALUE_BYTES, Values } from './values.js';
 
 /**
  * @typedef {import('./runtime.js').Runtime} Runtime
@@ -59,8 +51,6 @@ import { isTensorObject, throwMismatch, VALUE_BYTES, Values } from './values.js'
  * @typedef {object} OperatorArgument an argument of a schema
  * @property {boolean} written whether the operator writes it
  * @property {number} result the index of the result that it then is, or -1
- *
- * @typedef {{ args: OperatorArgument[], results: import('../base/types.js').Type[] }} Signature
  *
  * @typedef {object} MissingOperator an operator that this runtime lacks
  * @property {string} name "my_ops::warp"
@@ -111,8 +101,6 @@ import { isTensorObject, throwMismatch, VALUE_BYTES, Values } from './values.js'
 
 // Offsets of members of C structs. wasm/bridge/bridge.c asserts the same values, and the order of members that
 // memory.words() returns.
-const OP_BYTES = 20,
-  OP_SCHEMA = 8;
 /** The offset of a location in the scratch memory, after the output of other calls. */
 const LOCATION_AT = 80;
 export const PENDING = 8;
@@ -147,7 +135,6 @@ export class Engine {
   #runtime;
   /** The time of the last yield. */ #since = 0;
   /** @type {AbortSignal | undefined} */ #signal;
-  /** @type {Map<string, Signature>} of the operators that `ops` computes */ #signatures = new Map();
 
   /**
    * @param {Runtime} runtime
@@ -177,41 +164,7 @@ export class Engine {
     this.c.rush_bridge_memory_limit(this.ctx, limits.bytes ?? 0);
     runtime.threads?.begin(runtime, this.ctx);
     this.#loader = /** @type {Loader} */ (this.#made((out) => this.c.rush_loader_create(this.ctx, out)));
-    for (const [name, op] of ops ?? []) this.#addOp(name, op.schema);
-  }
-
-  /** Registers an operator. Its record lives as long as the instance. @param {string} name @param {string} schema */
-  #addOp(name, schema) {
-    const text = encode(`${schema}\0`);
-    const at = this.#malloc(OP_BYTES + text.length);
-    this.memory.copyIn(at, new Uint8Array(OP_BYTES));
-    this.memory.setU32(at, OP_BYTES);
-    this.memory.setU32(at + OP_SCHEMA, at + OP_BYTES);
-    this.memory.copyIn(at + OP_BYTES, text);
-    const status = this.c.rush_ctx_add_op(this.ctx, at);
-    if (status) {
-      const cause = this.error(status);
-      throw badArgument(`load: ops: ${cause.message}`, { op: name, cause });
-    }
-  }
-
-  /**
-   * If operators are missing, refuses functions that the model does not use, because their names may be misspelt. It
-   * runs as soon as the head has arrived.
-   */
-  #checkOps() {
-    if (!this.ops?.size) return;
-    const { operators, missing } = this.head();
-    for (const { name, args, results } of operators)
-      if (args && results) this.#signatures.set(name, { args, results: results.map(parseType) });
-    const extra = [...this.ops.keys()].filter((name) => !operators.some((o) => o.name === name));
-    if (extra.length === 0 || missing.length === 0) return;
-    const needed = missing.map((m) => m.name);
-    throw badArgument(`load: ops: the model has no operator "${extra.join('", "')}"; it needs ${needed.join(', ')}`, {
-      op: extra[0],
-      expected: needed,
-      actual: extra,
-    });
+    ops?.register(this);
   }
 
   /**
@@ -334,7 +287,7 @@ export class Engine {
       this.memory.copyIn(at, chunk.subarray(used, used + n));
       const known = this.#known();
       this.check(this.c.rush_loader_advance(this.#loader, n));
-      if (!known && this.#known()) this.#checkOps();
+      if (!known && this.#known()) this.ops?.check(this.head());
       used += n;
     }
     return used;
@@ -415,17 +368,17 @@ export class Engine {
       if (status === PENDING) {
         const next = this.ops?.size ? this.next() : undefined;
         if (next?.waits) {
-          await this.compute(next, signal);
+          await /** @type {import('./ops.js').OpTable} */ (this.ops).compute(this, next, signal);
           this.#since = performance.now();
         } else await this.#runtime.pause();
       }
-      if (status) this.#unlessStopped(signal);
+      if (status) this.unlessStopped(signal);
       if (status !== PENDING) return this.check(status);
     }
   }
 
   /** @param {AbortSignal} [signal] */
-  #unlessStopped(signal) {
+  unlessStopped(signal) {
     if (signal?.aborted) this.c.rush_session_cancel(this.session);
     throwIfAborted(signal, 'the run');
   }
@@ -433,7 +386,7 @@ export class Engine {
   // ---- Operators in JavaScript
 
   /** Cancels the run if the status is not OK. @param {number} status @param {object} [details] */
-  #need(status, details) {
+  need(status, details) {
     if (!status) return;
     const error = Object.assign(this.error(status), details);
     this.c.rush_session_cancel(this.session);
@@ -442,82 +395,9 @@ export class Engine {
 
   /** Returns the next instruction. @returns {Next} */
   next() {
-    this.#need(this.c.rush_session_next(this.session, this.scratch));
+    this.need(this.c.rush_session_next(this.session, this.scratch));
     const [method, instr, op, at, n, , waits] = this.memory.words(this.scratch);
     return { method, instr, op: this.memory.cString(op), waits: (waits & 1) !== 0, at, n };
-  }
-
-  /** Calls the user's function for the operator that waits. @param {Next} next @param {AbortSignal} [signal] */
-  async compute(next, signal) {
-    const { op, at, n } = next,
-      args = Array.from({ length: n }, (_, i) => this.values.read(at + VALUE_BYTES * i));
-    try {
-      const value = await rejectOnAbort(
-        /** @type {import('./ops.js').OpTable} */ (this.ops).call(op, args),
-        signal,
-        'the run',
-      );
-      if (this.alive) this.#settle(/** @type {Signature} */ (this.#signatures.get(op)), args, value);
-    } catch (e) {
-      if (!this.alive) throw disposedError();
-      this.#unlessStopped(signal);
-      if (e instanceof RushlightError && e.code === 'operator') throw e;
-      throw this.#opError(e);
-    }
-  }
-
-  /**
-   * Passes the result of the function on to C.
-   * @param {Signature} signature
-   * @param {Value[]} args
-   * @param {unknown} value
-   */
-  #settle({ args: marks, results: types }, args, value) {
-    if (types.length > 1 && (!Array.isArray(value) || value.length !== types.length))
-      throwMismatch('the result', `an array of ${types.length}`, value);
-    // The result of an operator without results is the new value of the one argument that it writes.
-    const becomes = !types.length && isTensorObject(value) ? value : undefined;
-    if (becomes && marks.filter(({ written }) => written).length !== 1) {
-      throw badArgument('its schema has no result to return: write into the data of its arguments', { expected: 0 });
-    }
-    const results = types.length > 1 ? [.../** @type {unknown[]} */ (value)] : types.length ? [value] : [];
-    marks.forEach(({ written, result }, k) => {
-      if (!written || args[k] === null) return;
-      if (result >= 0) results[result] ??= args[k];
-      else
-        this.write([becomes ?? args[k]], [parseType('Tensor')], (at) => this.c.rush_session_write(this.session, k, at));
-    });
-    this.write(results, types, (at) => this.c.rush_session_provide(this.session, at, results.length));
-  }
-
-  /** @param {unknown[]} values @param {import('../base/types.js').Type[]} types @param {(at: number) => number} use */
-  write(values, types, use) {
-    this.withValues(values.length, (at) => {
-      values.forEach((v, i) =>
-        this.values.write(
-          at + VALUE_BYTES * i,
-          /** @type {import('../base/types.js').Type} */ (types[i]),
-          v,
-          values.length > 1 ? `result ${i}` : 'the result',
-        ),
-      );
-      this.#need(use(at), { code: 'operator' });
-    });
-  }
-
-  /** Ends the run after a function has failed. @param {unknown} e */
-  #opError(e) {
-    const own = e instanceof RushlightError,
-      text = encode(`${own ? '' : 'its function failed: '}${messageOf(e)}\0`);
-    const error = this.withBytes(text.length, (at) => {
-      this.memory.copyIn(at, text);
-      return this.error(this.c.rush_session_fail(this.session, at));
-    });
-    return new RushlightError('operator', error.message, {
-      ...error,
-      ...(own && { expected: e.expected, actual: e.actual }),
-      cause: e,
-    });
   }
 
   /** Begins a run. @param {number} method @param {number} n @param {(at: number, i: number) => void} write */

@@ -10,7 +10,6 @@ import {
   throwIfAborted,
 } from '../base/errors.js';
 import { LocalHost } from './host.js';
-import { readOps } from './ops.js';
 import { createRuntime } from './runtime.js';
 import { open, withFirstBytes } from '../source/source.js';
 
@@ -18,7 +17,7 @@ import { open, withFirstBytes } from '../source/source.js';
  * @typedef {import('../api/load.js').LoadOptions} LoadOptions
  * @typedef {import('../source/source.js').Source} Source
  * @typedef {import('./engine.js').Description} Description
- * @typedef {Pick<import('../api/load.js').LazyModules, 'diagnostics' | 'threads'>} LocalModules
+ * @typedef {Pick<import('../api/load.js').LazyModules, 'diagnostics' | 'threads' | 'ops'>} LocalModules
  */
 
 /**
@@ -52,7 +51,7 @@ async function stream(source, options, headOnly, lazy = {}) {
   const { signal, onProgress } = options;
   throwIfAborted(signal, 'loading');
   const limits = readLimits(options.limits);
-  const ops = options.ops === undefined ? undefined : readOps(options.ops);
+  const ops = options.ops === undefined ? undefined : (await lazy.ops?.())?.readOps(options.ops);
   // The wasm compiles while the first bytes arrive.
   const [opened, runtime] = await Promise.allSettled([open(source, options), createRuntime(options, lazy.threads)]);
   if (opened.status === 'rejected') {

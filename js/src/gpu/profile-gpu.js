@@ -114,7 +114,7 @@ async function drive(host, timer, signal) {
   for (let ended = false; !ended;) {
     const next = engine.next();
     timer.instr = keyOfNext(host, next);
-    if (next.waits) await engine.compute(next, signal);
+    if (next.waits) await /** @type {import('../engine/ops.js').OpTable} */ (engine.ops).compute(engine, next, signal);
     else ended = await advance(host, next);
     if (performance.now() - since < SLICE_MS) continue;
     await yieldToEventLoop();

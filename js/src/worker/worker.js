@@ -11,6 +11,7 @@ import { buffersIn } from './transferables.js';
 import { builtin } from '../base/platform.js';
 import * as threads from './threads.js';
 import * as diagnostics from '../engine/diagnostics.js';
+import * as ops from '../engine/ops.js';
 
 /**
  * @typedef {import('../engine/load-local.js').LoadOptions} LoadOptions
@@ -107,7 +108,11 @@ async function load(source, options, schemas, progress, flag) {
       onProgress: progress ? (/** @type {unknown} */ p) => port.postMessage({ progress: p }) : undefined,
     };
     host = await loadCached(source, options, (bytes) =>
-      loadLocal(bytes, all, { diagnostics: async () => diagnostics, threads: async () => threads }),
+      loadLocal(bytes, all, {
+        diagnostics: async () => diagnostics,
+        threads: async () => threads,
+        ops: async () => ops,
+      }),
     );
   } catch (e) {
     throw addHint(e, options.wasm);

@@ -1,11 +1,12 @@
 // A service worker that runs a model with its own operator.
 import { load } from './node_modules/rushlight/src/index.js';
+import { cached } from './node_modules/rushlight/src/api/cache.js';
 
 addEventListener('install', () => skipWaiting());
 addEventListener('activate', (event) => event.waitUntil(clients.claim()));
 addEventListener('message', async ({ data: { model, worker }, ports: [port] }) => {
   try {
-    const scale = await load(model, {
+    const scale = await load(worker ? model : await cached(model, { cache: false }), {
       worker,
       ops: { 'my_ops::scale': (x, by) => ({ ...x, data: x.data.map((v) => v * by) }) },
     });
