@@ -62,7 +62,7 @@ def describe(path: str | os.PathLike[str], json: bool = False) -> str:
     return text if json else "\n".join(map(_printable, text.split("\n")))
 
 
-def _found(name):
+def _lazy_attribute(name):
     """Returns an attribute that is found on its first use."""
     if name == "__version__":  # asked of the runtime, which may have to be compiled first
         return _native.call("version")
@@ -73,7 +73,7 @@ def _found(name):
 
 
 if not TYPE_CHECKING:  # a checker would take every name for an attribute
-    __getattr__ = _found
+    __getattr__ = _lazy_attribute
 
 
 def _import_what_needs_torch(name):

@@ -23,7 +23,7 @@ _HERE = pathlib.Path(__file__).resolve().parent
 
 def class_library():
     """Returns the path of librushlight_torch, which is compiled if necessary."""
-    found = _found([CLASS_LIBRARY])
+    found = _compiled_for_current_torch([CLASS_LIBRARY])
     if not found and not _is_checkout():
         raise RuntimeError("rushlight.lower needs a library that is compiled for one PyTorch, and this installation has none: run pip "
                            "install --no-build-isolation ./exporter/python in a checkout, with CMake and a C++ compiler")
@@ -42,7 +42,7 @@ def _built_for(path):
     return found[1].decode() if found else "a torch that it does not name"
 
 
-def _here():
+def _current_torch():
     """This process's torch, in the same words."""
     import torch
 
@@ -58,12 +58,12 @@ def _folders():
     return folders
 
 
-def _found(names):
+def _compiled_for_current_torch(names):
     """Returns one of these files in the folders of the package, if it was compiled for this torch."""
     for path in (folder / name for folder in _folders() for name in names if (folder / name).exists()):
-        if _built_for(path) == _here():
+        if _built_for(path) == _current_torch():
             return path.resolve()
-        print(f"rushlight: {path} was compiled for {_built_for(path)} and is left alone: here is {_here()}", file=sys.stderr)
+        print(f"rushlight: {path} was compiled for {_built_for(path)} and is left alone: here is {_current_torch()}", file=sys.stderr)
     return None
 
 

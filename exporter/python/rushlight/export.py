@@ -11,7 +11,7 @@ import torch
 
 from .base import core
 from .base.errors import RushlightError, utf8_only
-from .baked import explained
+from .specialization import explain_specialization
 from .front.answers import answers_of
 from .front.torchscript import export as torchscript
 from .report import Report, report_of
@@ -126,7 +126,7 @@ def export(
             fields = _exported(request)
             check_sequence(request)
         except RushlightError as error:
-            raise explained(error, captured)
+            raise explain_specialization(error, captured)
     for text in fields["warnings"]:
         warnings.warn(text, stacklevel=2)
     return report_of(fields, captured, [*captured.notes, *_mode_notes(model, train)])

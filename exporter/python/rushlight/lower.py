@@ -99,7 +99,7 @@ def wrap(interpreter, defaults=None):
     return lowered.eval()
 
 
-def _let_python_raise():
+def _check_interrupt():
     """Python raises a waiting KeyboardInterrupt at the start of a function, such as this one."""
 
 
@@ -129,7 +129,7 @@ class Lowered(torch.nn.Module):
         try:
             return self._compiled(method)(self.interpreter, *args)
         except RuntimeError:
-            _let_python_raise()  # raises KeyboardInterrupt if that ended the run
+            _check_interrupt()  # raises KeyboardInterrupt if that ended the run
             raise
 
     def _leaf(self, method, args, tracer):

@@ -43,10 +43,10 @@ def request_of(model, example_inputs, path, arguments):
     tests = arguments["tests"]
     _refuse_wrong("example_inputs and tests", [example_inputs, [test[:2] for test in tests]])
     if _is_of_methods(model):
-        captured, called = _several(model, example_inputs, arguments)
+        captured, called = _request_of_methods(model, example_inputs, arguments)
     else:
         model = inputs.unwrapped(model)
-        captured, called = _one(model, example_inputs, arguments)
+        captured, called = _request_of_model(model, example_inputs, arguments)
     settings = {
         **{name: arguments[name] for name in _AS_GIVEN},
         "methods": [one.name for one in called] if captured.calls else list(arguments["methods"]),
@@ -78,7 +78,7 @@ class _Called:
     test_inputs: list
 
 
-def _one(model, example_inputs, arguments):
+def _request_of_model(model, example_inputs, arguments):
     none = inputs.none_inputs(model, example_inputs)
     example_inputs, names = inputs.positional(model, example_inputs)
     captured = capture(model, example_inputs, arguments["train"], arguments["source"], names)
@@ -102,7 +102,7 @@ def _is_of_methods(model):
     return isinstance(model, dict) and model and not any(isinstance(value, torch.Tensor) for value in model.values())
 
 
-def _several(methods, example_inputs, arguments):
+def _request_of_methods(methods, example_inputs, arguments):
     if example_inputs is not None:
         raise ValueError("example_inputs must not be given for several methods: each has its own, as in {'encode': (module, inputs)}")
     for name in "methods", "inputs":

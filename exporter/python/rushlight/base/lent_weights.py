@@ -34,7 +34,7 @@ class LentWeights:
         """
         if not self._wanted:
             return
-        with torch.random.fork_rng(devices=[]), _Writes(p for _, p in self._wanted.values()) as writes:
+        with torch.random.fork_rng(devices=[]), _WriteGuard(p for _, p in self._wanted.values()) as writes:
             try:
                 run(_aliases(self._wanted))
             except Exception:  # the model raises errors of many types, and another run will raise them again
@@ -72,7 +72,7 @@ def _aliases(weights):
     return out
 
 
-class _Writes(TorchDispatchMode):
+class _WriteGuard(TorchDispatchMode):
     """Raises an error before an operator writes one of some tensors, or a view of it."""
 
     def __init__(self, tensors):

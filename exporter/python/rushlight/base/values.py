@@ -53,7 +53,7 @@ class Request:
         Raises:
             TypeError: no model can take such a value
         """
-        plain = _plain(value)
+        plain = _scalar(value)
         if plain is not NotImplemented:
             return plain
         torch, numpy = loaded("torch"), loaded("numpy")
@@ -73,16 +73,16 @@ class Request:
             return _number_of(torch, value)
         if torch and isinstance(value, torch.device):
             return {"device": str(value)}
-        return self._other(value, torch)
+        return self._foreign_value(value, torch)
 
-    def _other(self, value, torch):
+    def _foreign_value(self, value, torch):
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             fields = (getattr(value, field.name) for field in dataclasses.fields(value))
             return {"tuple": [self.value(item) for item in fields if item is not None]}
         parts = _parts(value, torch)
         if parts is not None:
             return {"tuple": [self.value(item) for item in parts]}
-        shared = _shared(value)
+        shared = _as_numpy(value)
         if shared is not None:
             self.numpy = True
             return self._array(shared, value)
@@ -174,7 +174,7 @@ def has_memory(tensor):
         return False
 
 
-def _shared(value):
+def _as_numpy(value):
     """A NumPy array on the memory of an object, by DLPack or the buffer protocol; None if the object offers neither.
 
     Raises:
@@ -196,7 +196,7 @@ def _shared(value):
 _BUFFERS = array.array, bytearray, bytes, ctypes.Array, memoryview, mmap.mmap
 
 
-def _plain(value):
+def _scalar(value):
     """Numbers and texts; NotImplemented for others."""
     if value is None or isinstance(value, (bool, int, str)):
         if isinstance(value, int) and not -1 << 63 <= value < 1 << 63:

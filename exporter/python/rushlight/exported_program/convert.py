@@ -37,12 +37,12 @@ class Converter:
 
     # -- arguments
 
-    def given(self, a, env):
+    def operand(self, a, env):
         """Returns an argument of an operator. Constants stay Python numbers, so that the schema of the operator can cast them."""
         if isinstance(a, torch.fx.Node):
             return env[a]
         if isinstance(a, (list, tuple)):
-            return [self.given(x, env) for x in a]
+            return [self.operand(x, env) for x in a]
         return a
 
     def value(self, a, env):
@@ -130,7 +130,7 @@ class Converter:
         op = target.name()
         if target.namespace == "prims":
             self.refuse(node, f"the operator {op}: decompose the program to ATen operators alone")
-        args = [self.given(a, env) for a in arguments(node, target._schema)]
+        args = [self.operand(a, env) for a in arguments(node, target._schema)]
         if op in ITEMS and "val" in node.meta:
             return self.item(args[0], node)
         return self.b.node(self.for_complex(op) if has_complex_weight(node) else op, args, name=node.name)

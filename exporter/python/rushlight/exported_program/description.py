@@ -44,7 +44,7 @@ class Description:
         self.user_inputs()
         self.check_inputs()
         for spec in self.signature.input_specs:
-            self.given(spec)
+            self.add_state(spec)
         module = self.program.graph_module
         returned = Converter(self.b, module, self.source, self.for_complex, self.attribute).run(module, self.env)
         outputs = self.results(returned if isinstance(returned, list) else [returned])
@@ -120,7 +120,7 @@ class Description:
                 port["constraints"] = sizes.constraint(name, value, example)
         sizes.check_derived()
 
-    def given(self, spec):
+    def add_state(self, spec):
         """Parameters, buffers and constants."""
         kind, node = spec.kind.name, self.holders[spec.arg.name]
         if kind == "USER_INPUT":

@@ -139,7 +139,7 @@ class Runner(torch.fx.Interpreter):
         return what
 
 
-class Open:
+class UninitializedStorages:
     """Storages with uninitialized elements. References keep them alive, so that no other storage gets the same address."""
 
     def __init__(self):
@@ -164,7 +164,7 @@ class Recorder(Runner):
 
     def __init__(self, module, handles, record, exact, narrow, open_=None):
         super().__init__(module, exact, narrow)
-        self.handles, self.record, self.open = handles, record, Open() if open_ is None else open_
+        self.handles, self.record, self.open = handles, record, UninitializedStorages() if open_ is None else open_
 
     def inner(self, module):
         return Recorder(module, self.handles, self.record, self.exact, self.narrow, self.open)

@@ -39,7 +39,7 @@ def _graph_of(model, given, names):
     state = list(_state_of(model))
     before = [t.detach().clone() for t in state]
 
-    def made(mode):
+    def make_graph(mode):
         def function(*args):
             return inputs.call(model, "forward", args, names)
 
@@ -47,9 +47,9 @@ def _graph_of(model, given, names):
 
     warnings = []
     try:
-        graph = made("symbolic")
+        graph = make_graph("symbolic")
     except Exception:  # errors have many types: an operator without a rule for sizes, a branch on a value
-        graph = made("real")
+        graph = make_graph("real")
         warnings = ["gradients in forward are traced at the example's sizes: the file accepts no others"]
     if not all(now is t and torch.equal(t, value) for now, t, value in zip(_state_of(model), state, before)):
         raise RuntimeError("the model writes its own tensors, which such a graph does not record")

@@ -37,7 +37,7 @@ def capture_methods(given, train):
         RushlightError: a method cannot be traced
     """
     methods = {checked_name(name): _method(name, pair) for name, pair in given.items()}
-    root = with_plain_weights(_placed(methods))
+    root = with_plain_weights(_common_root(methods))
 
     def call(model, name, args):
         method = methods[name]
@@ -81,7 +81,7 @@ def _method(name, pair):
     return _Method(model if isinstance(model, torch.nn.Module) else trace_outputs.Holder(model), "forward", args, names)
 
 
-def _placed(methods):
+def _common_root(methods):
     """Returns the module that contains the owners of all methods: one of them, or a new one. Sets their paths."""
     owners = list({id(method.owner): method.owner for method in methods.values()}.values())
     for owner in owners:
@@ -89,13 +89,13 @@ def _placed(methods):
         if not isinstance(owner, torch.jit.ScriptModule) and all(id(other) in paths for other in owners):
             break
     else:
-        owner, paths = _joined(methods)
+        owner, paths = _new_root(methods)
     for method in methods.values():
         method.path = paths[id(method.owner)]
     return owner
 
 
-def _joined(methods):
+def _new_root(methods):
     root, paths = torch.nn.Module(), {}
     for name, method in methods.items():
         if id(method.owner) not in paths:

@@ -62,13 +62,13 @@ def capture_programs(given, source=True):
                  "meta": next(iter(each.values())).target["meta"]}
     return Captured(described, "torch.export", lambda method, args: each[method].reference(method, args),
                     notes=[f"{name}: {note}" for name, one in each.items() for note in one.notes],
-                    calls=_in_turn(given, attributes, each), program=programs,
+                    calls=_run_in_sequence(given, attributes, each), program=programs,
                     result=lambda method, value: each[method].result(method, value),
                     graph=lambda method, *how: each[method].graph(method, *how),
                     tracer=lambda method, *how: each[method].tracer(method, *how))
 
 
-def _in_turn(given, attributes, each):
+def _run_in_sequence(given, attributes, each):
     """Calls each program once, in the state that those before it leave. Returns a list of MethodCall."""
     known = {id(p): p for program, _ in given.values() for _, p in program.named_parameters()}  # no program writes them
     for later, earlier in attributes.twins:

@@ -20,7 +20,7 @@ class Refusal(NamedTuple):
     patch: str = ""
     """A key of patches.PATCHES, with which the tracer accepts the model."""
     reaction: str = ""
-    """"gradients": make_fx captures the model. "int": a warning that int() fixed a size. Others are refusals, see `explained`:
+    """"gradients": make_fx captures the model. "int": a warning that int() fixed a size. Others are refusals, see `explained_refusal`:
     "input", "result", "number", "compiled", "dtypes"."""
 
 
@@ -88,7 +88,7 @@ def result_error(reason):
                        "lists and dicts")
 
 
-def explained(error, given):
+def explained_refusal(error, given):
     """Returns an error with a remedy in place of the tracer's; None for an error that the model itself raised. `given`: its inputs."""
     text, reactions = str(error), _reactions(error)
     untraced = _untraced_types(given)

@@ -50,7 +50,7 @@ def traced(model, example_inputs, train, record=None, extra=(), only_read=()):
 
 def _with_remedy(error, given):
     known = isinstance(error, RuntimeError) and not isinstance(error, RushlightError)
-    explained = refusals.explained(error, given) if known else None
+    explained = refusals.explained_refusal(error, given) if known else None
     if explained is None:
         return error
     explained.__cause__ = error
@@ -120,7 +120,7 @@ def _jit_traced(model, given, names, reference):
         except trace_outputs.NoType as error:
             raise refusals.result_error(error) from error
     try:
-        script = _plainly_traced(model, given, names)
+        script = _trace_directly(model, given, names)
         if not trace_outputs.has_numbers(script, answer):
             return script
     except RuntimeError as error:
@@ -136,23 +136,24 @@ def _jit_traced(model, given, names, reference):
         return script
 
 
-def _plainly_traced(model, given, names):
+def _trace_directly(model, given, names):
     if names and isinstance(model, torch.nn.Module):
-        return torch.jit.trace(model, example_kwarg_inputs=dict(zip(names, _each_its_own(given))), check_trace=False, strict=False)
+        named = dict(zip(names, _without_shared_tensors(given)))
+        return torch.jit.trace(model, example_kwarg_inputs=named, check_trace=False, strict=False)
     function = (lambda *args: inputs.call(model, "forward", args, names)) if names else model
     return torch.jit.trace(function, given, check_trace=False, strict=False)
 
 
-def _each_its_own(given):
+def _without_shared_tensors(given):
     """The inputs with a copy of each tensor that is given once more. The tracer would take two such inputs for one."""
     seen = set()
 
-    def own(leaf):
+    def copy_if_repeated(leaf):
         if isinstance(leaf, torch.Tensor) and id(leaf) in seen:
             return copy.deepcopy(leaf)
         seen.add(id(leaf))
         return leaf
 
     leaves, spec = pytree.tree_flatten(given)
-    owned = list(map(own, leaves))
+    owned = list(map(copy_if_repeated, leaves))
     return given if all(map(operator.is_, leaves, owned)) else pytree.tree_unflatten(owned, spec)

@@ -8,7 +8,7 @@ from ..base.errors import unsupported
 CACHES = {"past_key_values", "cache"}  # names of a model's argument. transformers 5 has the second one
 
 
-class Rows(nn.Module):
+class LayerCache(nn.Module):
     """Keys and values of one layer. The first run allocates them, so that a file has none. It is scripted, which keeps its sizes
     and branches in a trace."""
 

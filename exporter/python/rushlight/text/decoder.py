@@ -7,7 +7,7 @@ from torch import nn
 
 from ..base.errors import unsupported
 from .attention import attention_of, causal_mask
-from .cache import CACHES, Rows, check_logits, state_cache
+from .cache import CACHES, LayerCache, check_logits, state_cache
 from .half_precision import computing
 
 KNOWN_LAYERS = {"full_attention", "sliding_attention"}
@@ -21,7 +21,7 @@ class Decoder(nn.Module):
         super().__init__()
         self.model = model
         layers = model.config.get_text_config().num_hidden_layers
-        self.cache = nn.ModuleList(torch.jit.script(Rows(length)) for _ in range(layers))
+        self.cache = nn.ModuleList(torch.jit.script(LayerCache(length)) for _ in range(layers))
         self.parameters_of_forward = frozenset(inspect.signature(model.forward).parameters)
 
     def forward(self, tokens, position):

@@ -6,13 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from .attention import attention_of
-from .cache import CACHES, Rows, check_logits
+from .cache import CACHES, LayerCache, check_logits
 from .half_precision import computing
 
 _LEAST = torch.finfo(torch.float32).min
 
 
-class Crossed(nn.Module):
+class CrossAttentionState(nn.Module):
     """Cross keys and values of one layer, which encode() writes and forward() reads. It is scripted, so that a trace keeps the number
     of rows."""
 
@@ -47,9 +47,9 @@ class Seq2Seq(nn.Module):
         super().__init__()
         self.model = model
         self._prepare()
-        crossed = _crossed(model, self._states(self.example()))
-        self.cross = nn.ModuleList(torch.jit.script(Crossed(*layer)) for layer in crossed)
-        self.cache = nn.ModuleList(torch.jit.script(Rows(length)) for _ in crossed)
+        cross_states = _cross_attention_of(model, self._states(self.example()))
+        self.cross = nn.ModuleList(torch.jit.script(CrossAttentionState(*layer)) for layer in cross_states)
+        self.cache = nn.ModuleList(torch.jit.script(LayerCache(length)) for _ in cross_states)
 
     def _prepare(self):
         """Adds what _states() needs."""
@@ -61,8 +61,8 @@ class Seq2Seq(nn.Module):
     def encode(self, tokens):
         """Takes tokens [1, n], keeps the cross keys and values, and returns the mean of the encoder's states."""
         states = self._states(tokens)
-        for layer, crossed in zip(self.cross, _crossed(self.model, states)):
-            layer(*crossed)
+        for layer, cross_states in zip(self.cross, _cross_attention_of(self.model, states)):
+            layer(*cross_states)
         return states.mean(1)
 
     def forward(self, tokens, position):
@@ -78,7 +78,8 @@ class Seq2Seq(nn.Module):
 
     def _decoded(self, tokens, position, **more):
         read = [layer.read() for layer in self.cross]
-        cache = _Both(_Writes(lambda keys, values, i: self.cache[i](keys, values, position), position), _Reads(read))
+        own = _self_attention_cache(lambda keys, values, i: self.cache[i](keys, values, position), position)
+        cache = _encoder_decoder_cache(own, _cross_attention_cache(read))
         return _run(self.model, torch.zeros(1, 1, _width(self.model)), tokens, cache, position,
                     decoder_attention_mask=decoder_mask(position, tokens, _LEAST), **more)
 
@@ -96,7 +97,7 @@ def _run(model, states, tokens, cache, position, **more):
                      cache_position=position + torch.arange(tokens.size(1)), use_cache=True, return_dict=True, **more)
 
 
-def _crossed(model, states):
+def _cross_attention_of(model, states):
     """Returns the cross keys and values of all layers. The decoder computes them for its first token, whose other results are unused."""
     found = {}
 
@@ -104,21 +105,22 @@ def _crossed(model, states):
         found[i] = keys, values
         return keys, values
 
-    cache = _Both(_Writes(lambda keys, values, i: (keys, values), 0), _Writes(keep, 0), known=False)
+    own = _self_attention_cache(lambda keys, values, i: (keys, values), 0)
+    cache = _encoder_decoder_cache(own, _self_attention_cache(keep, 0), known=False)
     _run(model, states, torch.ones(1, 1, dtype=torch.int64), cache, 0, decoder_attention_mask=torch.zeros(1, 1, 1, 1))
     return [found[i] for i in sorted(found)]
 
 
-def _caches():
+def _cache_classes():
     """Returns the base classes of caches, which transformers has."""
     from transformers.cache_utils import Cache, EncoderDecoderCache
 
     return Cache, EncoderDecoderCache
 
 
-def _Writes(update, position):  # noqa: N802 - it makes an object of a class that needs transformers
+def _self_attention_cache(update, position):
     """Returns a cache that calls `update` with keys, values and the number of the layer."""
-    class Writes(_caches()[0]):
+    class CallbackCache(_cache_classes()[0]):
         is_compileable = False
 
         def __init__(self):  # Cache's own would make caches of another kind
@@ -133,7 +135,7 @@ def _Writes(update, position):  # noqa: N802 - it makes an object of a class tha
         def get_max_cache_shape(self, *_, **__):
             return None
 
-    return Writes()
+    return CallbackCache()
 
 
 class _Layer:
@@ -141,16 +143,16 @@ class _Layer:
         self.keys, self.values = keys, values
 
 
-def _Reads(read):  # noqa: N802
-    cache = _Writes(None, 0)
+def _cross_attention_cache(read):
+    cache = _self_attention_cache(None, 0)
     cache.layers = [_Layer(*layer) for layer in read]
     cache.key_cache, cache.value_cache = zip(*read)  # of transformers 4.52
     return cache
 
 
-def _Both(own, cross, known=True):  # noqa: N802
+def _encoder_decoder_cache(own, cross, known=True):
     """Returns the cache of a decoder. `known`: its layers read `cross`; otherwise they compute it."""
-    class Both(_caches()[1]):
+    class DecoderCache(_cache_classes()[1]):
         is_compileable = False
 
         def __init__(self):
@@ -160,7 +162,7 @@ def _Both(own, cross, known=True):  # noqa: N802
         def get_seq_length(self, *_, **__):
             return own.get_seq_length()
 
-    return Both()
+    return DecoderCache()
 
 
 COMPARED = 9  # tokens

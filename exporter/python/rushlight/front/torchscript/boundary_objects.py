@@ -50,7 +50,7 @@ def becomes_tuple(type_):
     return holds_classes(type_) and not holds_classes(boundary_type(type_))
 
 
-class _Edge:
+class _Conversion:
     """Inserts the conversion at the graph's insertion point."""
 
     def __init__(self, graph, inward):
@@ -63,7 +63,7 @@ class _Edge:
         if is_program_class(own):
             return self.object(value, own) if self.inward else self.attributes(value, own)
         if own.kind() == "EnumType":
-            return self.member(value, own) if self.inward else self.parts(value, own)
+            return self.enum_member(value, own) if self.inward else self.enum_parts(value, own)
         return {"OptionalType": self.optional, "ListType": self.list, "DictType": self.dict}.get(own.kind(), self.tuple)(value, own)
 
     def call(self, kind, inputs, type_):
@@ -72,13 +72,13 @@ class _Edge:
     def constant(self, value):
         return self.graph.insertConstant(value)
 
-    def given(self, own):
+    def source_type(self, own):
         return boundary_type(own) if self.inward else own
 
-    def wanted(self, own):
+    def target_type(self, own):
         return own if self.inward else boundary_type(own)
 
-    def unpacked(self, value, types):
+    def unpack(self, value, types):
         return list(graphs.add(self.graph, "prim::TupleUnpack", [value], types).outputs())
 
     def attributes(self, value, own):
@@ -87,33 +87,33 @@ class _Edge:
 
     def object(self, value, own):
         attributes = attributes_of(own)
-        items = self.unpacked(value, value.type().containedTypes())
+        items = self.unpack(value, value.type().containedTypes())
         made = self.call("prim::CreateObject", [], own)
         for (name, inner), item in zip(attributes, items):
             node = graphs.add(self.graph, "prim::SetAttr", [made, self.convert(item, inner)])
             node.s_("name", name)
         return made
 
-    def parts(self, value, own):
+    def enum_parts(self, value, own):
         name = self.call("prim::EnumName", [value], _STR)
         number = self.call("prim::EnumValue", [value], own.containedTypes()[0])
         return self.call("prim::TupleConstruct", [name, number], boundary_type(own))
 
-    def member(self, value, own):
+    def enum_member(self, value, own):
         """The member of that name."""
-        name = self.unpacked(value, value.type().containedTypes())[0]
-        return self.one_of(name, own, members_of(own))
+        name = self.unpack(value, value.type().containedTypes())[0]
+        return self.choose_member(name, own, members_of(own))
 
-    def one_of(self, name, own, members):
+    def choose_member(self, name, own, members):
         if not members:
             text = self.constant(f"it must be the name of a member of {tuple_name(own)}")
             graphs.add(self.graph, "prim::RaiseException", [text, self.constant("builtins.ValueError")])
             return self.call("prim::Uninitialized", [], own)
         (word, value), *rest = members
         found = self.call("aten::eq", [name, self.constant(word)], _BOOL)
-        return self.choice(found, own, lambda: _insert_member(self.graph, own, word, value), lambda: self.one_of(name, own, rest))
+        return self.branch(found, own, lambda: _insert_member(self.graph, own, word, value), lambda: self.choose_member(name, own, rest))
 
-    def choice(self, condition, type_, yes, no):
+    def branch(self, condition, type_, yes, no):
         node = graphs.add(self.graph, "prim::If", [condition])
         first, second = node.addBlock(), node.addBlock()
         for block, make in ((first, yes), (second, no)):
@@ -126,14 +126,14 @@ class _Edge:
     def optional(self, value, own):
         item = own.getElementType()
         some = self.call("aten::__isnot__", [value, self.constant(None)], _BOOL)
-        return self.choice(some, self.wanted(own),
-                           lambda: self.convert(self.call("prim::unchecked_cast", [value], self.given(item)), item),
+        return self.branch(some, self.target_type(own),
+                           lambda: self.convert(self.call("prim::unchecked_cast", [value], self.source_type(item)), item),
                            lambda: self.constant(None))
 
     def tuple(self, value, own):
         inner = own.containedTypes()
-        items = [self.convert(item, type_) for item, type_ in zip(self.unpacked(value, value.type().containedTypes()), inner)]
-        return self.call("prim::TupleConstruct", items, self.wanted(own))
+        items = [self.convert(item, type_) for item, type_ in zip(self.unpack(value, value.type().containedTypes()), inner)]
+        return self.call("prim::TupleConstruct", items, self.target_type(own))
 
     def each(self, count, body):
         loop = graphs.add(self.graph, "prim::Loop", [count, self.constant(True)])
@@ -146,11 +146,11 @@ class _Edge:
 
     def list(self, value, own):
         item = own.getElementType()
-        list_type = torch._C.ListType(self.wanted(item))
+        list_type = torch._C.ListType(self.target_type(item))
         made = self.call("prim::ListConstruct", [], list_type)
 
         def add(i):
-            one = self.call("aten::__getitem__", [value, i], self.given(item))
+            one = self.call("aten::__getitem__", [value, i], self.source_type(item))
             self.call("aten::append", [made, self.convert(one, item)], list_type)
 
         self.each(self.call("aten::len", [value], _INT), add)
@@ -158,12 +158,12 @@ class _Edge:
 
     def dict(self, value, own):
         key_type, item = own.getKeyType(), own.getValueType()
-        made = self.call("prim::DictConstruct", [], torch._C.DictType(key_type, self.wanted(item)))
+        made = self.call("prim::DictConstruct", [], torch._C.DictType(key_type, self.target_type(item)))
         keys = self.call("aten::keys", [value], torch._C.ListType(key_type))
 
         def add(i):
             key = self.call("aten::__getitem__", [keys, i], key_type)
-            one = self.call("aten::__getitem__", [value, key], self.given(item))
+            one = self.call("aten::__getitem__", [value, key], self.source_type(item))
             graphs.add(self.graph, "aten::_set_item", [made, key, self.convert(one, item)])
 
         self.each(self.call("aten::len", [keys], _INT), add)
@@ -193,7 +193,7 @@ def form_of(argument):
     """The form in which callers pass an argument: "same", "tuple" or "omitted".
 
     An optional object whose default is None is omitted: programs use it in ways that no file supports (torch_geometric's sparse
-    tensors), and callers rarely pass one. from_outside() then gives it the type None.
+    tensors), and callers rarely pass one. argument_type() then gives it the type None.
     """
     if argument.has_default and argument.default is None and is_optional_object(argument.type):
         return "omitted"
@@ -213,7 +213,7 @@ def with_tuples(graph, arguments, result):
         taken.append(out.addInput())
         taken[-1].setType(boundary_type(argument.type) if form_of(argument) == "tuple" else value.type())
         graphs.keep_name(taken[-1], value)
-    inward, outward = _Edge(out, True), _Edge(out, False)
+    inward, outward = _Conversion(out, True), _Conversion(out, False)
     values = [inward.convert(value, argument.type) if form_of(argument) == "tuple" else value
               for value, argument in zip(taken, arguments)]
     value = graphs.insert_graph(out, graph, values)[0]
@@ -221,7 +221,7 @@ def with_tuples(graph, arguments, result):
     return out
 
 
-def from_outside(type_):
+def argument_type(type_):
     """The type of an argument that comes from outside of the program: without the program's classes, if another type or None is
     allowed."""
     if is_optional_object(type_):

@@ -19,7 +19,7 @@ def call_stacks(nodes):
         return []
     graph = torch._C.Graph()
     none = graph.insertConstant(None)
-    call = _call_of_look().graph.findNode("prim::PythonOp")
+    call = _capture_script().graph.findNode("prim::PythonOp")
     for node in nodes:
         graph.insertNode(graph.createClone(call, lambda value: none)).copyMetadata(node)
     graph.registerOutput(none)
@@ -41,15 +41,15 @@ _current = threading.local()
 
 
 @torch.jit.ignore
-def _look() -> None:
+def _capture_stack() -> None:
     _current.seen.append(torch._C._profiler.gather_traceback(False, True, False))
 
 
-def _script() -> None:
-    _look()
+def _capture_function() -> None:
+    _capture_stack()
 
 
 @functools.cache
-def _call_of_look():
-    """A script with the node that calls _look."""
-    return torch.jit.script(_script)
+def _capture_script():
+    """A script with the node that calls _capture_stack."""
+    return torch.jit.script(_capture_function)

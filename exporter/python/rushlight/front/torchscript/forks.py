@@ -47,7 +47,7 @@ def inline_calls_and_forks(graph):
         inline_calls(graph)
 
 
-def _acts(block):
+def _has_side_effects(block):
     """Whether a node writes, prints, raises or draws random numbers, so that its time of execution matters."""
     for node in graphs.all_nodes(block):
         schema = graphs.schema_of(node)
@@ -56,14 +56,14 @@ def _acts(block):
     return False
 
 
-def _is_made(node):
+def _can_run_in_place(node):
     if node.kind() == "prim::fork":
         return True
     if node.kind() != "prim::awaitable":
         return False
     program = node.g("Subgraph")
     inline_calls(program)
-    return not _acts(program.block())
+    return not _has_side_effects(program.block())
 
 
 def _run_block_in_place(graph, block):
@@ -89,7 +89,7 @@ def _run_node_in_place(graph, node):
     if node.kind() in _WAITS:
         graphs.replace(node, node.input())
         return True
-    if not _is_made(node):
+    if not _can_run_in_place(node):
         return changed
     with graphs.before(graph, node):
         results = graphs.insert_graph(graph, node.g("Subgraph"), node.inputs())

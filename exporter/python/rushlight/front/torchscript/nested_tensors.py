@@ -53,20 +53,20 @@ class _Nested:
 
     def node(self, node, kind, nested):
         if kind == "prim::If":
-            self.choice(node)
+            self.merge_branches(node)
             return
         if kind == "aten::_nested_tensor_from_mask":
-            self.made(node)
+            self.from_mask(node)
             return
         first = node.inputsAt(0).unique() == nested[-1].unique()
         if kind == "prim::unchecked_cast":
             self.items[node.output().unique()] = self.mask(nested[-1])
         elif kind == "prim::is_nested":
-            self.give(node, self.is_not_none(self.mask(nested[-1])))
+            self.replace(node, self.is_not_none(self.mask(nested[-1])))
         elif first and kind == "aten::_transformer_encoder_layer_fwd":
-            self.give(node, self.program("nested_encoder_layer", node))
+            self.replace(node, self.insert_program("nested_encoder_layer", node))
         elif first and kind in _TO_PADDED:
-            graphs.replace(node, self.program("nested_to_padded", node))
+            graphs.replace(node, self.insert_program("nested_to_padded", node))
         elif kind not in _ASKS:
             self.raise_unsupported(node, nested[-1], f"in {kind}")
 
@@ -74,24 +74,24 @@ class _Nested:
         none = self.graph.insertConstant(None)
         return graphs.call(self.graph, "aten::__isnot__", [value, none], _BOOL)
 
-    def program(self, name, node):
+    def insert_program(self, name, node):
         """Inserts the program of an operator whose first argument is nested; its mask comes first."""
         return insert_program(self.graph, name, [self.mask(node.inputsAt(0)), *node.inputs()], node)[0]
 
-    def give(self, node, result):
+    def replace(self, node, result):
         """Replaces the node's result by `result`, which is nested if the first argument is."""
         if node.output().type().kind() == "TensorType":
             self.items[result.unique()] = self.mask(node.inputsAt(0))
         graphs.replace(node, result)
 
-    def made(self, node):
+    def from_mask(self, node):
         which = insert_program(self.graph, "nested_from_mask", node.inputs(), node)[0]
         padded = self.graph.insertNode(self.graph.create("aten::alias", [node.inputsAt(0)], 1))
         padded.copyMetadata(node)
         graphs.replace(node, padded.output())
         self.items[padded.output().unique()] = which
 
-    def choice(self, node):
+    def merge_branches(self, node):
         blocks = list(node.blocks())
         for i in range(node.outputsSize()):
             masks = [self.mask(list(inner.outputs())[i]) for inner in blocks]

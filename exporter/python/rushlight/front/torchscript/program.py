@@ -4,7 +4,7 @@ import torch
 
 from ...base.errors import unsupported
 from . import copies, graphs
-from .boundary_objects import from_outside
+from .boundary_objects import argument_type
 from .constants import holds_objects, tree_of
 from .convert import Context, Converter, TensorNames
 from .debug_handles import Handles
@@ -107,7 +107,7 @@ def _name_objects(module, paths):
 
 def _simplify(graph, handles):
     for value in graph.inputs():
-        value.setType(from_outside(value.type()))
+        value.setType(argument_type(value.type()))
     inline_calls_and_forks(graph)
     pad_nested_tensors(graph, handles)
     decompose(graph)
@@ -169,7 +169,7 @@ def _method(name, graph, method, module, context, source, lines):
     result = next(graph.outputs())
     outputs = [] if result.type().kind() == "NoneType" or _is_none(result) else _outputs(result, {port["name"] for port in inputs})
     for argument in method.arguments:
-        type_ = from_outside(argument.type)
+        type_ = argument_type(argument.type)
         refuse_own_classes(type_, f"the input '{argument.name}'")
         if type_.kind() == "DeviceObjType":
             raise unsupported(f"the input '{argument.name}' must not be a torch.device, because a file runs on the CPU alone: use "
@@ -180,7 +180,7 @@ def _method(name, graph, method, module, context, source, lines):
 
 def signature(method):
     """The inputs of a method, with their types."""
-    return [{**_input(a), "type": exported(from_outside(a.type))} for a in method.arguments]
+    return [{**_input(a), "type": exported(argument_type(a.type))} for a in method.arguments]
 
 
 def _is_none(value):
@@ -190,7 +190,7 @@ def _is_none(value):
 def _input(argument):
     port = {"name": argument.name}
     if argument.has_default:
-        port["default"] = tree_of(argument.default, from_outside(argument.type))
+        port["default"] = tree_of(argument.default, argument_type(argument.type))
     return port
 
 

@@ -23,13 +23,13 @@ _COMPUTES, _OPENS, _WRITES = range(3)
 _current = threading.local()
 
 
-class _Recording:
+class _Recorder:
     """The values of a run. Uninitialized memory is kept alive, so that no other tensor gets the same memory."""
 
     def __init__(self):
         self.nodes, self.open = [], {}
 
-    def saw(self, handle, role, values):
+    def record(self, handle, role, values):
         if role != _COMPUTES:
             for value in values:
                 self.follow(value, role)
@@ -94,21 +94,21 @@ def _copy(tensor, storages):
 
 
 @torch.jit.ignore
-def _saw(handle: int, role: int, values: int) -> None:
-    _current.recording.saw(handle, role, values)
+def _record_results(handle: int, role: int, values: int) -> None:
+    _current.recording.record(handle, role, values)
 
 
-def _script(handle: int, role: int, values: int) -> None:
-    _saw(handle, role, values)
+def _record_function(handle: int, role: int, values: int) -> None:
+    _record_results(handle, role, values)
 
 
 @functools.cache
-def _call_of_saw():
-    """A script with the node that calls _saw."""
-    return torch.jit.script(_script)
+def _record_script():
+    """A script with the node that calls _record_results."""
+    return torch.jit.script(_record_function)
 
 
-def _watch(graph, node, handle):
+def _insert_recording(graph, node, handle):
     """Records the results of a node after it."""
     outputs = list(node.outputs())
     if not outputs:
@@ -120,15 +120,15 @@ def _watch(graph, node, handle):
         none = graph.insertConstant(None)
         numbers = [graph.insertConstant(value) for value in (_signed(handle), role)]
         # An unused one of several results is None: if two elements are almost equal, an index may differ.
-        shown = [v if (graphs.has_uses(v) or len(outputs) == 1) and _can_be_shown(v.type()) else none for v in seen]
+        shown = [v if (graphs.has_uses(v) or len(outputs) == 1) and _is_type_of_python(v.type()) else none for v in seen]
         values = graph.create("prim::TupleConstruct", shown, 1)
         values.output().setType(torch._C.TupleType([v.type() for v in shown]))
-        call = _call_of_saw().graph.findNode("prim::PythonOp")
-        look = graph.createClone(call, lambda value: none)
+        call = _record_script().graph.findNode("prim::PythonOp")
+        recording_node = graph.createClone(call, lambda value: none)
     values.insertAfter(node)
     for i, value in enumerate([*numbers, values.output()]):
-        look.replaceInput(i, value)
-    look.insertAfter(values)
+        recording_node.replaceInput(i, value)
+    recording_node.insertAfter(values)
 
 
 def _signed(handle):
@@ -140,11 +140,11 @@ def _gives_tuples(node):
     return any(True for _ in node.blocks()) and any(value.type().kind() == "TupleType" for value in node.outputs())
 
 
-def _can_be_shown(type_):
+def _is_type_of_python(type_):
     """Whether Python has values of this type."""
     if type_.kind() in ("ClassType", "InterfaceType", "FutureType", "AwaitType", "GeneratorType") or holds_classes(type_):
         return False
-    return all(map(_can_be_shown, type_.containedTypes()))
+    return all(map(_is_type_of_python, type_.containedTypes()))
 
 
 def answer(subject, method, args, exact):
@@ -165,11 +165,11 @@ def trace(subject, method, args, exact):
     graph, inputs, narrow = subject.call(method, args, exact)
     handles = Handles(sources=False)
     for node in handles.number(graph):
-        _watch(graph, node, handles.source(node)[4])
+        _insert_recording(graph, node, handles.source(node)[4])
     scalar_operands(graph)
     if exact:
         widen(graph, narrow)
-    recording = _current.recording = _Recording()
+    recording = _current.recording = _Recorder()
     try:
         result = _run(graph, inputs, exact)
     finally:

@@ -21,7 +21,7 @@ def parts_of_bias(bias: Optional[Tensor]) -> Tuple[Optional[Tensor], Optional[Te
     return torch.real(bias), torch.real(bias) + torch.imag(bias)
 
 
-def of_three(real, imaginary, both):
+def combine_products(real, imaginary, both):
     return torch.complex(real - imaginary, both - real - imaginary)
 
 
@@ -29,7 +29,7 @@ def convolution__of_complex(x, weight, bias: Optional[Tensor], stride: List[int]
                             output_padding: List[int], groups: int):
     first, last = parts_of_bias(bias)
     a, b, v, w = torch.real(x), torch.imag(x), torch.real(weight), torch.imag(weight)
-    return of_three(torch.convolution(a, v, first, stride, padding, dilation, transposed, output_padding, groups),
+    return combine_products(torch.convolution(a, v, first, stride, padding, dilation, transposed, output_padding, groups),
                     torch.convolution(b, w, None, stride, padding, dilation, transposed, output_padding, groups),
                     torch.convolution(a + b, v + w, last, stride, padding, dilation, transposed, output_padding, groups))
 
@@ -37,7 +37,7 @@ def convolution__of_complex(x, weight, bias: Optional[Tensor], stride: List[int]
 def _convolution_mode__of_complex(x, weight, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int):
     first, last = parts_of_bias(bias)
     a, b, v, w = torch.real(x), torch.imag(x), torch.real(weight), torch.imag(weight)
-    return of_three(torch._convolution_mode(a, v, first, stride, padding, dilation, groups),
+    return combine_products(torch._convolution_mode(a, v, first, stride, padding, dilation, groups),
                     torch._convolution_mode(b, w, None, stride, padding, dilation, groups),
                     torch._convolution_mode(a + b, v + w, last, stride, padding, dilation, groups))
 
@@ -52,53 +52,53 @@ def _convolution__deprecated_of_complex(x, weight, bias: Optional[Tensor], strid
     return convolution__of_complex(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-def perhaps_unbatched(x, weight, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], transposed: bool,
+def convolve_complex(x, weight, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], transposed: bool,
                       output_padding: List[int], groups: int):
     if x.dim() == weight.dim():
         return convolution__of_complex(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
     return convolution__of_complex(x.unsqueeze(0), weight, bias, stride, padding, dilation, transposed, output_padding, groups).squeeze(0)
 
 
-def perhaps_unbatched_mode(x, weight, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int):
+def convolve_complex_by_mode(x, weight, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int):
     if x.dim() == weight.dim():
         return _convolution_mode__of_complex(x, weight, bias, stride, padding, dilation, groups)
     return _convolution_mode__of_complex(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
 
 
 def conv1d__of_complex(x, weight, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int):
-    return perhaps_unbatched(x, weight, bias, stride, padding, dilation, False, [0], groups)
+    return convolve_complex(x, weight, bias, stride, padding, dilation, False, [0], groups)
 
 
 def conv1d__padding_of_complex(x, weight, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int):
-    return perhaps_unbatched_mode(x, weight, bias, stride, padding, dilation, groups)
+    return convolve_complex_by_mode(x, weight, bias, stride, padding, dilation, groups)
 
 
 def conv_transpose1d__of_complex(x, weight, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int],
                                   groups: int, dilation: List[int]):
-    return perhaps_unbatched(x, weight, bias, stride, padding, dilation, True, output_padding, groups)
+    return convolve_complex(x, weight, bias, stride, padding, dilation, True, output_padding, groups)
 
 
 def conv2d__of_complex(x, weight, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int):
-    return perhaps_unbatched(x, weight, bias, stride, padding, dilation, False, [0, 0], groups)
+    return convolve_complex(x, weight, bias, stride, padding, dilation, False, [0, 0], groups)
 
 
 def conv2d__padding_of_complex(x, weight, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int):
-    return perhaps_unbatched_mode(x, weight, bias, stride, padding, dilation, groups)
+    return convolve_complex_by_mode(x, weight, bias, stride, padding, dilation, groups)
 
 
 def conv_transpose2d__input_of_complex(x, weight, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int],
                                         groups: int, dilation: List[int]):
-    return perhaps_unbatched(x, weight, bias, stride, padding, dilation, True, output_padding, groups)
+    return convolve_complex(x, weight, bias, stride, padding, dilation, True, output_padding, groups)
 
 
 def conv3d__of_complex(x, weight, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], groups: int):
-    return perhaps_unbatched(x, weight, bias, stride, padding, dilation, False, [0, 0, 0], groups)
+    return convolve_complex(x, weight, bias, stride, padding, dilation, False, [0, 0, 0], groups)
 
 
 def conv3d__padding_of_complex(x, weight, bias: Optional[Tensor], stride: List[int], padding: str, dilation: List[int], groups: int):
-    return perhaps_unbatched_mode(x, weight, bias, stride, padding, dilation, groups)
+    return convolve_complex_by_mode(x, weight, bias, stride, padding, dilation, groups)
 
 
 def conv_transpose3d__input_of_complex(x, weight, bias: Optional[Tensor], stride: List[int], padding: List[int], output_padding: List[int],
                                         groups: int, dilation: List[int]):
-    return perhaps_unbatched(x, weight, bias, stride, padding, dilation, True, output_padding, groups)
+    return convolve_complex(x, weight, bias, stride, padding, dilation, True, output_padding, groups)

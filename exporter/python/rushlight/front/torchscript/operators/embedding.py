@@ -1,7 +1,7 @@
 # Follows aten/src/ATen/native/EmbeddingBag.cpp
 
 
-def greatest_rows(out, rows, whose, indices):
+def argmax_rows(out, rows, whose, indices):
     """Returns the first row of each bag that has the maximum of a column; 0 for an empty bag."""
     many = rows.size(0)
     at = torch.arange(many).unsqueeze(1)
@@ -29,7 +29,7 @@ def embedding_bag__padding_idx(weight, indices, offsets, scale_grad_by_freq: boo
     sizes = torch.index_add(torch.zeros([bags], dtype=indices.dtype), 0, whose, torch.ones_like(whose, dtype=indices.dtype))
     if mode == 2:
         out = torch.index_reduce(torch.zeros([bags, weight.size(1)], dtype=weight.dtype), 0, whose, rows, "amax", include_self=False)
-        return out, bag, sizes, greatest_rows(out, rows, whose, indices if padding_idx is None else indices[counts])
+        return out, bag, sizes, argmax_rows(out, rows, whose, indices if padding_idx is None else indices[counts])
     else:
         wide = rows.to(torch.float64 if rows.dtype == torch.float64 else torch.float32)  # halves are rounded once
         out = torch.index_add(torch.zeros([bags, weight.size(1)], dtype=wide.dtype), 0, whose, wide)

@@ -25,7 +25,7 @@ def fft_dim(x, dim: int) -> int:
     return dim if dim >= 0 else dim + n
 
 
-def fft_points(n: int) -> int:
+def fft_checked_size(n: int) -> int:
     assert n >= 1, "Invalid number of data points ({}) specified".format(n)
     return n
 
@@ -46,7 +46,7 @@ def fft_of_real(name: str, x, n: Optional[int], dim: int, norm: Optional[str], f
     assert not torch.is_complex(x), name + " expects a real input tensor"
     x = fft_floats(x)
     d = fft_dim(x, dim)
-    length = fft_points(x.size(d) if n is None else n)
+    length = fft_checked_size(x.size(d) if n is None else n)
     out = torch._fft_r2c(fft_resized(x, [d], [length]), [d], fft_norm(norm, forward), onesided)
     return out if forward else torch.conj(out)
 
@@ -54,7 +54,7 @@ def fft_of_real(name: str, x, n: Optional[int], dim: int, norm: Optional[str], f
 def fft_to_real(x, n: Optional[int], dim: int, norm: Optional[str], forward: bool):
     x = fft_complex(x)
     d = fft_dim(x, dim)
-    length = fft_points(2 * (x.size(d) - 1) if n is None else n)
+    length = fft_checked_size(2 * (x.size(d) - 1) if n is None else n)
     x = fft_resized(x, [d], [length // 2 + 1])
     return torch._fft_c2r(torch.conj(x) if forward else x, [d], fft_norm(norm, forward), length)
 
@@ -63,7 +63,7 @@ def fft_any(name: str, x, n: Optional[int], dim: int, norm: Optional[str], forwa
     if not torch.is_complex(x):
         return fft_of_real(name, x, n, dim, norm, forward, False)
     d = fft_dim(x, dim)
-    length = fft_points(x.size(d) if n is None else n)
+    length = fft_checked_size(x.size(d) if n is None else n)
     return torch._fft_c2c(fft_resized(x, [d], [length]), [d], fft_norm(norm, forward), forward)
 
 
@@ -111,32 +111,32 @@ def fft_sizes(x, s: Optional[List[int]], dims: List[int]) -> List[int]:
     sizes: List[int] = []
     for k in range(len(dims)):
         n = -1 if s is None else s[k]
-        sizes.append(fft_points(x.size(dims[k]) if n == -1 else n))
+        sizes.append(fft_checked_size(x.size(dims[k]) if n == -1 else n))
     return sizes
 
 
-def fft_some(name: str, dims: List[int]):
+def fft_require_dims(name: str, dims: List[int]):
     assert len(dims) > 0, name + " must transform at least one axis"
 
 
-def fft_all(x, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str], forward: bool):
+def fft_complex_to_complex(x, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str], forward: bool):
     dims = fft_dims(x, s, dim)
     x = fft_resized(fft_complex(x), dims, fft_sizes(x, s, dims))
     return torch._fft_c2c(x, dims, fft_norm(norm, forward), forward)
 
 
 def fft_fftn(x, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str]):
-    return fft_all(x, s, dim, norm, True)
+    return fft_complex_to_complex(x, s, dim, norm, True)
 
 
 def fft_ifftn(x, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str]):
-    return fft_all(x, s, dim, norm, False)
+    return fft_complex_to_complex(x, s, dim, norm, False)
 
 
 def fft_rfftn(x, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str]):
     assert not torch.is_complex(x), "rfftn expects a real-valued input tensor"
     dims = fft_dims(x, s, dim)
-    fft_some("rfftn", dims)
+    fft_require_dims("rfftn", dims)
     x = fft_resized(fft_floats(x), dims, fft_sizes(x, s, dims))
     return torch._fft_r2c(x, dims, fft_norm(norm, True), True)
 
@@ -144,19 +144,19 @@ def fft_rfftn(x, s: Optional[List[int]], dim: Optional[List[int]], norm: Optiona
 def fft_ihfftn(x, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str]):
     assert not torch.is_complex(x), "ihfftn expects a real-valued input tensor"
     dims = fft_dims(x, s, dim)
-    fft_some("ihfftn", dims)
+    fft_require_dims("ihfftn", dims)
     x = fft_resized(fft_floats(x), dims, fft_sizes(x, s, dims))
     how = fft_norm(norm, False)
     out = torch.conj(torch._fft_r2c(x, dims[-1:], how, True))
     return out if len(dims) == 1 else torch._fft_c2c(out, dims[:-1], how, False)
 
 
-def fft_last(x, s: Optional[List[int]], dims: List[int]) -> int:
+def fft_last_size(x, s: Optional[List[int]], dims: List[int]) -> int:
     last = -1 if s is None else s[len(s) - 1]
-    return fft_points(2 * (x.size(dims[-1]) - 1) if last == -1 else last)
+    return fft_checked_size(2 * (x.size(dims[-1]) - 1) if last == -1 else last)
 
 
-def fft_halved(x, s: Optional[List[int]], dims: List[int], last: int):
+def fft_half_spectrum(x, s: Optional[List[int]], dims: List[int], last: int):
     sizes = fft_sizes(x, s, dims)
     sizes[len(sizes) - 1] = last // 2 + 1
     return fft_resized(fft_complex(x), dims, sizes)
@@ -164,16 +164,16 @@ def fft_halved(x, s: Optional[List[int]], dims: List[int], last: int):
 
 def fft_irfftn(x, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str]):
     dims = fft_dims(x, s, dim)
-    fft_some("irfftn", dims)
-    last = fft_last(x, s, dims)
-    return torch._fft_c2r(fft_halved(x, s, dims, last), dims, fft_norm(norm, False), last)
+    fft_require_dims("irfftn", dims)
+    last = fft_last_size(x, s, dims)
+    return torch._fft_c2r(fft_half_spectrum(x, s, dims, last), dims, fft_norm(norm, False), last)
 
 
 def fft_hfftn(x, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str]):
     dims = fft_dims(x, s, dim)
-    fft_some("hfftn", dims)
-    last = fft_last(x, s, dims)
-    x = fft_halved(x, s, dims, last)
+    fft_require_dims("hfftn", dims)
+    last = fft_last_size(x, s, dims)
+    x = fft_half_spectrum(x, s, dims, last)
     how = fft_norm(norm, True)
     if len(dims) > 1:
         x = torch._fft_c2c(x, dims[:-1], how, True)

@@ -6,12 +6,12 @@ def opmath(x):
     return x.to(torch.float32) if x.dtype == torch.float16 or x.dtype == torch.bfloat16 else x
 
 
-def at_dim(numbers: List[int], k: int):
+def value_for_dim(numbers: List[int], k: int):
     """One number stands for all dimensions."""
     return numbers[k] if len(numbers) > 1 else numbers[0]
 
 
-def unwanted(x):
+def undefined_gradient(x):
     """Stands for a gradient that output_mask leaves out. PyTorch gives an undefined tensor there, which nothing can read."""
     return torch.empty([0], dtype=x.dtype)
 
@@ -108,16 +108,16 @@ def softplus_backward(grad_output, x, beta: number, threshold: number):
     return torch.where(at * beta > threshold, g, g * z / (z + 1)).to(grad_output.dtype)
 
 
-def shrunk_backward(grad_output, x, lambd: number):
+def shrink_backward(grad_output, x, lambd: number):
     return torch.where(torch.logical_and(x >= -float(lambd), x <= float(lambd)), torch.zeros_like(grad_output), grad_output)
 
 
 def softshrink_backward(grad_output, x, lambd: number):
-    return shrunk_backward(grad_output, x, lambd)
+    return shrink_backward(grad_output, x, lambd)
 
 
 def hardshrink_backward(grad_output, x, lambd: number):
-    return shrunk_backward(grad_output, x, lambd)
+    return shrink_backward(grad_output, x, lambd)
 
 
 def glu_backward(grad_output, x, dim: int):
@@ -169,12 +169,12 @@ def _log_softmax_backward_data(grad_output, output, dim: int, input_dtype: int):
 # ---- Norms
 
 
-def summed_to(x, first: int, dtype: int):
+def sum_leading_dims(x, first: int, dtype: int):
     """The sum over the dimensions before `first`."""
     return (torch.sum(x, [d for d in range(first)]) if first > 0 else x).to(dtype)
 
 
-def normed_backward(g, normed, rstd, dims: List[int]):
+def normalize_backward(g, normed, rstd, dims: List[int]):
     """Returns the gradient of (x - mean) * rstd, with the mean and variance over `dims`."""
     return rstd * (g - torch.mean(g, dims, True) - normed * torch.mean(g * normed, dims, True))
 
@@ -186,14 +186,14 @@ def native_layer_norm_backward(grad_out, x, normalized_shape: List[int], mean, r
     outer = x.size()[:first] + [1 for _ in normalized_shape]
     inverse = opmath(rstd).view(outer)
     normed = (opmath(x) - opmath(mean).view(outer)) * inverse
-    of_x, of_weight, of_bias = unwanted(x), unwanted(x), unwanted(x)
+    of_x, of_weight, of_bias = undefined_gradient(x), undefined_gradient(x), undefined_gradient(x)
     if output_mask[0]:
         inner = g if weight is None else g * opmath(weight)
-        of_x = normed_backward(inner, normed, inverse, [d for d in range(first, x.dim())]).to(x.dtype)
+        of_x = normalize_backward(inner, normed, inverse, [d for d in range(first, x.dim())]).to(x.dtype)
     if output_mask[1]:
-        of_weight = summed_to(g * normed, first, x.dtype if weight is None else weight.dtype)
+        of_weight = sum_leading_dims(g * normed, first, x.dtype if weight is None else weight.dtype)
     if output_mask[2]:
-        of_bias = summed_to(g, first, x.dtype if bias is None else bias.dtype)
+        of_bias = sum_leading_dims(g, first, x.dtype if bias is None else bias.dtype)
     return of_x, of_weight, of_bias
 
 
@@ -201,11 +201,11 @@ def native_group_norm_backward(grad_out, x, mean, rstd, weight: Optional[Tensor]
     g, sizes = opmath(grad_out).reshape([N, group, C // group, HxW]), [N, group, 1, 1]
     inverse = opmath(rstd).reshape(sizes)
     normed = (opmath(x).reshape([N, group, C // group, HxW]) - opmath(mean).reshape(sizes)) * inverse
-    of_x, of_weight, of_bias = unwanted(x), unwanted(x), unwanted(x)
+    of_x, of_weight, of_bias = undefined_gradient(x), undefined_gradient(x), undefined_gradient(x)
     dtype = x.dtype if weight is None else weight.dtype
     if output_mask[0]:
         inner = g if weight is None else g * opmath(weight).view([1, group, C // group, 1])
-        of_x = normed_backward(inner, normed, inverse, [2, 3]).view(x.size()).to(x.dtype)
+        of_x = normalize_backward(inner, normed, inverse, [2, 3]).view(x.size()).to(x.dtype)
     if output_mask[1]:
         of_weight = torch.sum(g * normed, [0, 3]).view([C]).to(dtype)
     if output_mask[2]:
@@ -219,7 +219,7 @@ def native_batch_norm_backward(grad_out, x, weight: Optional[Tensor], running_me
     sizes = [1 for _ in range(x.dim())]
     sizes[1] = x.size(1)
     dims = [0] + [d for d in range(2, x.dim())]
-    mean, inverse = unwanted(g), unwanted(g)
+    mean, inverse = undefined_gradient(g), undefined_gradient(g)
     if train:
         if save_mean is not None and save_invstd is not None:
             mean, inverse = opmath(save_mean).view(sizes), opmath(save_invstd).view(sizes)
@@ -227,10 +227,10 @@ def native_batch_norm_backward(grad_out, x, weight: Optional[Tensor], running_me
         mean, inverse = opmath(running_mean).view(sizes), torch.rsqrt(opmath(running_var) + eps).view(sizes)
     normed = (opmath(x) - mean) * inverse
     dtype = x.dtype if weight is None else weight.dtype
-    of_x, of_weight, of_bias = unwanted(x), unwanted(x), unwanted(x)
+    of_x, of_weight, of_bias = undefined_gradient(x), undefined_gradient(x), undefined_gradient(x)
     if output_mask[0]:
         inner = g if weight is None else g * opmath(weight).view(sizes)
-        of_x = (normed_backward(inner, normed, inverse, dims) if train else inner * inverse).to(x.dtype)
+        of_x = (normalize_backward(inner, normed, inverse, dims) if train else inner * inverse).to(x.dtype)
     if output_mask[1]:
         of_weight = torch.sum(g * normed, dims).to(dtype)
     if output_mask[2]:
@@ -249,7 +249,7 @@ def _weight_norm_interface(v, g, dim: int):
 
 
 def _weight_norm_interface_backward(grad_w, saved_v, saved_g, saved_norms, dim: int):
-    sums = torch.sum(grad_w * saved_v, others_than(saved_v, dim), True)
+    sums = torch.sum(grad_w * saved_v, dims_except(saved_v, dim), True)
     return saved_g / saved_norms * (grad_w - saved_v * (sums / (saved_norms * saved_norms))), sums / saved_norms
 
 
@@ -259,7 +259,7 @@ def _weight_norm_interface_backward(grad_w, saved_v, saved_g, saved_norms, dim: 
 def convolution_input_backward(g, weight, sizes: List[int], stride: List[int], padding: List[int], dilation: List[int], transposed: bool, groups: int):
     over: List[int] = []
     for k in range(g.dim() - 2):
-        reach = (g.size(2 + k) - 1) * at_dim(stride, k) - 2 * at_dim(padding, k) + at_dim(dilation, k) * (weight.size(2 + k) - 1) + 1
+        reach = (g.size(2 + k) - 1) * value_for_dim(stride, k) - 2 * value_for_dim(padding, k) + value_for_dim(dilation, k) * (weight.size(2 + k) - 1) + 1
         over.append(0 if transposed else sizes[2 + k] - reach)
     out = torch.convolution(g, weight, None, stride, padding, dilation, not transposed, over, groups)
     for k in range(g.dim() - 2):
@@ -280,7 +280,7 @@ def convolution_weight_backward(g, x, sizes: List[int], stride: List[int], paddi
 
 def convolution_backward(grad_output, x, weight, bias_sizes: Optional[List[int]], stride: List[int], padding: List[int], dilation: List[int],
                          transposed: bool, output_padding: List[int], groups: int, output_mask: List[bool]):
-    of_x, of_weight, of_bias = unwanted(x), unwanted(x), unwanted(x)
+    of_x, of_weight, of_bias = undefined_gradient(x), undefined_gradient(x), undefined_gradient(x)
     if output_mask[0]:
         of_x = convolution_input_backward(grad_output, weight, x.size(), stride, padding, dilation, transposed, groups)
     if output_mask[1]:
@@ -300,7 +300,7 @@ def conv_tbc_backward(grad_output, x, weight, bias, pad: int):
 # ---- Pools, pads and samples: the result of each dimension is a matrix [out, in] times the input
 
 
-def through(g, matrices: List[Tensor]):
+def multiply_last_dims(g, matrices: List[Tensor]):
     """Returns the gradient of a function that multiplies each of the last dimensions by a matrix."""
     out = opmath(g)
     for k in range(len(matrices)):
@@ -319,14 +319,14 @@ def window_matrix(begin, end, lengths, size: int, dtype: int):
 def avg_pool_backward(rank: int, g, x, kernel: List[int], stride: List[int], padding: List[int], count_include_pad: bool, divisor: Optional[int]):
     matrices: List[Tensor] = []
     for k in range(rank):
-        size, pad = x.size(x.dim() - rank + k), at_dim(padding, k)
-        step = at_dim(stride, k) if len(stride) > 0 else at_dim(kernel, k)
+        size, pad = x.size(x.dim() - rank + k), value_for_dim(padding, k)
+        step = value_for_dim(stride, k) if len(stride) > 0 else value_for_dim(kernel, k)
         begin = torch.arange(g.size(g.dim() - rank + k)) * step - pad
-        end = torch.clamp_max(begin + at_dim(kernel, k), size + pad)
+        end = torch.clamp_max(begin + value_for_dim(kernel, k), size + pad)
         first, last = torch.clamp_min(begin, 0), torch.clamp_max(end, size)
         lengths = end - begin if count_include_pad else last - first
         matrices.append(window_matrix(first, last, lengths if divisor is None else torch.ones_like(lengths), size, opmath(g).dtype))
-    return through(g if divisor is None else g / divisor, matrices)
+    return multiply_last_dims(g if divisor is None else g / divisor, matrices)
 
 
 def avg_pool2d_backward(grad_output, x, kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool,
@@ -346,7 +346,7 @@ def adaptive_avg_pool_backward(g, x, rank: int):
         at = torch.arange(out)
         begin, end = torch.floor_divide(at * size, out), torch.floor_divide((at + 1) * size + out - 1, out)
         matrices.append(window_matrix(begin, end, end - begin, size, opmath(g).dtype))
-    return through(g, matrices)
+    return multiply_last_dims(g, matrices)
 
 
 def _adaptive_avg_pool2d_backward(grad_output, x):
@@ -430,7 +430,7 @@ def nearest_matrix(g, size: int, out: int, scale: Optional[float], exact: bool):
 
 
 def nearest_backward(g, sizes: List[int], scales: List[Optional[float]], exact: bool):
-    return through(g, [nearest_matrix(g, sizes[2 + k], g.size(2 + k), scales[k], exact) for k in range(len(scales))])
+    return multiply_last_dims(g, [nearest_matrix(g, sizes[2 + k], g.size(2 + k), scales[k], exact) for k in range(len(scales))])
 
 
 def upsample_nearest1d_backward(grad_output, output_size: List[int], input_size: List[int], scales: Optional[float]):
@@ -465,7 +465,7 @@ def linear_matrix(g, size: int, out: int, align_corners: bool, scale: Optional[f
 
 
 def linear_sample_backward(g, sizes: List[int], align_corners: bool, scales: List[Optional[float]]):
-    return through(g, [linear_matrix(g, sizes[2 + k], g.size(2 + k), align_corners, scales[k]) for k in range(len(scales))])
+    return multiply_last_dims(g, [linear_matrix(g, sizes[2 + k], g.size(2 + k), align_corners, scales[k]) for k in range(len(scales))])
 
 
 def upsample_linear1d_backward(grad_output, output_size: List[int], input_size: List[int], align_corners: bool, scales: Optional[float]):
@@ -482,7 +482,7 @@ def upsample_trilinear3d_backward(grad_output, output_size: List[int], input_siz
     return linear_sample_backward(grad_output, input_size, align_corners, [scales_d, scales_h, scales_w])
 
 
-def unit_picture(g, size: int):
+def identity_image(g, size: int):
     """Its rows pass through an operator one by one, because the height does not change."""
     return torch.eye(size, dtype=opmath(g).dtype).view([1, 1, size, size])
 
@@ -492,8 +492,8 @@ def upsample_bicubic2d_backward(grad_output, output_size: List[int], input_size:
     scales, matrices = [scales_h, scales_w], [grad_output for _ in range(0)]
     for k in range(2):
         size = input_size[2 + k]
-        matrices.append(torch.upsample_bicubic2d(unit_picture(grad_output, size), [size, output_size[k]], align_corners, None, scales[k])[0, 0].t())
-    return through(grad_output, matrices)
+        matrices.append(torch.upsample_bicubic2d(identity_image(grad_output, size), [size, output_size[k]], align_corners, None, scales[k])[0, 0].t())
+    return multiply_last_dims(grad_output, matrices)
 
 
 def _upsample_bilinear2d_aa_backward(grad_output, output_size: List[int], input_size: List[int], align_corners: bool, scales_h: Optional[float],
@@ -501,8 +501,8 @@ def _upsample_bilinear2d_aa_backward(grad_output, output_size: List[int], input_
     scales, matrices = [scales_h, scales_w], [grad_output for _ in range(0)]
     for k in range(2):
         size = input_size[2 + k]
-        matrices.append(torch._upsample_bilinear2d_aa(unit_picture(grad_output, size), [size, output_size[k]], align_corners, None, scales[k])[0, 0].t())
-    return through(grad_output, matrices)
+        matrices.append(torch._upsample_bilinear2d_aa(identity_image(grad_output, size), [size, output_size[k]], align_corners, None, scales[k])[0, 0].t())
+    return multiply_last_dims(grad_output, matrices)
 
 
 def _upsample_bicubic2d_aa_backward(grad_output, output_size: List[int], input_size: List[int], align_corners: bool, scales_h: Optional[float],
@@ -510,8 +510,8 @@ def _upsample_bicubic2d_aa_backward(grad_output, output_size: List[int], input_s
     scales, matrices = [scales_h, scales_w], [grad_output for _ in range(0)]
     for k in range(2):
         size = input_size[2 + k]
-        matrices.append(torch._upsample_bicubic2d_aa(unit_picture(grad_output, size), [size, output_size[k]], align_corners, None, scales[k])[0, 0].t())
-    return through(grad_output, matrices)
+        matrices.append(torch._upsample_bicubic2d_aa(identity_image(grad_output, size), [size, output_size[k]], align_corners, None, scales[k])[0, 0].t())
+    return multiply_last_dims(grad_output, matrices)
 
 
 # ---- Parts of a tensor
@@ -666,7 +666,7 @@ def _pdist_backward(grad, x, p: float, distances):
 # ---- grid_sample: modes 0 bilinear, 1 nearest, 2 bicubic; padding 0 zeros, 1 border, 2 reflection
 
 
-def reflected(at, low: float, high: float):
+def reflect_with_slope(at, low: float, high: float):
     """Returns (`at` reflected into low to high, the slope of this)."""
     if low == high:
         return torch.zeros_like(at), torch.zeros_like(at)
@@ -677,13 +677,13 @@ def reflected(at, low: float, high: float):
     return torch.where(even, rest + low, span - rest + low), torch.where(even, slope, -slope)
 
 
-def sampled_places(grid, size: int, padding_mode: int, align_corners: bool):
+def sample_positions(grid, size: int, padding_mode: int, align_corners: bool):
     """Returns (positions in a dimension for numbers from -1 to 1, the slope of this)."""
     half = (size - 1) / 2.0 if align_corners else size / 2.0
     at = (grid + 1) * half if align_corners else (grid + 1) * half - 0.5
     slope = torch.full_like(at, half)
     if padding_mode == 2:
-        at, turned = reflected(at, 0.0, size - 1.0) if align_corners else reflected(at, -0.5, size - 0.5)
+        at, turned = reflect_with_slope(at, 0.0, size - 1.0) if align_corners else reflect_with_slope(at, -0.5, size - 0.5)
         slope = slope * turned
     if padding_mode != 0:
         slope = torch.where(torch.logical_and(at > 0, at < size - 1), slope, torch.zeros_like(slope))
@@ -700,7 +700,7 @@ def grid_sampler_backward(g, x, grid, mode: int, padding_mode: int, align_corner
     places: List[Tensor] = []
     slopes: List[Tensor] = []
     for d in range(rank):  # the last number of the grid is of the first dimension
-        at, slope = sampled_places(opmath(grid)[..., rank - 1 - d].reshape([many, 1, -1]), x.size(2 + d), padding_mode, align_corners)
+        at, slope = sample_positions(opmath(grid)[..., rank - 1 - d].reshape([many, 1, -1]), x.size(2 + d), padding_mode, align_corners)
         places.append(torch.round(at) if mode == 1 else at)
         slopes.append(slope)
     bits = [1, 2, 4, 8]
@@ -749,24 +749,24 @@ def cubic_weights(part):
     return weights, slopes
 
 
-def kept_pixel(at, size: int, padding_mode: int, align_corners: bool):
+def pad_position(at, size: int, padding_mode: int, align_corners: bool):
     if padding_mode == 2:
-        at = reflected(at, 0.0, size - 1.0)[0] if align_corners else reflected(at, -0.5, size - 0.5)[0]
+        at = reflect_with_slope(at, 0.0, size - 1.0)[0] if align_corners else reflect_with_slope(at, -0.5, size - 0.5)[0]
     return torch.clamp(at, 0, size - 1) if padding_mode != 0 else at
 
 
 def grid_sampler_cubic_backward(g, x, grid, padding_mode: int, align_corners: bool):
     many, high, wide = x.size(0), x.size(2), x.size(3)
     lines, flat = g.flatten(2), x.flatten(2)
-    x_at, x_slope = sampled_places(grid[..., 0].reshape([many, 1, -1]), wide, 0, align_corners)
-    y_at, y_slope = sampled_places(grid[..., 1].reshape([many, 1, -1]), high, 0, align_corners)
+    x_at, x_slope = sample_positions(grid[..., 0].reshape([many, 1, -1]), wide, 0, align_corners)
+    y_at, y_slope = sample_positions(grid[..., 1].reshape([many, 1, -1]), high, 0, align_corners)
     left, top = torch.floor(x_at), torch.floor(y_at)
     across, across_slopes = cubic_weights(x_at - left)
     down, down_slopes = cubic_weights(y_at - top)
     of_x, of_across, of_down = torch.zeros_like(flat), torch.zeros_like(x_at), torch.zeros_like(x_at)
     for tap in range(16):
         i, j = tap % 4, tap // 4
-        column, row = kept_pixel(left - 1 + i, wide, padding_mode, align_corners), kept_pixel(top - 1 + j, high, padding_mode, align_corners)
+        column, row = pad_position(left - 1 + i, wide, padding_mode, align_corners), pad_position(top - 1 + j, high, padding_mode, align_corners)
         inside = torch.logical_and(torch.logical_and(column >= 0, column < wide), torch.logical_and(row >= 0, row < high))
         index = (torch.clamp(row, 0, high - 1) * wide + torch.clamp(column, 0, wide - 1)).to(torch.int64).expand_as(lines)
         of_x = torch.scatter_add(of_x, 2, index, lines * (across[i] * down[j] * inside))

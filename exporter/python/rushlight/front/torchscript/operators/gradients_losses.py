@@ -26,7 +26,7 @@ def multilabel_margin_loss_backward(grad_output, x, target, reduction: int, is_t
     assert x.dim() <= 2 and x.size() == target.size(), "inconsistent target size: {} for input of size: {}".format(target.size(), x.size())
     width = x.size(-1) if x.dim() > 0 else 1
     rows, labels = x.reshape([-1, width]), target.reshape([-1, width])
-    counts, chosen = labels_of_rows(labels)
+    counts, chosen = mask_labels(labels)
     others = (is_target.reshape([-1, width]) == 0).unsqueeze(1)
     z = 1 - torch.gather(rows, 1, chosen).unsqueeze(2) + rows.unsqueeze(1)
     used = torch.logical_and(torch.logical_and(counts.unsqueeze(2), others), z > 0).to(x.dtype)
@@ -62,7 +62,7 @@ def _ctc_loss(log_probs, targets, input_lengths: List[int], target_lengths: List
 
 
 def _ctc_loss__Tensor(log_probs, targets, input_lengths, target_lengths, blank: int, zero_infinity: bool):
-    return _ctc_loss(log_probs, targets, numbers_in(input_lengths), numbers_in(target_lengths), blank, zero_infinity)
+    return _ctc_loss(log_probs, targets, int_list_of(input_lengths), int_list_of(target_lengths), blank, zero_infinity)
 
 
 def ctc_betas(logs, labels, blank: int):
@@ -94,4 +94,4 @@ def _ctc_loss_backward(grad, log_probs, targets, input_lengths: List[int], targe
 
 
 def _ctc_loss_backward__Tensor(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank: int, zero_infinity: bool):
-    return _ctc_loss_backward(grad, log_probs, targets, numbers_in(input_lengths), numbers_in(target_lengths), neg_log_likelihood, log_alpha, blank, zero_infinity)
+    return _ctc_loss_backward(grad, log_probs, targets, int_list_of(input_lengths), int_list_of(target_lengths), neg_log_likelihood, log_alpha, blank, zero_infinity)

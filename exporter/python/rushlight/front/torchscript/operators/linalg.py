@@ -2,28 +2,28 @@
 # (wasm/src/ops/linalg/factor.c). Several steps are computed in double and rounded once.
 
 
-def in_double(x):
+def to_float64(x):
     return x.to(torch.complex128) if torch.is_complex(x) else x.to(torch.float64)
 
 
-def need_matrices(name: str, x):
+def require_matrices(name: str, x):
     assert x.dim() >= 2, "{}: The input tensor A must have at least 2 dimensions.".format(name)
     assert x.dtype == torch.float32 or x.dtype == torch.float64 or torch.is_complex(x), "{}: Expected a floating point or complex tensor as input, and not one of low precision".format(name)
 
 
-def need_square(name: str, x):
-    need_matrices(name, x)
+def require_square(name: str, x):
+    require_matrices(name, x)
     assert x.size(-1) == x.size(-2), "{}: A must be batches of square matrices, but they are {} by {} matrices".format(name, x.size(-2), x.size(-1))
 
 
-def first_fault(info):
+def first_failed_matrix(info):
     """Returns "(Batch element 3): " or nothing, and the number, of the first element that is not 0."""
     flat = info.flatten()
     at = int(torch.argmax(torch.ne(flat, 0).to(torch.int64)))
     return ("(Batch element {}): ".format(at) if info.dim() > 0 else ""), int(flat[at])
 
 
-def no_faults(info):
+def is_all_zero(info):
     return not bool(torch.any(torch.ne(info, 0)))
 
 
@@ -41,8 +41,8 @@ def identity(like, rows: int, many: int):
 
 def linalg_lu_factor(x, pivot: bool):
     factors, pivots, info = torch.linalg_lu_factor_ex(x, pivot=pivot, check_errors=False)
-    if not no_faults(info):
-        where, at = first_fault(info)
+    if not is_all_zero(info):
+        where, at = first_failed_matrix(info)
         assert False, "torch.linalg.lu_factor: {}U[{},{}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)".format(where, at, at)
     return factors, pivots
 
@@ -99,48 +99,48 @@ def solve_lu(factors, pivots, b, left: bool, adjoint: bool):
     return solve_left(factors, pivots, b, adjoint) if left else torch.adjoint(solve_left(factors, pivots, torch.adjoint(b), not adjoint))
 
 
-def need_sides(name: str, x, b, left: bool):
+def require_compatible_sides(name: str, x, b, left: bool):
     assert x.dtype == b.dtype, "{}: Expected A and B to have the same dtype".format(name)
     assert x.size(-1) == b.size(-2 if left else -1), "{}: Incompatible shapes of A and B for the equation {} ({}x{} and {}x{})".format(name, "AX = B" if left else "XA = B", x.size(-2), x.size(-1), b.size(-2), b.size(-1))
 
 
 def linalg_lu_solve(factors, pivots, b, left: bool, adjoint: bool):
-    need_square("torch.linalg.lu_solve", factors)
+    require_square("torch.linalg.lu_solve", factors)
     assert pivots.dtype == torch.int32, "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32"
-    need_sides("linalg.lu_solve", factors, b, left)
-    return solve_lu(in_double(factors), pivots, in_double(b), left, adjoint).to(b.dtype)
+    require_compatible_sides("linalg.lu_solve", factors, b, left)
+    return solve_lu(to_float64(factors), pivots, to_float64(b), left, adjoint).to(b.dtype)
 
 
 def lu_solve(b, factors, pivots):
     return linalg_lu_solve(factors, pivots, b, True, False)
 
 
-def need_solved(name: str, info):
-    if not no_faults(info):
-        where, at = first_fault(info)
+def require_solved(name: str, info):
+    if not is_all_zero(info):
+        where, at = first_failed_matrix(info)
         assert False, "torch.{}: {}The solver failed because the input matrix is singular.".format(name, where)
 
 
-def is_turned(x):
+def factors_transpose(x):
     """Whether PyTorch factors the transpose of a matrix. The formulas of its gradients know that."""
     return x.is_contiguous() and not torch.is_complex(x)
 
 
-def factors_of(x, turned: bool):
-    return torch.linalg_lu_factor_ex(in_double(torch.transpose(x, -2, -1) if turned else x), pivot=True, check_errors=False)
+def lu_factors(x, turned: bool):
+    return torch.linalg_lu_factor_ex(to_float64(torch.transpose(x, -2, -1) if turned else x), pivot=True, check_errors=False)
 
 
 def _linalg_solve_ex(x, b, left: bool, check_errors: bool):
-    need_square("linalg.solve", x)
+    require_square("linalg.solve", x)
     vector = b.dim() == 1 or (x.dim() - 1 == b.dim() and b.size() == x.size()[:-1])
     right = b.unsqueeze(-1) if vector else b
     assert left or not vector, "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)"
-    need_sides("linalg.solve", x, right, left)
-    turned = is_turned(x)
-    factors, pivots, info = factors_of(x, turned)
+    require_compatible_sides("linalg.solve", x, right, left)
+    turned = factors_transpose(x)
+    factors, pivots, info = lu_factors(x, turned)
     if check_errors:
-        need_solved("linalg.solve_ex", info)
-    out = solve_lu(factors, pivots, in_double(right), left, turned)
+        require_solved("linalg.solve_ex", info)
+    out = solve_lu(factors, pivots, to_float64(right), left, turned)
     out = columns(out.squeeze(-1)) if vector else out
     return out.to(x.dtype), factors.to(x.dtype), pivots, info
 
@@ -152,32 +152,32 @@ def linalg_solve_ex(x, b, left: bool, check_errors: bool):
 
 def linalg_solve(x, b, left: bool):
     out, factors, pivots, info = _linalg_solve_ex(x, b, left, False)
-    need_solved("linalg.solve", info)
+    require_solved("linalg.solve", info)
     return out
 
 
-def need_inverse(name: str, info):
-    if not no_faults(info):
-        where, at = first_fault(info)
+def require_inverse(name: str, info):
+    if not is_all_zero(info):
+        where, at = first_failed_matrix(info)
         assert False, "{}: {}The diagonal element {} is zero, the inversion could not be completed because the input matrix is singular.".format(name, where, at)
 
 
-def inverted(x):
-    need_square("linalg.inv", x)
-    factors, pivots, info = torch.linalg_lu_factor_ex(in_double(x), pivot=True, check_errors=False)
+def inverse_and_info(x):
+    require_square("linalg.inv", x)
+    factors, pivots, info = torch.linalg_lu_factor_ex(to_float64(x), pivot=True, check_errors=False)
     return solve_left(factors, pivots, identity(factors, x.size(-1), x.size(-1)), False).to(x.dtype), info
 
 
 def linalg_inv_ex(x, check_errors: bool):
-    out, info = inverted(x)
+    out, info = inverse_and_info(x)
     if check_errors:
-        need_inverse("linalg.inv_ex", info)
+        require_inverse("linalg.inv_ex", info)
     return out, info
 
 
 def linalg_inv(x):
-    out, info = inverted(x)
-    need_inverse("linalg.inv", info)
+    out, info = inverse_and_info(x)
+    require_inverse("linalg.inv", info)
     return out
 
 
@@ -191,20 +191,20 @@ def sign_of(pivots):
     return 1 - 2 * torch.remainder(swaps, 2)
 
 
-def factors_of_square(name: str, x):
-    need_square(name, x)
-    factors, pivots, info = factors_of(x, is_turned(x))
+def lu_factors_of_square(name: str, x):
+    require_square(name, x)
+    factors, pivots, info = lu_factors(x, factors_transpose(x))
     return factors, pivots
 
 
-def product(x):
+def product_of_last_dim(x):
     """Norms the last dimension."""
     return torch.select(torch.cumprod(x, -1), -1, -1) if x.size(-1) > 0 else torch.ones(x.size()[:-1], dtype=x.dtype)
 
 
 def _linalg_det(x):
-    factors, pivots = factors_of_square("linalg.det", x)
-    return (product(torch.diagonal(factors, 0, -2, -1)) * sign_of(pivots)).to(x.dtype), factors.to(x.dtype), pivots
+    factors, pivots = lu_factors_of_square("linalg.det", x)
+    return (product_of_last_dim(torch.diagonal(factors, 0, -2, -1)) * sign_of(pivots)).to(x.dtype), factors.to(x.dtype), pivots
 
 
 def linalg_det(x):
@@ -217,10 +217,10 @@ def det(x):
 
 
 def _linalg_slogdet(x):
-    factors, pivots = factors_of_square("linalg.slogdet", x)
+    factors, pivots = lu_factors_of_square("linalg.slogdet", x)
     diagonal = torch.diagonal(factors, 0, -2, -1)
     logs = torch.sum(torch.log(torch.abs(diagonal)), [-1])
-    sign = product(torch.sgn(diagonal)) * sign_of(pivots)
+    sign = product_of_last_dim(torch.sgn(diagonal)) * sign_of(pivots)
     return sign.to(x.dtype), logs.to(torch.abs(x).dtype), factors.to(x.dtype), pivots
 
 
@@ -234,7 +234,7 @@ def slogdet(x):
 
 
 def logdet(x):
-    need_square("logdet", x)
+    require_square("logdet", x)
     sign, logs = linalg_slogdet(x)
     if torch.is_complex(x):
         return torch.log(sign) + logs
@@ -245,10 +245,10 @@ def logdet(x):
 
 
 def factor_cholesky(name: str, x, upper: bool):
-    need_square(name, x)
+    require_square(name, x)
     out, info = torch.linalg_cholesky_ex(x, upper=upper, check_errors=False)
-    if not no_faults(info):
-        where, at = first_fault(info)
+    if not is_all_zero(info):
+        where, at = first_failed_matrix(info)
         assert False, "{}: {}The factorization could not be completed because the input is not positive-definite (the leading minor of order {} is not positive-definite).".format(name, where, at)
     return out
 
@@ -264,20 +264,20 @@ def cholesky(x, upper: bool):
 def cholesky_solve(b, factor, upper: bool):
     assert b.dim() >= 2, "b should have at least 2 dimensions, but has {} dimensions instead".format(b.dim())
     assert factor.dim() >= 2, "u should have at least 2 dimensions, but has {} dimensions instead".format(factor.dim())
-    need_square("cholesky_solve", factor)
-    need_sides("cholesky_solve", factor, b, True)
-    one = torch.adjoint(in_double(factor)) if upper else in_double(factor)
-    y = torch.linalg_solve_triangular(one, in_double(b), upper=False, left=True, unitriangular=False)
+    require_square("cholesky_solve", factor)
+    require_compatible_sides("cholesky_solve", factor, b, True)
+    one = torch.adjoint(to_float64(factor)) if upper else to_float64(factor)
+    y = torch.linalg_solve_triangular(one, to_float64(b), upper=False, left=True, unitriangular=False)
     return torch.linalg_solve_triangular(torch.adjoint(one), y, upper=True, left=True, unitriangular=False).to(b.dtype)
 
 
 def cholesky_inverse(factor, upper: bool):
-    need_square("cholesky_inverse", factor)
+    require_square("cholesky_inverse", factor)
     return cholesky_solve(identity(factor, factor.size(-1), factor.size(-1)), factor, upper)
 
 
 def triangular_solve(b, x, upper: bool, transpose: bool, unitriangular: bool):
-    need_square("triangular_solve", x)
+    require_square("triangular_solve", x)
     turned = torch.transpose(x, -2, -1) if transpose else x
     out = torch.linalg_solve_triangular(turned, b, upper=upper != transpose, left=True, unitriangular=unitriangular)
     return out, columns(x.expand(out.size()[:-2] + x.size()[-2:]))
@@ -288,9 +288,9 @@ def triangular_solve(b, x, upper: bool, transpose: bool, unitriangular: bool):
 
 def linalg_qr(x, mode: str):
     assert mode == "reduced" or mode == "complete" or mode == "r", "qr received unrecognized mode '{}' but expected one of 'reduced' (default), 'r', or 'complete'".format(mode)
-    need_matrices("linalg.qr", x)
+    require_matrices("linalg.qr", x)
     rows, least = x.size(-2), min(x.size(-2), x.size(-1))
-    factors, scales = torch.geqrf(in_double(x))
+    factors, scales = torch.geqrf(to_float64(x))
     r = columns(torch.triu(factors if mode == "complete" else torch.narrow(factors, -2, 0, least))).to(x.dtype)
     if mode == "r":
         return torch.zeros([0], dtype=x.dtype), r
@@ -359,7 +359,7 @@ def nuclear_norm__dim(x, dim: List[int], keepdim: bool):
     return singular_norm(x, "nuc", dim, keepdim)
 
 
-def least_kept(x, values, atol: Optional[Tensor], rtol: Optional[Tensor]):
+def rank_tolerance(x, values, atol: Optional[Tensor], rtol: Optional[Tensor]):
     """Returns the limit up to which singular values of x count as 0: max(atol, rtol * the largest)."""
     eps = 2.220446049250313e-16 if x.dtype == torch.float64 or x.dtype == torch.complex128 else 1.1920928955078125e-07
     default = torch.full([], eps * max(x.size(-2), x.size(-1)), dtype=torch.float64)
@@ -368,7 +368,7 @@ def least_kept(x, values, atol: Optional[Tensor], rtol: Optional[Tensor]):
     return torch.maximum(least, part * torch.amax(values, [-1])).unsqueeze(-1)
 
 
-def number_tensor(x: Optional[float]):
+def optional_tensor(x: Optional[float]):
     out: Optional[Tensor] = None
     if x is not None:
         out = torch.full([], x, dtype=torch.float64)
@@ -380,17 +380,17 @@ def linalg_pinv__atol_rtol_tensor(x, atol: Optional[Tensor], rtol: Optional[Tens
     if x.numel() == 0:
         return torch.zeros(x.size()[:-2] + [x.size(-1), x.size(-2)], dtype=x.dtype)
     if hermitian:
-        values, u = torch._linalg_eigh(in_double(x), "L", True)
+        values, u = torch._linalg_eigh(to_float64(x), "L", True)
         sizes, v = torch.abs(values), u
     else:
-        u, values, rows = torch._linalg_svd(in_double(x), False, True, driver=None)
+        u, values, rows = torch._linalg_svd(to_float64(x), False, True, driver=None)
         sizes, v = values, torch.adjoint(rows)
-    inverted = torch.where(sizes > least_kept(x, sizes, atol, rtol), 1.0 / values, 0.0)
+    inverted = torch.where(sizes > rank_tolerance(x, sizes, atol, rtol), 1.0 / values, 0.0)
     return torch.matmul(v * inverted.unsqueeze(-2), torch.adjoint(u)).to(x.dtype)
 
 
 def linalg_pinv__atol_rtol_float(x, atol: Optional[float], rtol: Optional[float], hermitian: bool):
-    return linalg_pinv__atol_rtol_tensor(x, number_tensor(atol), number_tensor(rtol), hermitian)
+    return linalg_pinv__atol_rtol_tensor(x, optional_tensor(atol), optional_tensor(rtol), hermitian)
 
 
 def linalg_pinv__rcond_tensor(x, rcond, hermitian: bool):
@@ -409,12 +409,12 @@ def linalg_matrix_rank__atol_rtol_tensor(x, atol: Optional[Tensor], rtol: Option
     assert x.dim() >= 2, "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
     if x.numel() == 0:
         return torch.zeros(x.size()[:-2], dtype=torch.int64)
-    values = torch.abs(linalg_eigvalsh(in_double(x), "L")) if hermitian else linalg_svdvals(in_double(x), None)
-    return torch.sum(values > least_kept(x, values, atol, rtol), [-1])
+    values = torch.abs(linalg_eigvalsh(to_float64(x), "L")) if hermitian else linalg_svdvals(to_float64(x), None)
+    return torch.sum(values > rank_tolerance(x, values, atol, rtol), [-1])
 
 
 def linalg_matrix_rank__atol_rtol_float(x, atol: Optional[float], rtol: Optional[float], hermitian: bool):
-    return linalg_matrix_rank__atol_rtol_tensor(x, number_tensor(atol), number_tensor(rtol), hermitian)
+    return linalg_matrix_rank__atol_rtol_tensor(x, optional_tensor(atol), optional_tensor(rtol), hermitian)
 
 
 def linalg_matrix_rank__tol_tensor(x, tol, hermitian: bool):
@@ -431,13 +431,13 @@ def linalg_cond(x, p: Optional[number]):
         values = linalg_svdvals(x, None)
         first, last = torch.select(values, -1, 0), torch.select(values, -1, -1)
         return first / last if power > 0 else last / first
-    out, info = inverted(x)
+    out, info = inverse_and_info(x)
     out = torch.masked_fill(out, torch.ne(info, 0).unsqueeze(-1).unsqueeze(-1), float("inf"))
     return linalg_matrix_norm(x, power, [-2, -1], False, None) * linalg_matrix_norm(out, power, [-2, -1], False, None)
 
 
 def linalg_cond__p_str(x, p: str):
-    out, info = inverted(x)
+    out, info = inverse_and_info(x)
     singular = torch.ne(info, 0)
     if p == "nuc":
         out = torch.masked_fill(out, singular.unsqueeze(-1).unsqueeze(-1), 0)
@@ -451,7 +451,7 @@ def linalg_cond__p_str(x, p: str):
 
 
 def linalg_matrix_power(x, n: int):
-    need_square("linalg.matrix_power", x)
+    require_square("linalg.matrix_power", x)
     if n == 0:
         return identity(x, x.size(-1), x.size(-1)).contiguous()
     power = linalg_inv(x) if n < 0 else x.clone()
@@ -477,7 +477,7 @@ def linalg_matrix_exp(x):
     assert torch.is_floating_point(x) or torch.is_complex(x), "linalg.matrix_exp: Expected a floating point or complex tensor as input"
     if x.numel() == 0:
         return x.clone()
-    small = in_double(x)
+    small = to_float64(x)
     norm = float(torch.amax(torch.sum(torch.abs(small), [-2])))
     halvings = 0
     while norm > 0.5 and norm < 1e300:
@@ -508,8 +508,8 @@ def linalg_tensorinv(x, ind: int):
     assert ind > 0, "Expected a strictly positive integer for 'ind'"
     first, last = x.size()[:ind], x.size()[ind:]
     assert product_of(first) == product_of(last), "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {} != {}".format(product_of(last), product_of(first))
-    out, info = inverted(x.reshape([product_of(first), product_of(last)]))
-    need_inverse("inv", info)
+    out, info = inverse_and_info(x.reshape([product_of(first), product_of(last)]))
+    require_inverse("inv", info)
     return out.reshape(last + first)
 
 
@@ -522,29 +522,29 @@ def linalg_tensorsolve(x, b, dims: Optional[List[int]]):
 
 
 def linalg_lstsq(x, b, rcond: Optional[float], driver: Optional[str]):
-    need_matrices("torch.linalg.lstsq", x)
+    require_matrices("torch.linalg.lstsq", x)
     name = "gelsy" if driver is None else driver
     assert name == "gels" or name == "gelsy" or name == "gelsd" or name == "gelss", "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
     assert x.dtype == b.dtype, "torch.linalg.lstsq: Expected input and other to have the same dtype"
     vector = x.dim() - 1 == b.dim() and b.size() == x.size()[:-1]
     right = b.unsqueeze(-1) if vector else b
     assert x.dim() == right.dim() and x.size(-2) == right.size(-2), "torch.linalg.lstsq: input.size(-2) should match other.size({})".format(-1 if vector else -2)
-    a = in_double(x)
+    a = to_float64(x)
     none = torch.zeros([0], dtype=x.dtype)
     real = torch.zeros([0], dtype=torch.abs(none).dtype)
     residuals, values = real, real
     ranks = torch.zeros([0], dtype=torch.int64)
-    cut = number_tensor(rcond)
+    cut = optional_tensor(rcond)
     if rcond is not None and float(rcond) < 0:
         cut = None
     zero = torch.zeros([], dtype=torch.float64)
     eps = 2.220446049250313e-16 if x.dtype == torch.float64 or x.dtype == torch.complex128 else 1.1920928955078125e-07
     part = torch.full([], eps * max(x.size(-2), x.size(-1)), dtype=torch.float64) if cut is None else cut
-    out = torch.matmul(linalg_pinv__atol_rtol_tensor(a, zero, zero if name == "gels" else part, False), in_double(right)).to(x.dtype)
+    out = torch.matmul(linalg_pinv__atol_rtol_tensor(a, zero, zero if name == "gels" else part, False), to_float64(right)).to(x.dtype)
     if name != "gels":
         ranks = linalg_matrix_rank__atol_rtol_tensor(a, zero, part, False)
     if name == "gelsd" or name == "gelss":
         values = linalg_svdvals(x, None)
     if x.size(-2) > x.size(-1) and name != "gelsy" and bool(torch.all(ranks == x.size(-1))):
-        residuals = torch.sum(torch.pow(torch.abs(torch.matmul(a, in_double(out)) - in_double(right)), 2), [-2]).to(real.dtype)
+        residuals = torch.sum(torch.pow(torch.abs(torch.matmul(a, to_float64(out)) - to_float64(right)), 2), [-2]).to(real.dtype)
     return (out.squeeze(-1) if vector else columns(out)), residuals, ranks, values

@@ -2,7 +2,7 @@
 # with `==` or `<`, and the result of each comparison must be one bool.
 
 
-def place_in(items: List[Tensor], wanted) -> int:
+def index_of_equal(items: List[Tensor], wanted) -> int:
     for i in range(len(items)):
         if wanted == items[i]:
             return i
@@ -10,7 +10,7 @@ def place_in(items: List[Tensor], wanted) -> int:
 
 
 def index__list_Tensor(items: List[Tensor], wanted) -> int:
-    at = place_in(items, wanted)
+    at = index_of_equal(items, wanted)
     assert at >= 0, "'" + str(wanted) + "' is not in list"
     return at
 
@@ -24,7 +24,7 @@ def count__Tensor(items: List[Tensor], wanted) -> int:
 
 
 def remove__Tensor(items: List[Tensor], wanted) -> None:
-    at = place_in(items, wanted)
+    at = index_of_equal(items, wanted)
     assert at >= 0, "list.remove(x): x not in list"
     items.pop(at)
 

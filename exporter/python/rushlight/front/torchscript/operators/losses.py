@@ -1,7 +1,7 @@
 # Follows aten/src/ATen/native/Loss.cpp, LossNLL.cpp, LossMultiMargin.cpp, LossMultiLabelMargin.cpp, LossCTC.cpp
 
 
-def reduced(loss, reduction: int):
+def reduce_loss(loss, reduction: int):
     if reduction == 1:
         return torch.mean(loss)
     if reduction == 2:
@@ -14,7 +14,7 @@ def rounded_like(x, value: float) -> float:
     return float(torch.full([], value, dtype=x.dtype))
 
 
-def written_like(x, loss):
+def as_out_of(x, loss):
     """Returns the tensor that PyTorch writes into empty_like(x), which it enlarges if the other tensor is larger."""
     if x.size() == loss.size():
         return torch.empty_like(x).copy_(loss)
@@ -22,11 +22,11 @@ def written_like(x, loss):
 
 
 def mse_loss(x, target, reduction: int):
-    return reduced(torch.square(x - target), reduction)
+    return reduce_loss(torch.square(x - target), reduction)
 
 
 def l1_loss(x, target, reduction: int):
-    return reduced(torch.abs(x - target), reduction)
+    return reduce_loss(torch.abs(x - target), reduction)
 
 
 def smooth_l1(z, beta: float):
@@ -36,21 +36,21 @@ def smooth_l1(z, beta: float):
 def smooth_l1_loss(x, target, reduction: int, beta: float):
     assert beta >= 0, "smooth_l1_loss does not support negative values for beta."
     if x.dtype == torch.bfloat16:  # only this dtype is rounded once
-        return reduced(smooth_l1(torch.abs(x.to(torch.float32) - target.to(torch.float32)), beta).to(x.dtype), reduction)
-    return reduced(smooth_l1(torch.abs(x - target), rounded_like(x, beta)), reduction)
+        return reduce_loss(smooth_l1(torch.abs(x.to(torch.float32) - target.to(torch.float32)), beta).to(x.dtype), reduction)
+    return reduce_loss(smooth_l1(torch.abs(x - target), rounded_like(x, beta)), reduction)
 
 
 def huber_loss(x, target, reduction: int, delta: float):
     assert delta > 0, "huber_loss does not support non-positive values for delta."
     z, delta = torch.abs(x - target), rounded_like(x, delta)
     loss = torch.where(z < delta, z * z * 0.5, (z - 0.5 * delta) * delta)
-    return reduced(written_like(x, loss) if reduction == 0 else loss, reduction)
+    return reduce_loss(as_out_of(x, loss) if reduction == 0 else loss, reduction)
 
 
 def kl_div(x, target, reduction: int, log_target: bool):
     if log_target:
-        return reduced(torch.exp(target) * (target - x), reduction)
-    return reduced(torch.xlogy(target, target) - target * x, reduction)
+        return reduce_loss(torch.exp(target) * (target - x), reduction)
+    return reduce_loss(torch.xlogy(target, target) - target * x, reduction)
 
 
 def binary_cross_entropy(x, target, weight: Optional[Tensor], reduction: int):
@@ -58,7 +58,7 @@ def binary_cross_entropy(x, target, weight: Optional[Tensor], reduction: int):
     loss = (target - 1) * torch.clamp_min(torch.log1p(-x), -100) - target * torch.clamp_min(torch.log(x), -100)
     if weight is not None:
         loss = loss * weight
-    return reduced(written_like(x, loss) if reduction == 0 else loss, reduction)
+    return reduce_loss(as_out_of(x, loss) if reduction == 0 else loss, reduction)
 
 
 def binary_cross_entropy_with_logits(x, target, weight: Optional[Tensor], pos_weight: Optional[Tensor], reduction: int):
@@ -68,7 +68,7 @@ def binary_cross_entropy_with_logits(x, target, weight: Optional[Tensor], pos_we
     loss = (1 - target) * x - log_sigmoid
     if weight is not None:
         loss = loss * weight
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 def nll_loss_forward(x, target, weight: Optional[Tensor], reduction: int, ignore_index: int):
@@ -125,23 +125,23 @@ def cross_entropy_loss(x, target, weight: Optional[Tensor], reduction: int, igno
             chosen = torch.index_select(weight, 0, torch.masked_select(target, counts))
             smooth = torch.sum(smooth) / torch.sum(chosen)
     else:
-        smooth = reduced(smooth, reduction)
+        smooth = reduce_loss(smooth, reduction)
     return nll * (1 - label_smoothing) + smooth * (label_smoothing / x.size(dim))
 
 
 def margin_ranking_loss(x, other, target, margin: float, reduction: int):
     assert x.dim() == other.dim() and x.dim() == target.dim(), "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {}, input2: {}, target: {} ".format(x.size(), other.size(), target.size())
-    return reduced(torch.clamp_min(-target * (x - other) + margin, 0), reduction)
+    return reduce_loss(torch.clamp_min(-target * (x - other) + margin, 0), reduction)
 
 
 def hinge_embedding_loss(x, target, margin: float, reduction: int):
     zeros = torch.zeros_like(x)
     apart = torch.where(target != 1, torch.clamp_min(margin - x, 0), zeros)
-    return reduced(apart + torch.where(target != -1, x, zeros), reduction)
+    return reduce_loss(apart + torch.where(target != -1, x, zeros), reduction)
 
 
 def soft_margin_loss(x, target, reduction: int):
-    return reduced(torch.log1p(torch.exp(-target * x)), reduction)
+    return reduce_loss(torch.log1p(torch.exp(-target * x)), reduction)
 
 
 def cosine_embedding_loss(x, other, target, margin: float, reduction: int):
@@ -153,7 +153,7 @@ def cosine_embedding_loss(x, other, target, margin: float, reduction: int):
     cosine = product / torch.sqrt(squares * others)
     zeros = torch.zeros_like(cosine)
     loss = torch.where(target == 1, 1 - cosine, zeros) + torch.where(target == -1, torch.clamp_min(cosine - margin, 0), zeros)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 def triplet_margin_loss(anchor, positive, negative, margin: float, p: float, eps: float, swap: bool, reduction: int):
@@ -162,7 +162,7 @@ def triplet_margin_loss(anchor, positive, negative, margin: float, p: float, eps
     far = pairwise_distance(anchor, negative, p, eps, False)
     if swap:
         far = torch.minimum(far, pairwise_distance(positive, negative, p, eps, False))
-    return reduced(torch.clamp_min(margin + near - far, 0), reduction)
+    return reduce_loss(torch.clamp_min(margin + near - far, 0), reduction)
 
 
 def poisson_nll_loss(x, target, log_input: bool, full: bool, eps: float, reduction: int):
@@ -170,7 +170,7 @@ def poisson_nll_loss(x, target, log_input: bool, full: bool, eps: float, reducti
     if full:
         stirling = target * torch.log(target) - target + 0.5 * torch.log(target * 6.283185307179586)
         loss = loss + torch.masked_fill(stirling, target <= 1, 0)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 def multi_margin_loss(x, target, p: number, margin: number, weight: Optional[Tensor], reduction: int):
@@ -186,10 +186,10 @@ def multi_margin_loss(x, target, p: number, margin: number, weight: Optional[Ten
     loss = torch.sum(torch.scatter(z, 1, at, 0.0), 1) / rows.size(1)
     if reduction == 0 and target.dim() == 0:
         return loss.reshape([])
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
-def labels_of_rows(labels):
+def mask_labels(labels):
     """Returns (mask of the labels before the first negative one, labels with 0 in place of all others)."""
     counts = torch.cumsum(labels < 0, 1) == 0
     return counts, torch.where(counts, labels, torch.zeros_like(labels))
@@ -199,7 +199,7 @@ def multilabel_margin_loss_forward(x, target, reduction: int):
     assert x.dim() <= 2 and x.size() == target.size(), "inconsistent target size: {} for input of size: {}".format(target.size(), x.size())
     width = x.size(-1) if x.dim() > 0 else 1
     rows, labels = x.reshape([-1, width]), target.reshape([-1, width])
-    counts, chosen = labels_of_rows(labels)
+    counts, chosen = mask_labels(labels)
     is_target = torch.scatter_add(torch.zeros_like(labels), 1, chosen, counts.to(torch.int64)) > 0
     z = torch.clamp_min(1 - torch.gather(rows, 1, chosen).unsqueeze(2) + rows.unsqueeze(1), 0)
     used = torch.logical_and(counts.unsqueeze(2), torch.logical_not(is_target).unsqueeze(1))
@@ -207,7 +207,7 @@ def multilabel_margin_loss_forward(x, target, reduction: int):
     marks = is_target.to(x.dtype).reshape(target.size())
     if reduction == 0 and x.dim() < 2:
         return loss.reshape([]), marks
-    return reduced(loss, reduction), marks
+    return reduce_loss(loss, reduction), marks
 
 
 def multilabel_margin_loss(x, target, reduction: int):
@@ -258,7 +258,7 @@ def check_ctc(batched, input_lengths: List[int], target_lengths: List[int], blan
         assert n <= batched.size(0), "Expected input_lengths to have value at most {}, but got value {} (while checking arguments for ctc_loss_cpu)".format(batched.size(0), n)
 
 
-def numbers_in(lengths) -> List[int]:
+def int_list_of(lengths) -> List[int]:
     flat = lengths.reshape([-1])
     return [int(flat[i]) for i in range(flat.numel())]
 
@@ -276,4 +276,4 @@ def ctc_loss__IntList(log_probs, targets, input_lengths: List[int], target_lengt
 
 
 def ctc_loss__Tensor(log_probs, targets, input_lengths, target_lengths, blank: int, reduction: int, zero_infinity: bool):
-    return ctc_loss__IntList(log_probs, targets, numbers_in(input_lengths), numbers_in(target_lengths), blank, reduction, zero_infinity)
+    return ctc_loss__IntList(log_probs, targets, int_list_of(input_lengths), int_list_of(target_lengths), blank, reduction, zero_infinity)

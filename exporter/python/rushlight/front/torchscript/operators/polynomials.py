@@ -1,7 +1,7 @@
 # Orthogonal polynomials, whose degree may be a tensor. Follows aten/src/ATen/native/Math.h.
 
 
-def numbered(n):
+def degree_of(n):
     """Returns the degree. NaN becomes a negative degree, as in PyTorch."""
     if torch.is_floating_point(n):
         n = torch.where(torch.isfinite(n), n, torch.full_like(n, -1))
@@ -62,9 +62,9 @@ def chebyshev(kind: str, x, n):
     return torch.masked_fill(y, n < 0, 0.0)
 
 
-def of_degree(kind: str, given, degree):
-    dtype = both(given, degree)
-    pair = torch.broadcast_tensors([wide(given, dtype), numbered(degree)])
+def evaluate_polynomial(kind: str, given, degree):
+    dtype = result_float_dtype(given, degree)
+    pair = torch.broadcast_tensors([to_float_of(given, dtype), degree_of(degree)])
     x, n = pair[0], pair[1]
     if kind == "t" or kind == "u" or kind == "v" or kind == "w":
         return chebyshev(kind, x, n).to(dtype)
@@ -84,144 +84,144 @@ def of_degree(kind: str, given, degree):
 
 
 def special_chebyshev_polynomial_t(x, n):
-    return of_degree("t", x, n)
+    return evaluate_polynomial("t", x, n)
 
 
 def special_chebyshev_polynomial_t__x_scalar(x: number, n):
-    return of_degree("t", torch.full([], x, dtype=floating(n).dtype), n)
+    return evaluate_polynomial("t", torch.full([], x, dtype=as_floating_point(n).dtype), n)
 
 
 def special_chebyshev_polynomial_t__n_scalar(x, n: number):
-    return of_degree("t", x, torch.full([], n, dtype=floating(x).dtype))
+    return evaluate_polynomial("t", x, torch.full([], n, dtype=as_floating_point(x).dtype))
 
 
 def special_chebyshev_polynomial_u(x, n):
-    return of_degree("u", x, n)
+    return evaluate_polynomial("u", x, n)
 
 
 def special_chebyshev_polynomial_u__x_scalar(x: number, n):
-    return of_degree("u", torch.full([], x, dtype=floating(n).dtype), n)
+    return evaluate_polynomial("u", torch.full([], x, dtype=as_floating_point(n).dtype), n)
 
 
 def special_chebyshev_polynomial_u__n_scalar(x, n: number):
-    return of_degree("u", x, torch.full([], n, dtype=floating(x).dtype))
+    return evaluate_polynomial("u", x, torch.full([], n, dtype=as_floating_point(x).dtype))
 
 
 def special_chebyshev_polynomial_v(x, n):
-    return of_degree("v", x, n)
+    return evaluate_polynomial("v", x, n)
 
 
 def special_chebyshev_polynomial_v__x_scalar(x: number, n):
-    return of_degree("v", torch.full([], x, dtype=floating(n).dtype), n)
+    return evaluate_polynomial("v", torch.full([], x, dtype=as_floating_point(n).dtype), n)
 
 
 def special_chebyshev_polynomial_v__n_scalar(x, n: number):
-    return of_degree("v", x, torch.full([], n, dtype=floating(x).dtype))
+    return evaluate_polynomial("v", x, torch.full([], n, dtype=as_floating_point(x).dtype))
 
 
 def special_chebyshev_polynomial_w(x, n):
-    return of_degree("w", x, n)
+    return evaluate_polynomial("w", x, n)
 
 
 def special_chebyshev_polynomial_w__x_scalar(x: number, n):
-    return of_degree("w", torch.full([], x, dtype=floating(n).dtype), n)
+    return evaluate_polynomial("w", torch.full([], x, dtype=as_floating_point(n).dtype), n)
 
 
 def special_chebyshev_polynomial_w__n_scalar(x, n: number):
-    return of_degree("w", x, torch.full([], n, dtype=floating(x).dtype))
+    return evaluate_polynomial("w", x, torch.full([], n, dtype=as_floating_point(x).dtype))
 
 
 def special_shifted_chebyshev_polynomial_t(x, n):
-    return of_degree("shifted_t", x, n)
+    return evaluate_polynomial("shifted_t", x, n)
 
 
 def special_shifted_chebyshev_polynomial_t__x_scalar(x: number, n):
-    return of_degree("shifted_t", torch.full([], x, dtype=floating(n).dtype), n)
+    return evaluate_polynomial("shifted_t", torch.full([], x, dtype=as_floating_point(n).dtype), n)
 
 
 def special_shifted_chebyshev_polynomial_t__n_scalar(x, n: number):
-    return of_degree("shifted_t", x, torch.full([], n, dtype=floating(x).dtype))
+    return evaluate_polynomial("shifted_t", x, torch.full([], n, dtype=as_floating_point(x).dtype))
 
 
 def special_shifted_chebyshev_polynomial_u(x, n):
-    return of_degree("shifted_u", x, n)
+    return evaluate_polynomial("shifted_u", x, n)
 
 
 def special_shifted_chebyshev_polynomial_u__x_scalar(x: number, n):
-    return of_degree("shifted_u", torch.full([], x, dtype=floating(n).dtype), n)
+    return evaluate_polynomial("shifted_u", torch.full([], x, dtype=as_floating_point(n).dtype), n)
 
 
 def special_shifted_chebyshev_polynomial_u__n_scalar(x, n: number):
-    return of_degree("shifted_u", x, torch.full([], n, dtype=floating(x).dtype))
+    return evaluate_polynomial("shifted_u", x, torch.full([], n, dtype=as_floating_point(x).dtype))
 
 
 def special_shifted_chebyshev_polynomial_v(x, n):
-    return of_degree("shifted_v", x, n)
+    return evaluate_polynomial("shifted_v", x, n)
 
 
 def special_shifted_chebyshev_polynomial_v__x_scalar(x: number, n):
-    return of_degree("shifted_v", torch.full([], x, dtype=floating(n).dtype), n)
+    return evaluate_polynomial("shifted_v", torch.full([], x, dtype=as_floating_point(n).dtype), n)
 
 
 def special_shifted_chebyshev_polynomial_v__n_scalar(x, n: number):
-    return of_degree("shifted_v", x, torch.full([], n, dtype=floating(x).dtype))
+    return evaluate_polynomial("shifted_v", x, torch.full([], n, dtype=as_floating_point(x).dtype))
 
 
 def special_shifted_chebyshev_polynomial_w(x, n):
-    return of_degree("shifted_w", x, n)
+    return evaluate_polynomial("shifted_w", x, n)
 
 
 def special_shifted_chebyshev_polynomial_w__x_scalar(x: number, n):
-    return of_degree("shifted_w", torch.full([], x, dtype=floating(n).dtype), n)
+    return evaluate_polynomial("shifted_w", torch.full([], x, dtype=as_floating_point(n).dtype), n)
 
 
 def special_shifted_chebyshev_polynomial_w__n_scalar(x, n: number):
-    return of_degree("shifted_w", x, torch.full([], n, dtype=floating(x).dtype))
+    return evaluate_polynomial("shifted_w", x, torch.full([], n, dtype=as_floating_point(x).dtype))
 
 
 def special_hermite_polynomial_h(x, n):
-    return of_degree("h", x, n)
+    return evaluate_polynomial("h", x, n)
 
 
 def special_hermite_polynomial_h__x_scalar(x: number, n):
-    return of_degree("h", torch.full([], x, dtype=floating(n).dtype), n)
+    return evaluate_polynomial("h", torch.full([], x, dtype=as_floating_point(n).dtype), n)
 
 
 def special_hermite_polynomial_h__n_scalar(x, n: number):
-    return of_degree("h", x, torch.full([], n, dtype=floating(x).dtype))
+    return evaluate_polynomial("h", x, torch.full([], n, dtype=as_floating_point(x).dtype))
 
 
 def special_hermite_polynomial_he(x, n):
-    return of_degree("he", x, n)
+    return evaluate_polynomial("he", x, n)
 
 
 def special_hermite_polynomial_he__x_scalar(x: number, n):
-    return of_degree("he", torch.full([], x, dtype=floating(n).dtype), n)
+    return evaluate_polynomial("he", torch.full([], x, dtype=as_floating_point(n).dtype), n)
 
 
 def special_hermite_polynomial_he__n_scalar(x, n: number):
-    return of_degree("he", x, torch.full([], n, dtype=floating(x).dtype))
+    return evaluate_polynomial("he", x, torch.full([], n, dtype=as_floating_point(x).dtype))
 
 
 def special_laguerre_polynomial_l(x, n):
-    return of_degree("l", x, n)
+    return evaluate_polynomial("l", x, n)
 
 
 def special_laguerre_polynomial_l__x_scalar(x: number, n):
-    return of_degree("l", torch.full([], x, dtype=floating(n).dtype), n)
+    return evaluate_polynomial("l", torch.full([], x, dtype=as_floating_point(n).dtype), n)
 
 
 def special_laguerre_polynomial_l__n_scalar(x, n: number):
-    return of_degree("l", x, torch.full([], n, dtype=floating(x).dtype))
+    return evaluate_polynomial("l", x, torch.full([], n, dtype=as_floating_point(x).dtype))
 
 
 def special_legendre_polynomial_p(x, n):
-    return of_degree("p", x, n)
+    return evaluate_polynomial("p", x, n)
 
 
 def special_legendre_polynomial_p__x_scalar(x: number, n):
-    return of_degree("p", torch.full([], x, dtype=floating(n).dtype), n)
+    return evaluate_polynomial("p", torch.full([], x, dtype=as_floating_point(n).dtype), n)
 
 
 def special_legendre_polynomial_p__n_scalar(x, n: number):
-    return of_degree("p", x, torch.full([], n, dtype=floating(x).dtype))
+    return evaluate_polynomial("p", x, torch.full([], n, dtype=as_floating_point(x).dtype))

@@ -133,7 +133,7 @@ def pdist(x, p: float):
     return torch.linalg_vector_norm(torch.index_select(x, 0, pairs[0]) - torch.index_select(x, 0, pairs[1]), p, [-1])
 
 
-def others_than(x, dim: int):
+def dims_except(x, dim: int):
     along = dim + x.dim() if dim < 0 else dim
     out: List[int] = []
     for d in range(x.dim()):
@@ -146,7 +146,7 @@ def renorm(x, p: number, dim: int, maxnorm: number):
     assert x.dim() > 1, "renorm: input needs at least 2 dimensions, got {} dimensions".format(x.dim())
     assert float(p) > 0 and float(maxnorm) >= 0, "renorm: expected a positive norm-degree, and maxnorm to be >= 0"
     assert dim >= -x.dim() and dim < x.dim(), "Dimension out of range (expected to be in range of [{}, {}], but got {})".format(-x.dim(), x.dim() - 1, dim)
-    norms = torch.linalg_vector_norm(in_double(x), p, others_than(x, dim), True)
+    norms = torch.linalg_vector_norm(to_float64(x), p, dims_except(x, dim), True)
     limit = float(maxnorm)
     factors = torch.where(norms > limit, limit / (norms + 1e-7), torch.ones_like(norms))
     return x * factors.to(x.dtype)
@@ -172,20 +172,20 @@ def embedding_renorm_(weight, indices, max_norm: float, norm_type: float):
 def norm_except_dim(v, pow: int, dim: int):
     if dim == -1:
         return torch.norm(v, pow)
-    return torch.linalg_vector_norm(v, pow, others_than(v, dim), True)
+    return torch.linalg_vector_norm(v, pow, dims_except(v, dim), True)
 
 
 def _weight_norm(v, g, dim: int):
     return v * (g / norm_except_dim(v, 2, dim))
 
 
-def need_numbers(name: str, what: str, x):
+def require_numeric(name: str, what: str, x):
     assert x.dtype != torch.bool, "{}: received a bool input for `{}`, but bool is not supported".format(name, what)
 
 
 def steps_between(name: str, y, x, dim: int):
     """Returns the distances between neighbours of x, which are multiplied by sums of y's."""
-    need_numbers(name, "x", x)
+    require_numeric(name, "x", x)
     if x.dim() == 1:
         assert x.size(0) == y.size(dim), "{}: There must be one `x` value for each sample point".format(name)
         sizes = [1 for _ in range(y.dim())]
@@ -196,19 +196,19 @@ def steps_between(name: str, y, x, dim: int):
     return torch.narrow(x, dim, 1, x.size(dim) - 1) - torch.narrow(x, dim, 0, x.size(dim) - 1)
 
 
-def neighbours(y, dim: int):
+def neighbour_sums(y, dim: int):
     return torch.narrow(y, dim, 0, y.size(dim) - 1) + torch.narrow(y, dim, 1, y.size(dim) - 1)
 
 
 def trapezoid__x(y, x, dim: int):
-    need_numbers("trapezoid", "y", y)
+    require_numeric("trapezoid", "y", y)
     if y.size(dim) == 0:
         return torch.zeros_like(torch.sum(y, [dim]), dtype=y.dtype)
-    return torch.sum(neighbours(y, dim) * steps_between("trapezoid", y, x, dim), [dim]) / 2.0
+    return torch.sum(neighbour_sums(y, dim) * steps_between("trapezoid", y, x, dim), [dim]) / 2.0
 
 
 def trapezoid__dx(y, dx: number, dim: int):
-    need_numbers("trapezoid", "y", y)
+    require_numeric("trapezoid", "y", y)
     if y.size(dim) == 0:
         return torch.zeros_like(torch.sum(y, [dim]), dtype=y.dtype)
     return (torch.sum(y, [dim]) - (torch.select(y, dim, 0) + torch.select(y, dim, -1)) * 0.5) * float(dx)
@@ -223,13 +223,13 @@ def trapz__dx(y, dx: float, dim: int):
 
 
 def cumulative_trapezoid__x(y, x, dim: int):
-    need_numbers("cumulative_trapezoid", "y", y)
-    return torch.cumsum(neighbours(y, dim) * steps_between("cumulative_trapezoid", y, x, dim), dim) / 2.0
+    require_numeric("cumulative_trapezoid", "y", y)
+    return torch.cumsum(neighbour_sums(y, dim) * steps_between("cumulative_trapezoid", y, x, dim), dim) / 2.0
 
 
 def cumulative_trapezoid__dx(y, dx: number, dim: int):
-    need_numbers("cumulative_trapezoid", "y", y)
-    return torch.cumsum(neighbours(y, dim) * (float(dx) / 2.0), dim)
+    require_numeric("cumulative_trapezoid", "y", y)
+    return torch.cumsum(neighbour_sums(y, dim) * (float(dx) / 2.0), dim)
 
 
 def linalg_diagonal(x, offset: int, dim1: int, dim2: int):

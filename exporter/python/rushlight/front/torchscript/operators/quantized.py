@@ -248,7 +248,7 @@ def quantized_decomposed_convert_element_type__no_fuse(x, dtype: int):
 
 
 # Quantizes x (float32) by `scale` and `zero_point`, within the bounds of `like`'s dtype.
-def quantized_as(x, like, scale: float, zero_point: int):
+def quantize_like(x, like, scale: float, zero_point: int):
     return torch.quantize_per_tensor(x, scale, zero_point, like.dtype)
 
 
@@ -296,7 +296,7 @@ def quantized_conv_transpose3d(x, w, scales, zeros, bias: Optional[Tensor], qnnp
 
 # The input is quantized for its range, and the result for the input's range. Larger results are clipped, as in PyTorch.
 def quantized_convolution_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, reduce_range: bool):
-    scales_of_x, zero_points = qparams_of_ranges(torch.amin(x), torch.amax(x), 0, levels_of(qnnpack, reduce_range), False)
+    scales_of_x, zero_points = qparams_of_ranges(torch.amin(x), torch.amax(x), 0, quantization_levels(qnnpack, reduce_range), False)
     scale, zero_point = float(scales_of_x), int(zero_points)
     q = torch.quantize_per_tensor(x, scale, zero_point, torch.quint8)
     return quantized_convolution(q, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, False).dequantize()
@@ -339,11 +339,11 @@ def quantized_convolution_sum(x, other, w, scales, zeros, bias: Optional[Tensor]
 
 
 def quantized_conv2d_add(x, other, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
-    return quantized_as(quantized_convolution_sum(x, other, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed), x, scale, zero_point)
+    return quantize_like(quantized_convolution_sum(x, other, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed), x, scale, zero_point)
 
 
 def quantized_conv2d_add_relu(x, other, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
-    return quantized_as(torch.relu(quantized_convolution_sum(x, other, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed)), x, scale, zero_point)
+    return quantize_like(torch.relu(quantized_convolution_sum(x, other, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed)), x, scale, zero_point)
 
 
 def linear_by_convolution(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int, relu: bool):
@@ -362,12 +362,12 @@ def quantized_linear_relu(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: 
 
 
 # qnnpack uses all levels whatever reduce_range says.
-def levels_of(qnnpack: bool, reduce_range: bool):
+def quantization_levels(qnnpack: bool, reduce_range: bool):
     return 127 if reduce_range and not qnnpack else 255
 
 
 def quantized_linear_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, reduce_range: bool):
-    return rush.linear_dynamic(x, w, scales, zeros, bias, levels_of(qnnpack, reduce_range))
+    return rush.linear_dynamic(x, w, scales, zeros, bias, quantization_levels(qnnpack, reduce_range))
 
 
 def quantized_linear_relu_dynamic(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, reduce_range: bool):
@@ -375,19 +375,19 @@ def quantized_linear_relu_dynamic(x, w, scales, zeros, bias: Optional[Tensor], q
 
 
 def quantized_lstm__input(x, hx: List[Tensor], w, scales, zeros, bias, qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool, dtype: Optional[int], use_dynamic: bool):
-    return rush.lstm_dynamic(x, None, hx, w, scales, zeros, bias, levels_of(qnnpack, reduce_range), num_layers, bidirectional, batch_first)
+    return rush.lstm_dynamic(x, None, hx, w, scales, zeros, bias, quantization_levels(qnnpack, reduce_range), num_layers, bidirectional, batch_first)
 
 
 def quantized_lstm__data(data, batch_sizes, hx: List[Tensor], w, scales, zeros, bias, qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, dtype: Optional[int], use_dynamic: bool):
-    return rush.lstm_dynamic(data, batch_sizes, hx, w, scales, zeros, bias, levels_of(qnnpack, reduce_range), num_layers, bidirectional, False)
+    return rush.lstm_dynamic(data, batch_sizes, hx, w, scales, zeros, bias, quantization_levels(qnnpack, reduce_range), num_layers, bidirectional, False)
 
 
 def quantized_gru__input(x, hx, w, scales, zeros, bias, qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool):
-    return rush.gru_dynamic(x, None, hx, w, scales, zeros, bias, levels_of(qnnpack, reduce_range), num_layers, bidirectional, batch_first)
+    return rush.gru_dynamic(x, None, hx, w, scales, zeros, bias, quantization_levels(qnnpack, reduce_range), num_layers, bidirectional, batch_first)
 
 
 def quantized_gru__data(data, batch_sizes, hx, w, scales, zeros, bias, qnnpack: bool, reduce_range: bool, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool):
-    return rush.gru_dynamic(data, batch_sizes, hx, w, scales, zeros, bias, levels_of(qnnpack, reduce_range), num_layers, bidirectional, False)
+    return rush.gru_dynamic(data, batch_sizes, hx, w, scales, zeros, bias, quantization_levels(qnnpack, reduce_range), num_layers, bidirectional, False)
 
 
 def quantized_cell_gates(x, hx, w, scale, zero, bias: Optional[Tensor], wh, scale_h, zero_h, bias_h: Optional[Tensor], qnnpack: bool):
@@ -424,7 +424,7 @@ def quantized_sum(a, b, scale: float, zero_point: int, relu: bool):
     if a.dtype != torch.qint32:
         return rush.quantized_sum(a, b, scale, zero_point, relu)
     made = a.dequantize() + b.dequantize()
-    return quantized_as(torch.relu(made) if relu else made, a, scale, zero_point)
+    return quantize_like(torch.relu(made) if relu else made, a, scale, zero_point)
 
 
 def quantized_sum_by_qnnpack(a, b, scale: float, zero_point: int, relu: bool):
@@ -457,7 +457,7 @@ def quantized_product(a, b, scale: float, zero_point: int, relu: bool):
     steps = ((a.int_repr() - torch.q_zero_point(a)) * (b.int_repr() - torch.q_zero_point(b))).to(torch.float32)
     step = torch.full([], torch.q_scale(a), dtype=torch.float32) * torch.full([], torch.q_scale(b), dtype=torch.float32)
     made = torch.round(steps * (step * (1.0 / torch.full([], scale, dtype=torch.float32)))) * scale
-    return quantized_as(torch.relu(made) if relu else made, a, scale, zero_point)
+    return quantize_like(torch.relu(made) if relu else made, a, scale, zero_point)
 
 
 def quantized_mul(a, b, scale: float, zero_point: int):
@@ -503,7 +503,7 @@ def quantized_tensors(tensors: List[Tensor], dim: int, scale: Optional[float], z
     if tensors[0].dtype != torch.qint32:
         return rush.quantized_cat(tensors, dim, unit, zero, relu)
     numbers = torch.cat([x.dequantize() for x in tensors], dim)
-    return quantized_as(torch.relu(numbers) if relu else numbers, tensors[0], unit, zero)
+    return quantize_like(torch.relu(numbers) if relu else numbers, tensors[0], unit, zero)
 
 
 def quantized_cat(tensors: List[Tensor], dim: int, scale: Optional[float], zero_point: Optional[int]):
@@ -531,49 +531,49 @@ def numbers_of(x):
 
 
 # `made` is the function's result for numbers_of(x).
-def quantized_by(made, x, scale: float, zero_point: int):
-    q = quantized_as(made, x, scale, zero_point)
+def quantized_by_table_or(made, x, scale: float, zero_point: int):
+    q = quantize_like(made, x, scale, zero_point)
     return rush.quantized_by_table(x, q) if has_table(x) else q
 
 
 def quantized_leaky_relu(x, slope: number, inplace: bool, scale: float, zero_point: int):
-    return quantized_by(torch.leaky_relu(numbers_of(x), slope), x, scale, zero_point)
+    return quantized_by_table_or(torch.leaky_relu(numbers_of(x), slope), x, scale, zero_point)
 
 
 def quantized_hardswish(x, scale: float, zero_point: int):
-    return quantized_by(torch.hardswish(numbers_of(x)), x, scale, zero_point)
+    return quantized_by_table_or(torch.hardswish(numbers_of(x)), x, scale, zero_point)
 
 
 def quantized_elu(x, scale: float, zero_point: int, alpha: number, output_factor: number, input_factor: number):
-    return quantized_by(torch.elu(numbers_of(x), alpha, output_factor, input_factor), x, scale, zero_point)
+    return quantized_by_table_or(torch.elu(numbers_of(x), alpha, output_factor, input_factor), x, scale, zero_point)
 
 
 def quantized_celu(x, scale: float, zero_point: int, alpha: number):
-    return quantized_by(torch.celu(numbers_of(x), alpha), x, scale, zero_point)
+    return quantized_by_table_or(torch.celu(numbers_of(x), alpha), x, scale, zero_point)
 
 
 def quantized_sigmoid(x, scale: float, zero_point: int):
-    return quantized_by(torch.sigmoid(numbers_of(x)), x, scale, zero_point)
+    return quantized_by_table_or(torch.sigmoid(numbers_of(x)), x, scale, zero_point)
 
 
 def quantized_softmax(x, dim: int, scale: float, zero_point: int):
-    return quantized_as(torch.softmax(x.dequantize(), dim), x, scale, zero_point)
+    return quantize_like(torch.softmax(x.dequantize(), dim), x, scale, zero_point)
 
 
 def quantized_layer_norm(x, sizes: List[int], weight: Optional[Tensor], bias: Optional[Tensor], eps: float, scale: float, zero_point: int):
-    return quantized_as(torch.layer_norm(x.dequantize(), sizes, weight, bias, eps, False), x, scale, zero_point)
+    return quantize_like(torch.layer_norm(x.dequantize(), sizes, weight, bias, eps, False), x, scale, zero_point)
 
 
 def quantized_group_norm(x, groups: int, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, scale: float, zero_point: int):
-    return quantized_as(torch.group_norm(x.dequantize(), groups, weight, bias, eps, False), x, scale, zero_point)
+    return quantize_like(torch.group_norm(x.dequantize(), groups, weight, bias, eps, False), x, scale, zero_point)
 
 
 def quantized_instance_norm(x, weight: Optional[Tensor], bias: Optional[Tensor], eps: float, scale: float, zero_point: int):
-    return quantized_as(torch.instance_norm(x.dequantize(), weight, bias, None, None, True, 0.0, eps, False), x, scale, zero_point)
+    return quantize_like(torch.instance_norm(x.dequantize(), weight, bias, None, None, True, 0.0, eps, False), x, scale, zero_point)
 
 
 def quantized_batch_norm(x, weight: Optional[Tensor], bias: Optional[Tensor], mean, var, eps: float, scale: float, zero_point: int):
-    return quantized_as(torch.batch_norm(x.dequantize(), weight, bias, mean, var, False, 0.0, eps, False), x, scale, zero_point)
+    return quantize_like(torch.batch_norm(x.dequantize(), weight, bias, mean, var, False, 0.0, eps, False), x, scale, zero_point)
 
 
 def quantized_batch_norm1d(x, weight: Optional[Tensor], bias: Optional[Tensor], mean, var, eps: float, scale: float, zero_point: int):

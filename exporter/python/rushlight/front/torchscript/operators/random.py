@@ -60,7 +60,7 @@ def _no_grad_normal_(tensor, mean: float, std: float, generator: Optional[Genera
     return tensor.normal_(mean, std)
 
 
-def log_of(x: float) -> float:
+def log_of_float(x: float) -> float:
     return float(torch.log(torch.full([], x, dtype=torch.float64)))
 
 
@@ -88,7 +88,7 @@ def standard_gamma(alpha: float, single: bool) -> float:
             y = 1.0 + c * x
         v = y * y * y
         u = 1 - float(torch.rand([], dtype=torch.float64))
-        rejected = u >= 1.0 - 0.0331 * x * x * x * x and log_of(u) >= 0.5 * x * x + d * (1.0 - v + log_of(v))
+        rejected = u >= 1.0 - 0.0331 * x * x * x * x and log_of_float(u) >= 0.5 * x * x + d * (1.0 - v + log_of_float(v))
     return scale * d * v
 
 

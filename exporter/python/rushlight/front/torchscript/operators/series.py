@@ -75,21 +75,21 @@ def kaiser_window__beta(n: int, periodic: bool, beta: float, dtype: Optional[int
     return torch.i0(torch.sqrt(torch.clamp(1 - x * x, min=0)) * beta) / torch.i0(one * beta)
 
 
-def only_number(name: str, what: str, x):
+def scalar_of(name: str, what: str, x):
     assert x.dim() == 0, "{} only supports 0-dimensional start and end tensors, but got {} with {} dimension(s).".format(name, what, x.dim())
     return x.item()
 
 
 def linspace__Tensor_Tensor(start, end, steps: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
-    return torch.linspace(only_number("linspace", "start", start), only_number("linspace", "end", end), steps, dtype=dtype)
+    return torch.linspace(scalar_of("linspace", "start", start), scalar_of("linspace", "end", end), steps, dtype=dtype)
 
 
 def linspace__Tensor_Scalar(start, end: number, steps: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
-    return torch.linspace(only_number("linspace", "start", start), end, steps, dtype=dtype)
+    return torch.linspace(scalar_of("linspace", "start", start), end, steps, dtype=dtype)
 
 
 def linspace__Scalar_Tensor(start: number, end, steps: int, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
-    return torch.linspace(start, only_number("linspace", "end", end), steps, dtype=dtype)
+    return torch.linspace(start, scalar_of("linspace", "end", end), steps, dtype=dtype)
 
 
 def rounded(x: number, dtype: int):
@@ -114,15 +114,15 @@ def logspace(start: number, end: number, steps: int, base: float, dtype: Optiona
 
 
 def logspace__Tensor_Tensor(start, end, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
-    return powers_of(base, only_number("logspace", "start", start), only_number("logspace", "end", end), steps, dtype)
+    return powers_of(base, scalar_of("logspace", "start", start), scalar_of("logspace", "end", end), steps, dtype)
 
 
 def logspace__Tensor_Scalar(start, end: number, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
-    return powers_of(base, only_number("logspace", "start", start), end, steps, dtype)
+    return powers_of(base, scalar_of("logspace", "start", start), end, steps, dtype)
 
 
 def logspace__Scalar_Tensor(start: number, end, steps: int, base: float, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
-    return powers_of(base, start, only_number("logspace", "end", end), steps, dtype)
+    return powers_of(base, start, scalar_of("logspace", "end", end), steps, dtype)
 
 
 def heaviside(x, values):
@@ -157,11 +157,11 @@ def histc(x, bins: int, min: number, max: number):
 
 
 def linspace__Tensor_Tensor_out(start, end, steps: int, out):
-    values = torch.linspace(only_number("linspace", "start", start), only_number("linspace", "end", end), steps, dtype=out.dtype)
+    values = torch.linspace(scalar_of("linspace", "start", start), scalar_of("linspace", "end", end), steps, dtype=out.dtype)
     return out.resize_(values.size()).copy_(values)
 
 
-def laid_into(values, out):
+def copy_into(values, out):
     """If `out` has that many elements, it keeps its shape."""
     if out.numel() != values.numel():
         out.resize_(values.size())
@@ -169,22 +169,22 @@ def laid_into(values, out):
 
 
 def arange__out(end: number, out):
-    return laid_into(torch.arange(end, dtype=out.dtype), out)
+    return copy_into(torch.arange(end, dtype=out.dtype), out)
 
 
 def arange__start_out(start: number, end: number, step: number, out):
-    return laid_into(torch.arange(start, end, step, dtype=out.dtype), out)
+    return copy_into(torch.arange(start, end, step, dtype=out.dtype), out)
 
 
 def linspace__out(start: number, end: number, steps: int, out):
-    return laid_into(torch.linspace(start, end, steps, dtype=out.dtype), out)
+    return copy_into(torch.linspace(start, end, steps, dtype=out.dtype), out)
 
 
 def logspace__out(start: number, end: number, steps: int, base: float, out):
-    return laid_into(powers_of(base, start, end, steps, out.dtype), out)
+    return copy_into(powers_of(base, start, end, steps, out.dtype), out)
 
 
-def with_end(start: number, end: number, step: number, dtype: Optional[int]):
+def inclusive_range(start: number, end: number, step: number, dtype: Optional[int]):
     """torch.range counts with integers if the dtype is an integer dtype."""
     first, last, by = torch.full([], start, dtype=dtype), torch.full([], end, dtype=dtype), torch.full([], step, dtype=dtype)
     floats = torch.is_floating_point(first)
@@ -198,43 +198,43 @@ def with_end(start: number, end: number, step: number, dtype: Optional[int]):
 
 
 def range__step(start: number, end: number, step: number, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
-    return with_end(start, end, step, torch.full([], 0.0, dtype=dtype).dtype)
+    return inclusive_range(start, end, step, torch.full([], 0.0, dtype=dtype).dtype)
 
 
 def range(start: number, end: number, dtype: Optional[int], layout: Optional[int], device: Optional[Device], pin: Optional[bool]):
-    return with_end(start, end, 1, torch.full([], 0.0, dtype=dtype).dtype)
+    return inclusive_range(start, end, 1, torch.full([], 0.0, dtype=dtype).dtype)
 
 
 def range__out(start: number, end: number, step: number, out):
-    return laid_into(with_end(start, end, step, out.dtype), out)
+    return copy_into(inclusive_range(start, end, step, out.dtype), out)
 
 
 def range__out_(start: number, end: number, out):
-    return laid_into(with_end(start, end, 1, out.dtype), out)
+    return copy_into(inclusive_range(start, end, 1, out.dtype), out)
 
 
 def logspace__Tensor_Tensor_out(start, end, steps: int, base: float, out):
-    values = powers_of(base, only_number("logspace", "start", start), only_number("logspace", "end", end), steps, out.dtype)
+    values = powers_of(base, scalar_of("logspace", "start", start), scalar_of("logspace", "end", end), steps, out.dtype)
     return out.resize_(values.size()).copy_(values)
 
 
 def linspace__Tensor_Scalar_out(start, end: number, steps: int, out):
-    values = torch.linspace(only_number("linspace", "start", start), end, steps, dtype=out.dtype)
+    values = torch.linspace(scalar_of("linspace", "start", start), end, steps, dtype=out.dtype)
     return out.resize_(values.size()).copy_(values)
 
 
 def logspace__Tensor_Scalar_out(start, end: number, steps: int, base: float, out):
-    values = powers_of(base, only_number("logspace", "start", start), end, steps, out.dtype)
+    values = powers_of(base, scalar_of("logspace", "start", start), end, steps, out.dtype)
     return out.resize_(values.size()).copy_(values)
 
 
 def linspace__Scalar_Tensor_out(start: number, end, steps: int, out):
-    values = torch.linspace(start, only_number("linspace", "end", end), steps, dtype=out.dtype)
+    values = torch.linspace(start, scalar_of("linspace", "end", end), steps, dtype=out.dtype)
     return out.resize_(values.size()).copy_(values)
 
 
 def logspace__Scalar_Tensor_out(start: number, end, steps: int, base: float, out):
-    values = powers_of(base, start, only_number("logspace", "end", end), steps, out.dtype)
+    values = powers_of(base, start, scalar_of("logspace", "end", end), steps, out.dtype)
     return out.resize_(values.size()).copy_(values)
 
 

@@ -1,18 +1,18 @@
 # Follows aten/src/ATen/native/Math.h. The coefficients are those of Cephes.
 
 
-def floating(x):
+def as_floating_point(x):
     return x if torch.is_floating_point(x) else x.to(torch.float32)
 
 
-def single(x):
+def at_least_float32(x):
     """Returns the dtype in which halves are computed."""
-    at = floating(x)
+    at = as_floating_point(x)
     return at if at.dtype == torch.float64 else at.to(torch.float32)
 
 
-def as_floating(y, x):
-    return y.to(floating(x).dtype)
+def as_result_dtype(y, x):
+    return y.to(as_floating_point(x).dtype)
 
 
 def polynomial(x, coefficients: List[float]):
@@ -31,7 +31,7 @@ def chebyshev_series(x, coefficients: List[float]):
     return (b0 - b2) * 0.5
 
 
-def chosen(condition, x, value: float):
+def set_where(condition, x, value: float):
     """Returns x with `value` where the condition is true."""
     return torch.masked_fill(x, condition, value)
 
@@ -70,35 +70,35 @@ def j1(given):
     return torch.where(given < 0, -y, y)
 
 
-def of_positive(x, y):
+def with_pole_at_zero(x, y):
     """Makes a function with a pole -inf at 0, and NaN below it."""
-    return chosen(x < 0, chosen(x == 0, y, -float("inf")), float("nan"))
+    return set_where(x < 0, set_where(x == 0, y, -float("inf")), float("nan"))
 
 
 def special_bessel_j0(x):
-    return as_floating(j0(single(x)), x)
+    return as_result_dtype(j0(at_least_float32(x)), x)
 
 
 def special_bessel_j1(x):
-    return as_floating(j1(single(x)), x)
+    return as_result_dtype(j1(at_least_float32(x)), x)
 
 
 def special_bessel_y0(given):
-    x = single(given)
+    x = at_least_float32(given)
     z = x * x
     near = polynomial(z, [15592.436785523574, -14663929.59039716, 5435264770.518765, -982136065717.9115, 87590639439536.7, -3466283033847297.0, 4.4273326857256984e+16, -1.8495080043698668e+16]) / polynomial(z, [1041.2835366425984, 626107.330137135, 268919633.39381415, 86400248710.3935, 20297961275010.555, 3171577528429750.5, 2.5059625617265306e+17]) + 0.6366197723675814 * torch.log(x) * j0(x)
-    return as_floating(of_positive(x, torch.where(x <= 5.0, near, bessel_large_x(x, 0, True))), given)
+    return as_result_dtype(with_pole_at_zero(x, torch.where(x <= 5.0, near, bessel_large_x(x, 0, True))), given)
 
 
 def special_bessel_y1(given):
-    x = single(given)
+    x = at_least_float32(given)
     z = x * x
     near = x * (polynomial(z, [1263204747.9017804, -647355876379.1603, 114509511541823.73, -8127702555013251.0, 2.024394757135949e+17, -7.788771962659501e+17]) / polynomial(z, [594.3015923461282, 235564.09294306856, 73481194.44597217, 18760131610.870617, 3882312774962.3857, 620557727146953.8, 6.871410873553005e+16, 3.9727060811656064e+18])) + 0.6366197723675814 * (j1(x) * torch.log(x) - 1.0 / x)
-    return as_floating(of_positive(x, torch.where(x <= 5.0, near, bessel_large_x(x, 1, True))), given)
+    return as_result_dtype(with_pole_at_zero(x, torch.where(x <= 5.0, near, bessel_large_x(x, 1, True))), given)
 
 
 def special_airy_ai(given):
-    x = single(given)
+    x = at_least_float32(given)
     below = torch.clamp_max(x, -2.09)
     root = torch.sqrt(-below)
     t = -2.0 * below * root / 3.0
@@ -125,8 +125,8 @@ def special_airy_ai(given):
         g = g + n
     y = 0.3550280538878172 * f - 0.2588194037927968 * g
     y = torch.where(x < -2.09, far_below, torch.where(x >= 2.09, far_above, y))
-    y = chosen(x > 103.892, y, 0.0)
-    return as_floating(chosen(torch.isinf(x), torch.where(torch.isnan(x), x, y), float("nan")), given)
+    y = set_where(x > 103.892, y, 0.0)
+    return as_result_dtype(set_where(torch.isinf(x), torch.where(torch.isnan(x), x, y), float("nan")), given)
 
 
 def i0e(given):
@@ -145,11 +145,11 @@ def i1e(given):
 
 
 def special_i0e(x):
-    return as_floating(i0e(single(x)), x)
+    return as_result_dtype(i0e(at_least_float32(x)), x)
 
 
 def special_i1e(x):
-    return as_floating(i1e(single(x)), x)
+    return as_result_dtype(i1e(at_least_float32(x)), x)
 
 
 def i1(x):
@@ -157,20 +157,20 @@ def i1(x):
 
 
 def special_i1(x):
-    return as_floating(i1(single(x)), x)
+    return as_result_dtype(i1(at_least_float32(x)), x)
 
 
 def special_modified_bessel_i0(x):
-    at = single(x)
-    return as_floating(i0e(at) * torch.exp(torch.abs(at)), x)
+    at = at_least_float32(x)
+    return as_result_dtype(i0e(at) * torch.exp(torch.abs(at)), x)
 
 
 def special_modified_bessel_i1(x):
-    return as_floating(i1(single(x)), x)
+    return as_result_dtype(i1(at_least_float32(x)), x)
 
 
 def modified_k(given, order: int, scaled: bool):
-    x = single(given)
+    x = at_least_float32(given)
     z, far = x * x - 2.0, 8.0 / x - 2.0
     if order == 0:
         near = chebyshev_series(z, [1.374465435613523e-16, 4.25981614279661e-14, 1.0349695257633842e-11, 1.904516377220209e-09, 2.5347910790261494e-07, 2.286212103119452e-05, 0.001264615411446926, 0.0359799365153615, 0.3442898999246285, -0.5353273932339028]) - torch.log(0.5 * x) * (i0e(x) * torch.exp(torch.abs(x)))
@@ -179,7 +179,7 @@ def modified_k(given, order: int, scaled: bool):
         near = torch.log(0.5 * x) * i1(x) + chebyshev_series(z, [-7.023863479386288e-18, -2.427449850519366e-15, -6.666901694199329e-13, -1.4114883926335278e-10, -2.213387630734726e-08, -2.4334061415659684e-06, -0.0001730288957513052, -0.006975723859639864, -0.12261118082265715, -0.3531559607765449, 1.5253002273389478]) / x
         away = chebyshev_series(far, [-5.756744483665017e-18, 1.7940508731475592e-17, -5.689462558442859e-17, 1.838093544366639e-16, -6.057047248373319e-16, 2.038703165624334e-15, -7.019837090418314e-15, 2.4771544244813043e-14, -8.976705182324994e-14, 3.3484196660784293e-13, -1.2891739609510289e-12, 5.13963967348173e-12, -2.1299678384275683e-11, 9.218315187605006e-11, -4.1903547593418965e-10, 2.015049755197033e-09, -1.0345762465678097e-08, 5.7410841254500495e-08, -3.5019606030878126e-07, 2.406484947837217e-06, -1.936197974166083e-05, 0.00019521551847135162, -0.002857816859622779, 0.10392373657681724, 2.7206261904844427]) / torch.sqrt(x)
     y = torch.where(x <= 2.0, near * torch.exp(x) if scaled else near, away if scaled else torch.exp(-x) * away)
-    return as_floating(-of_positive(x, -y), given)
+    return as_result_dtype(-with_pole_at_zero(x, -y), given)
 
 
 def special_modified_bessel_k0(x):
@@ -199,25 +199,25 @@ def special_scaled_modified_bessel_k1(x):
 
 
 def special_spherical_bessel_j0(given):
-    x = single(given)
+    x = at_least_float32(given)
     series = polynomial(x * x, [1.6059043836821613e-10, -2.505210838544172e-08, 2.7557319223985893e-06, -0.0001984126984126984, 0.008333333333333333, -0.16666666666666666, 1.0])
     y = torch.where(torch.abs(x) < 0.5, series, torch.sin(x) / x)
-    return as_floating(chosen(torch.isinf(x), y, 0.0), given)
+    return as_result_dtype(set_where(torch.isinf(x), y, 0.0), given)
 
 
 def special_ndtr(x):
-    return (1.0 + torch.erf(floating(x) / 1.4142135623730951)) * 0.5
+    return (1.0 + torch.erf(as_floating_point(x) / 1.4142135623730951)) * 0.5
 
 
 def special_log_ndtr(given):
-    x = single(given)
+    x = at_least_float32(given)
     t = x * 0.7071067811865476
     below = torch.log(special_erfcx(-torch.clamp_max(t, 0.0)) / 2) - t * t
-    return as_floating(torch.where(x < -1.0, below, torch.log1p(-torch.erfc(t) / 2)), given)
+    return as_result_dtype(torch.where(x < -1.0, below, torch.log1p(-torch.erfc(t) / 2)), given)
 
 
 def special_ndtri(given):
-    y0 = single(given)
+    y0 = at_least_float32(given)
     far = y0 > 1.0 - 0.1353352832366127
     y = torch.where(far, 1.0 - y0, y0)
     apart = y - 0.5
@@ -229,19 +229,19 @@ def special_ndtri(given):
     two = z * polynomial(z, [3.2377489177694603, 6.915228890689842, 3.9388102529247444, 1.3330346081580755, 0.20148538954917908, 0.012371663481782003, 0.00030158155350823543, 2.6580697468673755e-06, 6.239745391849833e-09]) / polynomial(z, [1.0, 6.02427039364742, 3.6798356385616087, 1.3770209948908132, 0.21623699359449663, 0.013420400608854318, 0.00032801446468212774, 2.8924786474538068e-06, 6.790194080099813e-09])
     tail = x - torch.log(x) / x - torch.where(x < 8.0, one, two)
     out = torch.where(y > 0.1353352832366127, middle, torch.where(far, tail, -tail))
-    out = chosen(y0 == 0.0, chosen(y0 == 1.0, out, float("inf")), -float("inf"))
-    return as_floating(chosen(torch.logical_or(torch.isnan(y0), torch.logical_or(y0 < 0, y0 > 1)), out, float("nan")), given)
+    out = set_where(y0 == 0.0, set_where(y0 == 1.0, out, float("inf")), -float("inf"))
+    return as_result_dtype(set_where(torch.logical_or(torch.isnan(y0), torch.logical_or(y0 < 0, y0 > 1)), out, float("nan")), given)
 
 
 def special_erfcx(given):
     """Returns exp(x^2) erfc(x). Where erfc is small, 60 terms of a continued fraction are exact to the last digit."""
-    x = single(given).to(torch.float64)
+    x = at_least_float32(given).to(torch.float64)
     far = torch.clamp_min(x, 2.0)
     k = far
     for n in range(60, 0, -1):
         k = far + n * 0.5 / k
     y = torch.where(x < 2.0, torch.exp(x * x) * torch.erfc(x), 0.5641895835477563 / k)
-    return as_floating(y, given)
+    return as_result_dtype(y, given)
 
 
 def zeta_of(given, other):
@@ -277,32 +277,32 @@ def zeta_of(given, other):
         b = b / w
         k += 1.0
     whole = torch.logical_and(q <= 0, q == torch.floor(q))
-    s = chosen(torch.logical_and(q <= 0, x != torch.floor(x)), s, float("nan"))
-    s = chosen(whole, s, float("inf"))
-    s = chosen(x < 1.0, s, float("nan"))
-    return chosen(x == 1.0, s, float("inf"))
+    s = set_where(torch.logical_and(q <= 0, x != torch.floor(x)), s, float("nan"))
+    s = set_where(whole, s, float("inf"))
+    s = set_where(x < 1.0, s, float("nan"))
+    return set_where(x == 1.0, s, float("inf"))
 
 
-def both(x, other):
+def result_float_dtype(x, other):
     """Returns the floating-point dtype of both tensors."""
-    return floating(torch.zeros([0], dtype=torch.result_type(x, other))).dtype
+    return as_floating_point(torch.zeros([0], dtype=torch.result_type(x, other))).dtype
 
 
-def wide(x, dtype: int):
+def to_float_of(x, dtype: int):
     return x.to(torch.float64 if dtype == torch.float64 else torch.float32)
 
 
 def special_zeta(x, other):
-    dtype = both(x, other)
+    dtype = result_float_dtype(x, other)
     return zeta_of(x.to(torch.float64), other.to(torch.float64)).to(dtype)
 
 
 def special_zeta__other_scalar(x, other: number):
-    return special_zeta(x, torch.full([], other, dtype=floating(x).dtype))
+    return special_zeta(x, torch.full([], other, dtype=as_floating_point(x).dtype))
 
 
 def special_zeta__self_scalar(x: number, other):
-    return special_zeta(torch.full([], x, dtype=floating(other).dtype), other)
+    return special_zeta(torch.full([], x, dtype=as_floating_point(other).dtype), other)
 
 
 def trigamma(given):
@@ -321,11 +321,11 @@ def polygamma(n: int, x):
     assert n >= 0, "polygamma(n, x) does not support negative n."
     if n == 0:
         return torch.digamma(x)
-    at = single(x)
+    at = at_least_float32(x)
     if n == 1:
-        return as_floating(trigamma(at), x)
+        return as_result_dtype(trigamma(at), x)
     y = zeta_of(torch.full_like(at, n + 1, dtype=torch.float64), at.to(torch.float64)).to(at.dtype) * torch.exp(torch.lgamma(torch.full_like(at, n + 1.0)))
-    return as_floating(y if n % 2 == 1 else -y, x)
+    return as_result_dtype(y if n % 2 == 1 else -y, x)
 
 
 def polygamma_(x, n: int):
@@ -372,7 +372,7 @@ def gamma_fraction(a, x):
 
 
 def incomplete_gamma(given_a, given_x, upper: bool):
-    dtype = both(given_a, given_x)
+    dtype = result_float_dtype(given_a, given_x)
     pair = torch.broadcast_tensors([given_a.to(torch.float64), given_x.to(torch.float64)])
     a, x = pair[0], pair[1]
     usual = torch.logical_and(torch.logical_and(a > 0, x > 0), torch.logical_and(torch.isfinite(a), torch.isfinite(x)))
@@ -386,14 +386,14 @@ def incomplete_gamma(given_a, given_x, upper: bool):
     else:
         y = torch.where(below, p, 1.0 - q)
     at_zero, at_infinity = (1.0, 0.0) if upper else (0.0, 1.0)
-    y = chosen(torch.logical_or(torch.isnan(a), torch.isnan(x)), y, float("nan"))
-    y = chosen(torch.isinf(x), y, at_infinity)
-    y = chosen(torch.isinf(a), y, at_zero)
-    y = chosen(torch.logical_and(torch.isinf(a), torch.isinf(x)), y, float("nan"))
-    y = chosen(x == 0, y, at_zero)
-    y = chosen(torch.logical_and(a == 0, x > 0), y, at_infinity)
-    y = chosen(torch.logical_and(a == 0, torch.logical_not(x > 0)), y, float("nan"))
-    return chosen(torch.logical_or(a < 0, x < 0), y, float("nan")).to(dtype)
+    y = set_where(torch.logical_or(torch.isnan(a), torch.isnan(x)), y, float("nan"))
+    y = set_where(torch.isinf(x), y, at_infinity)
+    y = set_where(torch.isinf(a), y, at_zero)
+    y = set_where(torch.logical_and(torch.isinf(a), torch.isinf(x)), y, float("nan"))
+    y = set_where(x == 0, y, at_zero)
+    y = set_where(torch.logical_and(a == 0, x > 0), y, at_infinity)
+    y = set_where(torch.logical_and(a == 0, torch.logical_not(x > 0)), y, float("nan"))
+    return set_where(torch.logical_or(a < 0, x < 0), y, float("nan")).to(dtype)
 
 
 def igamma(x, other):

@@ -135,7 +135,7 @@ def edges_of(x, bins: int, given: Optional[List[float]], d: int):
     return torch.linspace(low.item(), high.item(), bins + 1, dtype=x.dtype)
 
 
-def counted(x, edges: List[Tensor], weight: Optional[Tensor], density: bool):
+def histogram_counts(x, edges: List[Tensor], weight: Optional[Tensor], density: bool):
     """x: M x D."""
     sizes = [e.numel() - 1 for e in edges]
     inside = torch.ones([x.size(0)], dtype=torch.bool)
@@ -164,11 +164,11 @@ def counted(x, edges: List[Tensor], weight: Optional[Tensor], density: bool):
 def histogram__bin_ct(x, bins: int, given: Optional[List[float]], weight: Optional[Tensor], density: bool):
     assert bins > 0, "torch.histogram(): number of bins must be positive"
     edges = edges_of(x, bins, given, 0)
-    return counted(x.reshape([-1, 1]), [edges], weight, density), edges
+    return histogram_counts(x.reshape([-1, 1]), [edges], weight, density), edges
 
 
 def histogram__bins_tensor(x, bins, weight: Optional[Tensor], density: bool):
-    return counted(x.reshape([-1, 1]), [bins], weight, density), bins.clone()
+    return histogram_counts(x.reshape([-1, 1]), [bins], weight, density), bins.clone()
 
 
 def _histogramdd_bin_edges(x, bins: List[int], given: Optional[List[float]], weight: Optional[Tensor], density: bool):
@@ -181,16 +181,16 @@ def _histogramdd_bin_edges(x, bins: List[int], given: Optional[List[float]], wei
 
 
 def _histogramdd_from_bin_cts(x, bins: List[int], given: Optional[List[float]], weight: Optional[Tensor], density: bool):
-    return counted(x.reshape([-1, x.size(-1)]), _histogramdd_bin_edges(x, bins, given, weight, density), weight, density)
+    return histogram_counts(x.reshape([-1, x.size(-1)]), _histogramdd_bin_edges(x, bins, given, weight, density), weight, density)
 
 
 def _histogramdd_from_bin_tensors(x, bins: List[Tensor], weight: Optional[Tensor], density: bool):
-    return counted(x.reshape([-1, x.size(-1)]), bins, weight, density)
+    return histogram_counts(x.reshape([-1, x.size(-1)]), bins, weight, density)
 
 
 def histogramdd(x, bins: List[int], given: Optional[List[float]], weight: Optional[Tensor], density: bool):
     edges = _histogramdd_bin_edges(x, bins, given, weight, density)
-    return counted(x.reshape([-1, x.size(-1)]), edges, weight, density), edges
+    return histogram_counts(x.reshape([-1, x.size(-1)]), edges, weight, density), edges
 
 
 def histogramdd__int_bins(x, bins: int, given: Optional[List[float]], weight: Optional[Tensor], density: bool):
@@ -198,7 +198,7 @@ def histogramdd__int_bins(x, bins: int, given: Optional[List[float]], weight: Op
 
 
 def histogramdd__TensorList_bins(x, bins: List[Tensor], given: Optional[List[float]], weight: Optional[Tensor], density: bool):
-    return counted(x.reshape([-1, x.size(-1)]), bins, weight, density), bins
+    return histogram_counts(x.reshape([-1, x.size(-1)]), bins, weight, density), bins
 
 
 def vander(x, n: Optional[int], increasing: bool):
@@ -254,46 +254,46 @@ def gradients(x, spacing: List[Tensor], dims: List[int], edge_order: int):
     return out
 
 
-def all_or(x, dim: Optional[int]):
+def given_dim_or_all(x, dim: Optional[int]):
     return [d for d in range(x.dim())] if dim is None else [dim]
 
 
-def apart_by(x, spacing: float):
+def spacing_tensor(x, spacing: float):
     return torch.full([], spacing, dtype=x.dtype if torch.is_floating_point(x) or torch.is_complex(x) else torch.float32)
 
 
-def as_spacing(x, values: List[number]):
+def spacing_tensors(x, values: List[number]):
     out: List[Tensor] = []
     for v in values:
-        out.append(apart_by(x, float(v)))
+        out.append(spacing_tensor(x, float(v)))
     return out
 
 
 def gradient__scalarint(x, spacing: Optional[number], dim: Optional[int], edge_order: int):
-    dims = all_or(x, dim)
-    unit = apart_by(x, 1.0 if spacing is None else float(spacing))
+    dims = given_dim_or_all(x, dim)
+    unit = spacing_tensor(x, 1.0 if spacing is None else float(spacing))
     return gradients(x, [unit for _ in dims], dims, edge_order)
 
 
 def gradient__scalararray(x, spacing: number, dim: List[int], edge_order: int):
-    unit = apart_by(x, float(spacing))
+    unit = spacing_tensor(x, float(spacing))
     return gradients(x, [unit for _ in dim], dim, edge_order)
 
 
 def gradient__array(x, dim: List[int], edge_order: int):
-    return gradients(x, [apart_by(x, 1.0) for _ in dim], dim, edge_order)
+    return gradients(x, [spacing_tensor(x, 1.0) for _ in dim], dim, edge_order)
 
 
 def gradient__scalarrayint(x, spacing: List[number], dim: Optional[int], edge_order: int):
-    return gradients(x, as_spacing(x, spacing), all_or(x, dim), edge_order)
+    return gradients(x, spacing_tensors(x, spacing), given_dim_or_all(x, dim), edge_order)
 
 
 def gradient__scalarrayarray(x, spacing: List[number], dim: List[int], edge_order: int):
-    return gradients(x, as_spacing(x, spacing), dim, edge_order)
+    return gradients(x, spacing_tensors(x, spacing), dim, edge_order)
 
 
 def gradient__tensorarrayint(x, spacing: List[Tensor], dim: Optional[int], edge_order: int):
-    return gradients(x, spacing, all_or(x, dim), edge_order)
+    return gradients(x, spacing, given_dim_or_all(x, dim), edge_order)
 
 
 def gradient__tensorarray(x, spacing: List[Tensor], dim: List[int], edge_order: int):

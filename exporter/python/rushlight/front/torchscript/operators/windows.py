@@ -1,14 +1,14 @@
 # Follows aten/src/ATen/native/Im2Col.cpp, Col2Im.cpp, AffineGridGenerator.cpp, MaxUnpooling.cpp, FractionalMaxPool2d.cpp
 
 
-def places(size: int, kernel: int, dilation: int, padding: int, stride: int):
+def window_count(size: int, kernel: int, dilation: int, padding: int, stride: int):
     return (size + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
 
 
 def im2col(x, kernel: List[int], dilation: List[int], padding: List[int], stride: List[int]):
     batched = x if x.dim() == 4 else x.unsqueeze(0)
-    rows = places(x.size(-2), kernel[0], dilation[0], padding[0], stride[0])
-    columns = places(x.size(-1), kernel[1], dilation[1], padding[1], stride[1])
+    rows = window_count(x.size(-2), kernel[0], dilation[0], padding[0], stride[0])
+    columns = window_count(x.size(-1), kernel[1], dilation[1], padding[1], stride[1])
     assert rows > 0 and columns > 0, "calculated shape of the array of sliding blocks is too small"
     padded = torch.constant_pad_nd(batched, [padding[1], padding[1], padding[0], padding[0]], 0)
     parts: List[Tensor] = []
@@ -24,8 +24,8 @@ def col2im(x, output: List[int], kernel: List[int], dilation: List[int], padding
     batched = x if x.dim() == 3 else x.unsqueeze(0)
     area = kernel[0] * kernel[1]
     channels = batched.size(1) // area
-    rows = places(output[0], kernel[0], dilation[0], padding[0], stride[0])
-    columns = places(output[1], kernel[1], dilation[1], padding[1], stride[1])
+    rows = window_count(output[0], kernel[0], dilation[0], padding[0], stride[0])
+    columns = window_count(output[1], kernel[1], dilation[1], padding[1], stride[1])
     assert batched.size(1) % area == 0, "Expected size of input's dimension 1 to be divisible by the product of kernel_size"
     assert batched.size(2) == rows * columns, "Expected size of input's dimension 2 to match the calculated number of sliding blocks {} * {} = {}".format(rows, columns, rows * columns)
     blocks = batched.reshape([batched.size(0), channels, area, rows, columns])
@@ -38,7 +38,7 @@ def col2im(x, output: List[int], kernel: List[int], dilation: List[int], padding
     return out if x.dim() == 3 else out[0]
 
 
-def steps(theta, n: int, align_corners: bool):
+def grid_line(theta, n: int, align_corners: bool):
     if n <= 1:
         return torch.zeros([n], dtype=theta.dtype)
     line = torch.linspace(-1, 1, n, dtype=theta.dtype)
@@ -49,7 +49,7 @@ def affine_grid_generator(theta, size: List[int], align_corners: bool):
     assert len(size) == 4 or len(size) == 5, "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs."
     lines: List[Tensor] = []
     for d in range(2, len(size)):
-        lines.append(steps(theta, size[d], align_corners))
+        lines.append(grid_line(theta, size[d], align_corners))
     axes = torch.meshgrid(lines, indexing="ij")
     base: List[Tensor] = []
     for k in range(len(axes)):

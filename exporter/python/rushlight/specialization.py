@@ -10,7 +10,7 @@ _INT = ("int(...) of a size gives a constant, the example's size: compute sizes 
         "h // 14 * 14 in place of int(h / 14) * 14, and without int() around them")
 
 
-def explained(error, captured):
+def explain_specialization(error, captured):
     """Returns the error with the tracer's warnings and a remedy. It is `error` itself if nothing was fixed."""
     if not error.baked:
         return error
