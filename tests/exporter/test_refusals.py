@@ -6,7 +6,7 @@ import pytest
 import rushlight
 import torch
 import torch.nn.functional as F
-from rushlight.front.refusals import REFUSALS
+from rushlight.base.torch_messages import REFUSALS
 from torch import nn
 from torch.testing import assert_close
 

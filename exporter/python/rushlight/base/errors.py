@@ -1,7 +1,6 @@
-"""The exception that this package raises, and what PyTorch's errors say."""
+"""The exception that this package raises."""
 
 import contextlib
-import sys
 
 
 class RushlightError(RuntimeError):
@@ -45,18 +44,3 @@ def utf8_only():
     except UnicodeError as error:
         part = error.object[max(error.start - 20, 0):error.end + 20]
         raise unsupported(f"the names and strings of a model must be UTF-8, got {part!r}") from error
-
-
-_TRACEBACK = "The following operation failed in the TorchScript"
-_LAST = "\nRuntimeError: "
-
-
-def reason_of(error):
-    """Returns the message of an error of PyTorch's without the traceback of TorchScript."""
-    text = str(error)
-    if not text.startswith(_TRACEBACK):
-        return text.rstrip("\n")
-    raised = sys.modules["torch"]._C._get_caught_jit_exception_original_msg()
-    if raised and text.endswith(raised + "\n"):  # by the program
-        return raised
-    return text.rpartition(_LAST)[2].rstrip("\n") if _LAST in text else text.rstrip("\n")

@@ -7,7 +7,8 @@ import json
 import sys
 import threading
 
-from .errors import RushlightError, reason_of
+from .errors import RushlightError
+from .torch_messages import reason_of
 from .values import Request
 
 _ERRORS = {error.__name__: error for error in (ValueError, IndexError, MemoryError, RuntimeError)}

@@ -74,7 +74,7 @@ PATCHES = {
         trace_patches.called_compiled_functions),
 }
 
-# The patches of each kind of run. "len" and those of refusals.REFUSALS come on top for some models.
+# The patches of each kind of run. "len" and those of torch_messages.REFUSALS come on top for some models.
 RUN = ("compiled modules",)
 TRACE = ("autograd functions", "data", "flex_attention", "masks", "autocast", "exported methods", "backward hooks", "tensor names",
          "gradient sizes", "number methods", "fast path")

@@ -2,8 +2,9 @@
 
 import torch
 
+from ..base import torch_messages
 from ..base.errors import RushlightError, unsupported
-from . import gradients, refusals
+from . import gradients
 from .captured import Captured
 from .model_state import reference_of
 from .make_fx_patches import GradientsTaken
@@ -30,13 +31,13 @@ def capture_traced(model, example_inputs, train, names=None):
         script, warnings, notes = traced(model, example_inputs, train, recorder(names, reference), ("refused gradients",), reference.lent)
         return Captured(script, "traced", reference, warnings, notes)
     except Exception as error:  # errors of the model have any type
-        if not _is_of_gradients(error):
+        if not _needs_gradients(error):
             raise
     return _captured_with_gradients(model, example_inputs, train, names, reference)
 
 
-def _is_of_gradients(error):
-    return isinstance(error, GradientsTaken) or refusals.is_of_gradients(error)
+def _needs_gradients(error):
+    return isinstance(error, GradientsTaken) or torch_messages.concerns_gradients(error)
 
 
 def _advice_on_weights(model):
@@ -55,7 +56,7 @@ def _captured_with_gradients(model, example_inputs, train, names, reference):
         script, warnings, notes = traced(model, example_inputs, train, recorder(names, reference), only_read=reference.lent)
         return Captured(script, "traced", reference, warnings, notes)
     except RuntimeError as error:
-        if isinstance(error, RushlightError) or not _is_of_gradients(error):
+        if isinstance(error, RushlightError) or not _needs_gradients(error):
             raise
         reasons = [str(e).strip().partition("\n")[0] or type(e).__name__ for e in (error, refusal)]
         raise unsupported(f"forward computes gradients or uses torch.func, and neither torch.jit.trace ({reasons[0]}) nor make_fx "

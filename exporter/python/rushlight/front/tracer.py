@@ -8,7 +8,7 @@ import warnings
 import torch
 from torch.utils import _pytree as pytree
 
-from ..base import core
+from ..base import core, torch_messages
 from ..base.errors import RushlightError
 from ..base.user_frame import warn_user
 from . import inputs, patches, refusals, trace_outputs
@@ -40,7 +40,7 @@ def traced(model, example_inputs, train, record=None, extra=(), only_read=()):
             return _traced_with([*extra, *keys], results, model, example_inputs, train, record, only_read)
         except Exception as error:
             calls_len = calls_len or bool(results.get("len"))
-            more = [key for key in refusals.patches_for(error) if key not in keys]
+            more = [key for key in torch_messages.patches_for(error) if key not in keys]
             if not more and not (calls_len and "len" in keys):
                 raise _with_remedy(error, example_inputs)
             if not more:
@@ -91,7 +91,7 @@ def _issued(caught):
         inside = "-packages/torch/" in w.filename or w.filename.startswith(_FOLDER)
         if issubclass(w.category, torch.jit.TracerWarning) and not inside:
             place, message = f"{core.stored_path(w.filename)}:{w.lineno}", str(w.message).splitlines()[0]
-            warning = TraceWarning(place, message, refusals.is_of_int(message))
+            warning = TraceWarning(place, message, torch_messages.concerns_int(message))
             if warning not in found:
                 found[warning] = None
                 warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
@@ -124,7 +124,7 @@ def _jit_traced(model, given, names, reference):
         if not trace_outputs.has_numbers(script, answer):
             return script
     except RuntimeError as error:
-        if not refusals.is_of_result(error):
+        if not torch_messages.concerns_result(error):
             raise
         try:
             return trace_outputs.traced(model, before, names, answer())

@@ -1,15 +1,13 @@
 """Loads files of torch.jit.save."""
 
 import os
-import re
 
 import torch
 
 from ...base.errors import RushlightError
+from ...base.torch_messages import missing_operator, unknown_class
 
 _END = 1 << 20  # the zip's directory is at the end of a file
-_OPERATOR = re.compile(r"Unknown (?:builtin )?op(?:erator)?:? '?([\w:]+)")
-_CLASS = re.compile(r"Unknown type name '__torch__\.(torch\.classes\.[\w.]+)")
 
 
 def load_torchscript(path):
@@ -22,7 +20,7 @@ def load_torchscript(path):
     try:
         return torch.jit.load(path, map_location="cpu")
     except (RuntimeError, ValueError) as error:
-        raise _refusal(path, str(error)) from error
+        raise _refusal(path, error) from error
 
 
 def _require_readable(path):
@@ -35,17 +33,17 @@ def _require_readable(path):
         raise RushlightError("bad-argument", f"{path} cannot be read: {error.strerror}") from error
 
 
-def _refusal(path, what):
-    operator, of = _OPERATOR.search(what), _CLASS.search(what)
+def _refusal(path, error):
+    operator, unknown = missing_operator(error), unknown_class(error)
     if operator:
-        return RushlightError("unsupported", f"{path} uses the operator {operator[1]}, which this torch does not have: load the library "
+        return RushlightError("unsupported", f"{path} uses the operator {operator}, which this torch does not have: load the library "
                               "that registers it, by --load-library or, in Python, torch.ops.load_library")
-    if of and of[1].startswith("torch.classes.rushlight."):
+    if unknown and unknown.startswith("torch.classes.rushlight."):
         return RushlightError("unsupported", f"{path}: a part of this model was lowered already: export the model as it was "
                               "before rushlight.lower")
-    if of:
-        return RushlightError("unsupported", f"{path}: an object of {of[1]} cannot be stored")
-    first = what.lstrip("\n").partition("\n")[0]
+    if unknown:
+        return RushlightError("unsupported", f"{path}: an object of {unknown} cannot be stored")
+    first = str(error).lstrip("\n").partition("\n")[0]
     return RushlightError("bad-file", path + (_remedy(path) or f" is not a TorchScript file: {first}"))
 
 
