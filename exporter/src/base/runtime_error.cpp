@@ -16,7 +16,7 @@ namespace {
 
 // Returns whether a terminal or an editor obeys the character: controls, and marks of lines and of
 // writing directions.
-bool is_obeyed(uint32_t c) {
+bool is_control_or_bidi(uint32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
@@ -42,7 +42,7 @@ std::string printable(const std::string &text, const std::string &kept) {
   for (size_t at = 0, bytes = 0; at < text.size(); at += bytes) {
     const uint32_t c = character(text, at, &bytes);
     char escaped[8];
-    if (!is_obeyed(c) || (bytes == 1 && kept.find(text[at]) != std::string::npos)) {
+    if (!is_control_or_bidi(c) || (bytes == 1 && kept.find(text[at]) != std::string::npos)) {
       out.append(text, at, bytes);
     } else {
       std::snprintf(escaped, sizeof escaped, "\\u%04x", c);

@@ -25,7 +25,7 @@ Tensor tensor_of(const std::vector<Const> &args, const Constraint &p) {
   Tensor out;
   size_t at = 0;
   if (p.input < args.size() && args[p.input].tensor.defined() != p.inside)
-    each_given(args[p.input], [&](const Tensor &t) {
+    each_tensor_inside(args[p.input], [&](const Tensor &t) {
       if (at++ == p.leaf) out = t;
     });
   return out;
@@ -190,13 +190,13 @@ Varyings varying_sizes(const std::vector<Constraint> &constraints, size_t method
 // Chooses another size for one of an example and its group.
 using Step = std::function<int64_t(int64_t size, const Group &group, size_t at)>;
 
-int64_t upwards(int64_t to, const Group &group) {
+int64_t at_most_max(int64_t to, const Group &group) {
   return std::min(to, group.max);
 }
 
 // Never chooses 0, which many programs refuse.
-int64_t downwards(int64_t to, const Group &group) {
-  return upwards(std::max(to, group.min), group);
+int64_t within_bounds(int64_t to, const Group &group) {
+  return at_most_max(std::max(to, group.min), group);
 }
 
 // Each step of a decoder has size 1, for which programs take other branches. So each group alone is
@@ -206,16 +206,16 @@ constexpr size_t kMostAlone = 8;
 
 std::vector<Step> steps(size_t groups) {
   std::vector<Step> out = {
-      [](int64_t n, const Group &g, size_t) { return std::max(n, upwards(n + 1, g)); },
+      [](int64_t n, const Group &g, size_t) { return std::max(n, at_most_max(n + 1, g)); },
       [](int64_t n, const Group &g, size_t) {
-        return std::max(n, upwards(std::max(2 * n, n + 1), g));
+        return std::max(n, at_most_max(std::max(2 * n, n + 1), g));
       },
-      [](int64_t n, const Group &g, size_t) { return std::max(n, upwards(n + 1 + n % 2, g)); },
-      [](int64_t, const Group &g, size_t) { return downwards(1, g); },
-      [](int64_t, const Group &g, size_t) { return downwards(2, g); }};
+      [](int64_t n, const Group &g, size_t) { return std::max(n, at_most_max(n + 1 + n % 2, g)); },
+      [](int64_t, const Group &g, size_t) { return within_bounds(1, g); },
+      [](int64_t, const Group &g, size_t) { return within_bounds(2, g); }};
   for (size_t alone = 0; groups > 1 && groups <= kMostAlone && alone < groups; alone++)
     out.push_back([alone](int64_t n, const Group &g, size_t at) {
-      return at == alone ? downwards(1, g) : n;
+      return at == alone ? within_bounds(1, g) : n;
     });
   return out;
 }

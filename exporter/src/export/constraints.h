@@ -34,9 +34,9 @@ struct Trial {
 
 // Calls f with every tensor inside an argument, also with synthetic ones.
 template <class F>
-void each_given(const Const &value, F f) {
+void each_tensor_inside(const Const &value, F f) {
   if (value.tensor.defined()) f(value.tensor);
-  for (const Const &item : value.items) each_given(item, f);
+  for (const Const &item : value.items) each_tensor_inside(item, f);
 }
 
 // Returns other sizes that the constraints allow, for each argument of a method. All sizes change

@@ -56,7 +56,7 @@ bool takes_tensor(const Port &port) {
          (t.kind == RUSH_TYPE_OPTIONAL && t.items[0]->kind == RUSH_TYPE_TENSOR);
 }
 
-Const made_up(const InputSpec &spec, const Port &port, int64_t unknown, uint64_t seed) {
+Const synthetic_argument(const InputSpec &spec, const Port &port, int64_t unknown, uint64_t seed) {
   if (spec.value) return *spec.value;
   if (!takes_tensor(port) || !spec.is_tensor) return typed(spec.text, port);
   std::vector<int64_t> sizes = spec.sizes;
@@ -110,7 +110,7 @@ size_t bytes_of(const Const &value) {
   return n;
 }
 
-void tolerate(Example *example, bool floats_from_float32) {
+void set_tolerance(Example *example, bool floats_from_float32) {
   double rtol, atol;
   default_tolerance(*example->expected, floats_from_float32, &rtol, &atol);
   example->literal = example->rtol >= 0 || example->atol >= 0;
@@ -143,7 +143,7 @@ std::string bracketed(const Tensor &t) {
 }
 
 // Neighbouring tensors of one argument that have the same sizes.
-struct Alike {
+struct SameSizes {
   size_t first, last;
   std::string sizes;
 };
@@ -152,9 +152,9 @@ struct Alike {
 std::string sizes_text(const Method &m, const Example &e, const std::vector<NewSizes> &new_sizes) {
   std::string out;
   for (size_t k = 0; k < e.args.size(); k++) {
-    std::vector<Alike> all;
+    std::vector<SameSizes> all;
     size_t leaf = 0;
-    each_given(e.args[k], [&](const Tensor &t) {
+    each_tensor_inside(e.args[k], [&](const Tensor &t) {
       const size_t at = leaf++;
       if (std::none_of(new_sizes[k].begin(), new_sizes[k].end(),
                        [&](const NewSize &g) { return g.leaf == at; }))
@@ -164,7 +164,7 @@ std::string sizes_text(const Method &m, const Example &e, const std::vector<NewS
         all.push_back({at, at, sizes});
       all.back().last = at;
     });
-    for (const Alike &a : all)
+    for (const SameSizes &a : all)
       out += (out.empty() ? "" : ", ") + m.inputs[k].name +
              (e.args[k].tensor.defined() ? "" : "." + std::to_string(a.first)) +
              (a.first == a.last ? "" : "-" + std::to_string(a.last)) + a.sizes;
@@ -255,7 +255,7 @@ static Example example_from(const Method &m, const std::vector<const InputSpec *
     if (!specs[i] && !m.inputs[i].initial)
       throw std::invalid_argument("input '" + m.inputs[i].name + "' is missing: give --input " +
                                   m.inputs[i].name + "=...");
-    e.args.push_back(specs[i] ? made_up(*specs[i], m.inputs[i], size, seed + i)
+    e.args.push_back(specs[i] ? synthetic_argument(*specs[i], m.inputs[i], size, seed + i)
                               : *m.inputs[i].initial);
   }
   return e;
@@ -331,7 +331,7 @@ void set_tolerances(std::vector<Example> *examples, bool floats_from_float32) {
   for (Example &e : *examples) {
     for (const Const &arg : e.args) refuse_quantized(arg, "an input");
     refuse_quantized(*e.expected, "an output");
-    tolerate(&e, floats_from_float32);
+    set_tolerance(&e, floats_from_float32);
   }
 }
 

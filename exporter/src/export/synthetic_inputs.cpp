@@ -52,7 +52,7 @@ bool overlaps(const std::vector<int64_t> &sizes, const std::vector<int64_t> &str
 
 // The values with strides and offset like those of a tensor. Elements that an expanded tensor shares
 // have one value. The layout of tensors that overlap differently, as windows do, is not kept.
-Tensor laid_out(Tensor values, const Tensor &t) {
+Tensor with_strides_of(Tensor values, const Tensor &t) {
   const Sizes sizes = values.sizes(), strides = strides_like(t, sizes);
   for (int64_t d = 0; d < values.dim(); d++) {
     const auto at = static_cast<size_t>(d);
@@ -72,9 +72,9 @@ Tensor laid_out(Tensor values, const Tensor &t) {
 
 // The index in a row-major tensor of other sizes of each element, where values repeat: new sizes begin
 // with as many of the last values as fit.
-class Repeated {
+class RepeatedIndex {
  public:
-  Repeated(const Sizes &from, const Sizes &to) : from_(from), to_(to) {}
+  RepeatedIndex(const Sizes &from, const Sizes &to) : from_(from), to_(to) {}
 
   size_t index_of(size_t at) const {
     size_t out = 0, step = 1;
@@ -105,7 +105,7 @@ Tensor gathered(const Tensor &t, const Sizes &sizes, F f) {
 // Repeats a tensor's values to fill other sizes.
 Tensor resized(const Tensor &t, const Sizes &sizes) {
   if (t.numel() == 0) return Tensor::zeros(t.dtype(), sizes);
-  const Repeated repeated(t.sizes(), sizes);
+  const RepeatedIndex repeated(t.sizes(), sizes);
   return gathered(t, sizes, [&](size_t i) { return repeated.index_of(i); });
 }
 
@@ -181,7 +181,7 @@ Const tensor_like(const Const &value, uint64_t *seed, const NewSizes &new_sizes,
   Const out = random_like(value, sizes, (*seed)++);
   if ((t.is_contiguous() && t.storage_offset() == 0) || out.tensor.nbytes() > kLargestHeld)
     return out;
-  return const_tensor(laid_out(out.tensor, t));
+  return const_tensor(with_strides_of(out.tensor, t));
 }
 
 Const like(const Const &value, uint64_t *seed, const NewSizes &new_sizes, size_t *leaf) {
@@ -195,7 +195,7 @@ Const like(const Const &value, uint64_t *seed, const NewSizes &new_sizes, size_t
 
 std::vector<Tensor> tensors_in(const Const &value) {
   std::vector<Tensor> out;
-  each_given(value, [&](const Tensor &t) { out.push_back(t); });
+  each_tensor_inside(value, [&](const Tensor &t) { out.push_back(t); });
   return out;
 }
 
@@ -239,7 +239,7 @@ Const filled(const Const &given, const std::vector<Tensor> &from, const NewSizes
 
 size_t bytes_in(const Const &value) {
   size_t n = 0;
-  each_given(value, [&](const Tensor &t) { n += t.nbytes(); });
+  each_tensor_inside(value, [&](const Tensor &t) { n += t.nbytes(); });
   return n;
 }
 
@@ -272,7 +272,7 @@ Tensor other_integers(const Tensor &t, int64_t lo, int64_t most, uint64_t seed) 
   return Tensor::of(t.dtype(), t.sizes(), out);
 }
 
-size_t distinct(const Tensor &t) {
+size_t distinct_count(const Tensor &t) {
   const std::vector<int64_t> values = t.ints();
   return std::set<int64_t>(values.begin(), values.end()).size();
 }
@@ -292,7 +292,7 @@ Const with_other_integers(const Const &value, bool above, uint64_t *seed, bool *
   *any = true;
   for (int i = 0; i < kDraws; i++) {
     out = const_tensor(other_integers(t, lo, above ? hi + 1 : hi - 1, (*seed)++));
-    if (distinct(out.tensor) != distinct(t)) break;
+    if (distinct_count(out.tensor) != distinct_count(t)) break;
   }
   return out;
 }
@@ -304,8 +304,8 @@ Const like(const Const &value, uint64_t *seed, const NewSizes &new_sizes) {
   return like(value, seed, new_sizes, &leaf);
 }
 
-std::vector<Const> all_like(const Example &e, uint64_t *seed,
-                            const std::vector<NewSizes> &new_sizes) {
+std::vector<Const> arguments_like(const Example &e, uint64_t *seed,
+                                  const std::vector<NewSizes> &new_sizes) {
   std::vector<Const> out;
   for (const Const &arg : e.args) {
     const NewSizes to = out.size() < new_sizes.size() ? new_sizes[out.size()] : NewSizes();

@@ -43,7 +43,8 @@ std::string at_sizes(const Example &example) {
 }
 
 // An error that tracing may have caused, because it fixed the example's sizes or values.
-RuntimeError baked_error(rush_status status, const char *baked, const std::string &message) {
+RuntimeError specialization_error(rush_status status, const char *baked,
+                                  const std::string &message) {
   RuntimeError error(status, message);
   error.baked = baked;
   return error;
@@ -51,7 +52,7 @@ RuntimeError baked_error(rush_status status, const char *baked, const std::strin
 
 // The same for an example at other sizes; an error like any other for the example itself.
 RuntimeError sizes_error(rush_status status, const Example &example, const std::string &message) {
-  return baked_error(status, example.new_sizes.empty() ? "" : "sizes", message);
+  return specialization_error(status, example.new_sizes.empty() ? "" : "sizes", message);
 }
 
 // Whether oneDNN sums two products of bytes in 16 bits on this processor, which may overflow.
@@ -209,7 +210,7 @@ class Verification {
     DegenerateOutput outputs;
     for (const Example &example : examples_) {
       if (!compare_one(example)) continue;
-      if (!sees(example)) continue;
+      if (!is_conclusive(example)) continue;
       outputs.add(*example.expected);
       count(example);
     }
@@ -265,7 +266,8 @@ class Verification {
   [[noreturn]] void refuse(const Example &example, const std::string &where) {
     const std::string fixed =
         example.synthetic ? fixed_text(s_, example.method, example.args, examples_) : "";
-    if (!fixed.empty()) throw baked_error(RUSH_ERR_MISMATCH, "values", fixed + " (" + where + ")");
+    if (!fixed.empty())
+      throw specialization_error(RUSH_ERR_MISMATCH, "values", fixed + " (" + where + ")");
     refuse_difference(s_.program, where, report_->not_measured, example);
   }
 
@@ -276,7 +278,7 @@ class Verification {
       if (!example.synthetic) throw;
       const std::string fixed = fixed_text(s_, example.method, example.args, examples_);
       if (fixed.empty()) throw;
-      throw baked_error(e.status, "values", fixed + " (" + e.what() + ")");
+      throw specialization_error(e.status, "values", fixed + " (" + e.what() + ")");
     }
   }
 
@@ -357,7 +359,7 @@ class Verification {
 
   // Whether a comparison of this example shows anything. If its answer is empty, the values before it
   // are compared.
-  bool sees(const Example &example) {
+  bool is_conclusive(const Example &example) {
     if (!has_empty(*example.expected) || example.method != s_.program.methods[0].name) return true;
     std::string where;
     const size_t compared = compare_before(example, &where);
@@ -445,7 +447,8 @@ class Verification {
       Test &test = s_.program.tests[i];
       const std::string &method = s_.program.methods[test.method].name;
       const std::string fixed = fixed_text(s_, method, test.inputs, examples_);
-      if (!fixed.empty()) throw baked_error(e.status, "values", fixed + " (" + e.what() + ")");
+      if (!fixed.empty())
+        throw specialization_error(e.status, "values", fixed + " (" + e.what() + ")");
       if (e.status != RUSH_ERR_MISMATCH) throw;
       if (relax(&test, method)) return true;
       Example example;

@@ -59,7 +59,7 @@ bool only_reads(const std::string &op) {
 }
 
 // Training-mode batch norm updates running_mean and running_var; its schema does not say so.
-bool writes_unsaid(const Node &node, size_t input) {
+bool writes_undeclared(const Node &node, size_t input) {
   if (node.op != "aten::batch_norm" && node.op != "aten::native_batch_norm" &&
       node.op != "aten::instance_norm")
     return false;
@@ -98,7 +98,7 @@ class Walk {
     const Schema *schema = schema_of(node.op);
     if (!schema || !schema->trusted) return give_up();
     if (schema->variadic || i >= schema->args.size()) return;  // such as aten::format
-    if (writes_unsaid(node, i)) fate.written = true;
+    if (writes_undeclared(node, i)) fate.written = true;
     const std::optional<AliasSet> &alias = schema->args[i].alias;
     if (node.op == "rush::set_attr") {
       fate.escapes = true;
@@ -165,7 +165,7 @@ bool has_side_effects(const Node &node) {
   }
   const Schema *schema = schema_of(node.op);
   if (!schema || !schema->trusted || schema->random || node.outputs.empty()) return true;
-  if (writes_unsaid(node, 3) && node.inputs.size() > 3) return true;
+  if (writes_undeclared(node, 3) && node.inputs.size() > 3) return true;
   return writes(*schema);
 }
 

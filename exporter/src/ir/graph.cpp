@@ -85,7 +85,7 @@ void Node::destroy() {
   block->nodes.erase(place);
 }
 
-void Node::give_way_to(Node *successor) {
+void Node::replace_by(Node *successor) {
   for (size_t i = 0; i < successor->outputs.size(); i++) {
     output(i)->replace_all_uses_with(successor->output(i));
     successor->output(i)->name = output(i)->name;

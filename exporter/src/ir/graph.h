@@ -77,7 +77,7 @@ struct Node {
   void destroy();
   // Does the same, and lets `successor` replace this node: its outputs take over the uses and names
   // of this node's outputs, and it takes over the debug handle.
-  void give_way_to(Node *successor);
+  void replace_by(Node *successor);
 };
 
 struct Block {

@@ -76,7 +76,7 @@ void copy_apart(Node *node, const std::string &view) {
   copy->add_input(seen->add_output(tensor_type()));
   copy->add_input(contiguous);
   copy->add_output(tensor_type());
-  node->give_way_to(copy);
+  node->replace_by(copy);
 }
 
 // Returns an argument by its name in the schema; its default if it is omitted.

@@ -143,7 +143,7 @@ bool fold(Graph &graph, Node *before) {
     before->set_input(2, new_bias);
   else
     before->add_input(new_bias);
-  node->give_way_to(before);
+  node->replace_by(before);
   return true;
 }
 

@@ -84,7 +84,7 @@ bool fuse(Graph &graph, Node *node) {
   fused->add_input(argument(graph, *node, CAUSAL, const_bool(false)));
   fused->add_input(argument(graph, *node, SCALE, const_none()));
   fused->add_output(tensor_type());
-  node->give_way_to(fused);
+  node->replace_by(fused);
   return true;
 }
 

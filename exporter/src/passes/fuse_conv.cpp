@@ -171,7 +171,7 @@ void rewrite(Graph &graph, Node *node, const Conv &conv) {
   const int64_t format = format_of(conv.weight->tensor, conv.groups);
   if (format != 0) fused->add_input(graph.constant(const_int(format)));
   fused->add_output(tensor_type());
-  node->give_way_to(fused);
+  node->replace_by(fused);
 }
 
 // The amounts of a constant zero padding of the last n dimensions, per side, first dimension first.
@@ -200,7 +200,7 @@ bool is_zero_pad(const Node &node, size_t n, std::vector<int64_t> *out) {
   return true;
 }
 
-bool take_in_padding(Graph &graph, Node *fused) {
+bool fold_padding(Graph &graph, Node *fused) {
   Node *pad = fused->input(INPUT)->def;
   std::vector<int64_t> stride, before, padding;
   ints_of(*fused->constant(STRIDE), &stride);
@@ -230,8 +230,8 @@ bool fuse_conv(Graph &graph) {
   for (Node *node : all_nodes(graph))
     if (node->op == "rush::conv") convs.push_back(node);
   for (Node *node : convs) {
-    while (take_in_padding(graph, node)) changed = true;
-    changed |= take_in_clamp(node, MIN);
+    while (fold_padding(graph, node)) changed = true;
+    changed |= fold_clamp(node, MIN);
   }
   return changed;
 }

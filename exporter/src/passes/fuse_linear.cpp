@@ -70,11 +70,11 @@ void rewrite(Graph &graph, Node *node, const Linear &linear) {
   fused->add_input(graph.constant(const_float(-kInf)));
   fused->add_input(graph.constant(const_float(kInf)));
   fused->add_output(tensor_type());
-  node->give_way_to(fused);
+  node->replace_by(fused);
 }
 
 // x @ w + bias, in either order, also as +=.
-bool take_in_bias(Node *fused) {
+bool fold_bias(Node *fused) {
   if (!fused->constant(BIAS)->is_none() || fused->constant(MIN)->f != -kInf ||
       fused->constant(MAX)->f != kInf)
     return false;
@@ -87,7 +87,7 @@ bool take_in_bias(Node *fused) {
   const Const *bias = add->constant(1 - mine);
   if (!is_bias(bias, kSingle, fused->constant(WEIGHT)->tensor.size(0))) return false;
   fused->set_input(BIAS, add->input(1 - mine));
-  add->give_way_to(fused);
+  add->replace_by(fused);
   return true;
 }
 
@@ -105,8 +105,8 @@ bool fuse_linear(Graph &graph) {
   for (Node *node : all_nodes(graph))
     if (node->op == "rush::linear") fused.push_back(node);
   for (Node *node : fused) {
-    changed |= take_in_bias(node);
-    changed |= take_in_clamp(node, MIN);
+    changed |= fold_bias(node);
+    changed |= fold_clamp(node, MIN);
   }
   return changed;
 }

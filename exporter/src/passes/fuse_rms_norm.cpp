@@ -43,7 +43,7 @@ bool fuse(Graph &graph, Node *mul) {
   fused->add_input(x);
   fused->add_input(graph.constant(const_float(eps->number())));
   fused->add_output(tensor_type());
-  mul->give_way_to(fused);
+  mul->replace_by(fused);
   return true;
 }
 

@@ -39,7 +39,7 @@ bool fuse(Graph &graph, Node *cat) {
   for (Value *input : {high->input(INPUT), high->input(DIM), high->input(START), cat->input(1)})
     fused->add_input(input);
   fused->add_output(tensor_type());
-  cat->give_way_to(fused);
+  cat->replace_by(fused);
   return true;
 }
 

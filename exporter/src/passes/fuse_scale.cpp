@@ -59,7 +59,7 @@ bool is_excitation(const Value *value) {
   return false;
 }
 
-bool take_in_scale(Graph &graph, Node *conv) {
+bool fold_scale(Graph &graph, Node *conv) {
   if (!is_product(*conv)) return false;
   Node *mul = conv->input(INPUT)->def;
   if (!mul || mul->op != "aten::mul.Tensor" || only_user(mul->output()) != conv ||
@@ -72,7 +72,7 @@ bool take_in_scale(Graph &graph, Node *conv) {
   fused->add_input(mul->input(scale));
   for (size_t i = WEIGHT; i < conv->inputs.size(); i++) fused->add_input(conv->input(i));
   fused->add_output(tensor_type());
-  conv->give_way_to(fused);
+  conv->replace_by(fused);
   mul->destroy();
   return true;
 }
@@ -81,7 +81,7 @@ bool take_in_scale(Graph &graph, Node *conv) {
 
 bool fuse_scale(Graph &graph) {
   bool changed = false;
-  for (Node *node : all_nodes(graph)) changed |= take_in_scale(graph, node);
+  for (Node *node : all_nodes(graph)) changed |= fold_scale(graph, node);
   return changed;
 }
 

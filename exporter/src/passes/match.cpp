@@ -66,7 +66,7 @@ bool is_clamp(const Node &node, double *min, double *max) {
   return ok && *min < *max;
 }
 
-bool take_in_clamp(Node *fused, size_t at_min) {
+bool fold_clamp(Node *fused, size_t at_min) {
   const size_t at_max = at_min + 1;
   if (fused->constant(at_min)->f != -kInf || fused->constant(at_max)->f != kInf) return false;
   Node *clamp = only_user(fused->output());
@@ -75,7 +75,7 @@ bool take_in_clamp(Node *fused, size_t at_min) {
   Graph *graph = fused->block->graph;
   fused->set_input(at_min, graph->constant(const_float(min)));
   fused->set_input(at_max, graph->constant(const_float(max)));
-  clamp->give_way_to(fused);
+  clamp->replace_by(fused);
   return true;
 }
 

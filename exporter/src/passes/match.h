@@ -26,7 +26,7 @@ bool is_clamp(const Node &node, double *min, double *max);
 
 // Moves a following clamp into the arguments min and max of a fused node without a clamp; min is
 // argument `at_min`.
-bool take_in_clamp(Node *fused, size_t at_min);
+bool fold_clamp(Node *fused, size_t at_min);
 
 // Returns whether a node between two nodes of a block may write a tensor.
 bool writes_between(const Node *from, const Node *to);

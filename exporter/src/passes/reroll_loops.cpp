@@ -81,7 +81,7 @@ class Rerolling {
     auto origin = origins_.begin();
     for (size_t j = 0; j < at_.period; j++) copy(j, &origin);
     for (const auto &[result, list] : lists_) append_to(list, local(result));
-    hand_on();
+    return_carried();
     for (const auto &[result, list] : gatherings_) end_list(result, list);
     for (size_t i = end_; i-- > at_.begin;) nodes_[i]->destroy();
     for (Node *unpacked : unpacked_)
@@ -287,7 +287,7 @@ class Rerolling {
     out->add_output(list->type);
   }
 
-  void hand_on() {
+  void return_carried() {
     body_->results.add_input(graph_.constant(const_bool(true)));
     for (const auto &[result, chain] : chains_)
       for (size_t k = 0; k < chain.length; k++) {

@@ -21,7 +21,7 @@ const char *suffix_of(Bits::Offsets offsets) {
   return offsets == Bits::ZERO_POINTS ? ":zero-points" : offsets == Bits::MINIMA ? ":minima" : "";
 }
 
-Bits plain_bits(const std::string &name) {
+Bits parse_plain_bits(const std::string &name) {
   if (name.empty()) return {};
   if (name == "int8") return {name, Bits::INT8};
   if (name == "int8-static") return {name, Bits::INT8_STATIC};
@@ -51,7 +51,7 @@ bool matches(const char *p, const char *t) {
 }  // namespace
 
 Bits bits_from_name(const std::string &name) {
-  if (name.find('=') == std::string::npos) return plain_bits(name);
+  if (name.find('=') == std::string::npos) return parse_plain_bits(name);
   Bits out;
   out.name = name;
   out.kind = Bits::BY_LAYER;
@@ -63,7 +63,7 @@ Bits bits_from_name(const std::string &name) {
       throw std::invalid_argument("quantize must give each layer as PATTERN=BITS, got '" + rule +
                                   "'");
     out.patterns.push_back(rule.substr(0, at));
-    out.of.push_back(plain_bits(rule.substr(at + 1)));
+    out.of.push_back(parse_plain_bits(rule.substr(at + 1)));
     if (out.of.back().kind == Bits::INT8_STATIC)
       throw std::invalid_argument(
           "quantize must give all layers 'int8-static', or none: it calibrates the layers "

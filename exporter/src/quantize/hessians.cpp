@@ -96,7 +96,7 @@ std::shared_ptr<const ErrorFeedback> Hessians::of(const Node *layer) {
   return known_.at(place->second);
 }
 
-std::string Hessians::why_none(const Node &layer) const {
+std::string Hessians::why_uncalibrated(const Node &layer) const {
   const Method &first = program_.methods[0];
   const std::string without = " are rounded without calibration";
   if (layer.block != &first.graph->top)

@@ -35,7 +35,7 @@ class Hessians {
   std::shared_ptr<const ErrorFeedback> of(const Node *layer);
   // Returns why a layer has none although there are batches. The layer's path completes the
   // sentence.
-  std::string why_none(const Node &layer) const;
+  std::string why_uncalibrated(const Node &layer) const;
   bool has_batches() const { return !batches_.empty(); }
 
  private:

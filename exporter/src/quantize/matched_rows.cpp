@@ -12,7 +12,7 @@ namespace {
 constexpr double kOverlap = 0.5;
 
 // Whether a value depends on one of these nodes.
-bool is_behind(const Value *value, const std::set<const Node *> &filters) {
+bool depends_on(const Value *value, const std::set<const Node *> &filters) {
   std::vector<const Value *> todo = {value};
   std::set<const Value *> seen = {value};
   while (!todo.empty()) {
@@ -179,7 +179,7 @@ bool is_container(const Node *node, const Const &value) {
 
 void add_value(const Const &got, const Const &want, const Value *value,
                const std::set<const Node *> &filters, Group *group, Quantized *out) {
-  if (!is_behind(value, filters)) return add_distance(got, want, out);
+  if (!depends_on(value, filters)) return add_distance(got, want, out);
   if (!is_container(value->def, want) || got.items.size() != want.items.size())
     return add_rows(got, want, group, out);
   Group inner;

@@ -131,7 +131,7 @@ bool linear_of_bytes(Node *node, const Const &weight, const Bits &bits, Quantize
                                   {node->input(INPUT), part_of(weight, graph, integers, ""),
                                    part_of(weight, graph, scales, ".scales"), node->input(BIAS),
                                    node->input(MIN), node->input(MAX)});
-  node->give_way_to(made->def);
+  node->replace_by(made->def);
   return true;
 }
 
@@ -157,7 +157,7 @@ class Int4Weights {
     if (is_new) {
       const auto feedback = hessians_->of(&node);
       if (hessians_->has_batches() && feedback->importance().empty())
-        add_uncalibrated(hessians_->why_none(node), path_of(node, weight), out_);
+        add_uncalibrated(hessians_->why_uncalibrated(node), path_of(node, weight), out_);
       at->second = int4_of(weight.tensor, bits, *feedback);
     }
     return at->second;
@@ -195,7 +195,7 @@ bool linear(Node *node, const Bits &bits, Int4Weights *int4, Quantized *out) {
                    part_of(*weight, graph, parts.scales, ".scales"), offsets, node->input(BIAS),
                    number(four ? 4 : 8), number(w.size(1)), number(four ? bits.group : w.size(1)),
                    node->input(MIN), node->input(MAX), number(bits.kind == Bits::INT4 ? 8 : 16)});
-  node->give_way_to(made->def);
+  node->replace_by(made->def);
   return true;
 }
 
@@ -256,7 +256,7 @@ bool embedding(Node *node, const Bits &bits, Quantized *out) {
     if (is_half(w.dtype()) && !is_cast(only_user(node->outputs[0]), RUSH_FLOAT32))
       made = as(w.dtype(), made);
   }
-  node->give_way_to(made->def);
+  node->replace_by(made->def);
   return true;
 }
 

@@ -113,7 +113,7 @@ std::vector<std::string> uncalibrated_warnings(const Quantized &q) {
 namespace {
 
 // The layers whose weights lose most, if they have different bits or errors.
-std::string worst_text(const Quantized &q) {
+std::string largest_errors_text(const Quantized &q) {
   constexpr size_t kShown = 3;
   std::vector<Quantized::Layer> layers = q.by_layer;
   if (layers.size() <= kShown) return "";
@@ -135,7 +135,7 @@ std::string to_string(const Quantized &q) {
                 q.name.c_str(), counted(q.layers, "layer").c_str(), q.kept,
                 q.kept == 1 ? "stays" : "stay", static_cast<unsigned long long>(q.after),
                 static_cast<unsigned long long>(q.before));
-  return line + worst_text(q);
+  return line + largest_errors_text(q);
 }
 
 }  // namespace rush

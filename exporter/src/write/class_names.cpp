@@ -9,7 +9,7 @@ namespace {
 
 const std::string kRoot = "__torch__", kMark = "___torch_mangle_";
 
-bool in_name(char c) {
+bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
 }
 
@@ -20,7 +20,7 @@ std::string ClassNames::in(const std::string &text) {
   size_t from = 0;
   for (size_t at; (at = text.find(kRoot + ".", from)) != std::string::npos;) {
     size_t end = at;
-    while (end < text.size() && in_name(text[end])) end++;
+    while (end < text.size() && is_name_character(text[end])) end++;
     out += text.substr(from, at - from) + one(text.substr(at, end - at));
     from = end;
   }

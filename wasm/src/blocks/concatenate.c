@@ -37,7 +37,7 @@ static int common_format(size_t n, const rush_tensor *const *tensors) {
 }
 
 /* Lists the dimensions in memory order, the outermost first. */
-static void order_of(const rush_tensor *t, int *order) {
+static void memory_order(const rush_tensor *t, int *order) {
   for (int d = 0; d < t->rank; d++) {
     int i = d;
     for (; i > 0 && t->strides[order[i - 1]] < t->strides[d]; i--) order[i] = order[i - 1];
@@ -45,7 +45,7 @@ static void order_of(const rush_tensor *t, int *order) {
   }
 }
 /* Returns whether t is dense with this order of dimensions. */
-static bool lies_in(const rush_tensor *t, const int *order) {
+static bool is_dense_in_order(const rush_tensor *t, const int *order) {
   int64_t stride = 1;
   for (int i = t->rank - 1; i >= 0; i--) {
     const int64_t size = t->sizes[order[i]];
@@ -108,11 +108,11 @@ static void copy_rows(rush_ctx *ctx, size_t n, const rush_tensor *const *tensors
 static rush_status copy_parts(rush_heap *heap, size_t n, const rush_tensor *const *tensors, int dim,
                               rush_tensor *out) {
   int order[RUSH_MAX_RANK];
-  order_of(out, order);
-  bool plain = lies_in(out, order);
+  memory_order(out, order);
+  bool plain = is_dense_in_order(out, order);
   for (size_t k = 0; k < n && plain; k++)
-    plain =
-        tensors[k]->dtype == out->dtype && (tensors[k]->numel == 0 || lies_in(tensors[k], order));
+    plain = tensors[k]->dtype == out->dtype &&
+            (tensors[k]->numel == 0 || is_dense_in_order(tensors[k], order));
   if (plain) {
     copy_rows(heap->ctx, n, tensors, dim, order, out);
     return RUSH_OK;

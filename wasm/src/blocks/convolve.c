@@ -13,8 +13,8 @@
 
 /* Reads kernel size and channels. Spatial dimension d of `dims` becomes dimension d + 3 - dims of
  * three. */
-static rush_conv of_weight(const rush_tensor *w, int64_t groups, bool transposed,
-                           const int64_t *stride, const int64_t *dilation) {
+static rush_conv geometry_of_weight(const rush_tensor *w, int64_t groups, bool transposed,
+                                    const int64_t *stride, const int64_t *dilation) {
   const int dims = w->rank - 2;
   rush_conv s = {.batch = 1, .groups = (size_t)groups, .transposed = transposed};
   s.in_c = (size_t)(transposed ? w->sizes[0] / groups : w->sizes[1]);
@@ -56,7 +56,7 @@ static bool constant_ints(const rush_prepare *p, int arg, int dims, int64_t *out
  * product of its strides. */
 enum { MAX_PHASES = 1 << 16 };
 
-static bool few_phases(int dims, const int64_t *stride) {
+static bool has_few_phases(int dims, const int64_t *stride) {
   int64_t n = 1;
   for (int d = 0; d < dims; d++) {
     if (stride[d] > MAX_PHASES) return false;
@@ -77,11 +77,11 @@ rush_status rush_conv_prepare(rush_prepare *p, const rush_conv_positions *at) {
       (at->transposed >= 0 && !flag) || groups->u.i < 1 || w->sizes[0] % groups->u.i != 0 ||
       !constant_ints(p, at->stride, w->rank - 2, stride) ||
       !constant_ints(p, at->dilation, w->rank - 2, dilation) ||
-      (transposed && !few_phases(w->rank - 2, stride)) ||
+      (transposed && !has_few_phases(w->rank - 2, stride)) ||
       !rush_constant_bias(p, (uint32_t)at->bias,
                           transposed ? w->sizes[1] * groups->u.i : w->sizes[0], &bias))
     return RUSH_OK; /* the run packs it or reports the error */
-  rush_conv s = of_weight(w, groups->u.i, transposed, stride, dilation);
+  rush_conv s = geometry_of_weight(w, groups->u.i, transposed, stride, dilation);
   s.ctx = p->ctx;
   p->consumed = 1u << at->weight | 1u << at->bias;
   /* Pointwise (1x1) */
@@ -103,7 +103,7 @@ rush_status rush_conv_prepare(rush_prepare *p, const rush_conv_positions *at) {
 #define TOO_LARGE \
   "a convolution of such a size, stride, padding, dilation or number of groups is not supported"
 
-static rush_status spread(rush_call *c, const char *what, int dims, int n, int64_t *list) {
+static rush_status expand_list(rush_call *c, const char *what, int dims, int n, int64_t *list) {
   RUSH_CHECK_ARG(n == 1 || n == dims,
                  "expected %s to be a single integer value or a list of %d values to match the "
                  "convolution dimensions, but "
@@ -114,16 +114,16 @@ static rush_status spread(rush_call *c, const char *what, int dims, int n, int64
 }
 
 static rush_status check_lists(rush_call *c, rush_conv_args *a, int dims) {
-  RUSH_TRY(spread(c, "stride", dims, a->n_stride, a->stride));
-  RUSH_TRY(spread(c, "dilation", dims, a->n_dilation, a->dilation));
+  RUSH_TRY(expand_list(c, "stride", dims, a->n_stride, a->stride));
+  RUSH_TRY(expand_list(c, "dilation", dims, a->n_dilation, a->dilation));
   if (a->transposed)
-    RUSH_TRY(spread(c, "output_padding", dims, a->n_output_padding, a->output_padding));
+    RUSH_TRY(expand_list(c, "output_padding", dims, a->n_output_padding, a->output_padding));
   if (a->two_sided) {
     RUSH_CHECK_ARG(a->n_padding == 2 * dims,
                    "expected padding to be a list of %d values, but got %d values", 2 * dims,
                    a->n_padding);
   } else {
-    RUSH_TRY(spread(c, "padding", dims, a->n_padding, a->padding));
+    RUSH_TRY(expand_list(c, "padding", dims, a->n_padding, a->padding));
     for (int d = dims - 1; d >= 0; d--) a->padding[2 * d] = a->padding[2 * d + 1] = a->padding[d];
   }
   for (int d = 0; d < dims; d++) {
@@ -140,7 +140,7 @@ static rush_status check_lists(rush_call *c, rush_conv_args *a, int dims) {
                        (!a->transposed || a->output_padding[d] <= INT32_MAX),
                    TOO_LARGE);
   }
-  RUSH_CHECK_ARG(!a->transposed || few_phases(dims, a->stride),
+  RUSH_CHECK_ARG(!a->transposed || has_few_phases(dims, a->stride),
                  "a transposed convolution whose strides multiply to more than %d is not supported",
                  MAX_PHASES);
   return RUSH_OK;
@@ -198,7 +198,7 @@ static rush_status check_channels(rush_call *c, const rush_conv_args *a) {
 }
 
 /* "(5 x 5)" */
-static const char *crossed(int n, const int64_t *sizes, char *to, size_t room) {
+static const char *sizes_text(int n, const int64_t *sizes, char *to, size_t room) {
   size_t at = 0;
   to[0] = '\0';
   for (int d = 0; d < n && at + 24 < room; d++)
@@ -267,13 +267,14 @@ static rush_status out_sizes(rush_call *c, const rush_conv_args *a, int dims, in
       "Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't "
       "be greater than actual "
       "input size",
-      crossed(dims, padded, in_text, sizeof in_text), crossed(dims, reach, other, sizeof other));
+      sizes_text(dims, padded, in_text, sizeof in_text),
+      sizes_text(dims, reach, other, sizeof other));
   RUSH_CHECK_ARG(
       positive,
       "Given input size per channel: (%s). Calculated output size per channel: (%s). Output "
       "size is too small",
-      crossed(dims, x->sizes + 2, in_text, sizeof in_text),
-      crossed(dims, out, other, sizeof other));
+      sizes_text(dims, x->sizes + 2, in_text, sizeof in_text),
+      sizes_text(dims, out, other, sizeof other));
   return RUSH_OK;
 }
 
@@ -380,7 +381,7 @@ static rush_status convolve_batched(rush_call *c, const rush_conv_args *a) {
       rush_new_in_layout(c->heap, x->dtype, w->rank, sizes, true, result_format(a, sizes), &out));
   ret_tensor(c, 0, out);
   if (out->numel == 0) return RUSH_OK;
-  rush_conv s = of_weight(w, a->groups, a->transposed, a->stride, a->dilation);
+  rush_conv s = geometry_of_weight(w, a->groups, a->transposed, a->stride, a->dilation);
   s.batch = (size_t)sizes[0];
   s.ctx = c->ctx;
   for (int d = 0; d < dims; d++) {

@@ -221,11 +221,11 @@ static inline void ret_value(rush_call *c, uint32_t i, rush_value v) {
   c->results[i] = v;
 }
 /* Set the only result, and return RUSH_OK. */
-static inline rush_status give_int(rush_call *c, int64_t v) {
+static inline rush_status return_int(rush_call *c, int64_t v) {
   ret_int(c, 0, v);
   return RUSH_OK;
 }
-static inline rush_status give_bool(rush_call *c, bool v) {
+static inline rush_status return_bool(rush_call *c, bool v) {
   ret_bool(c, 0, v);
   return RUSH_OK;
 }

@@ -34,7 +34,7 @@ bool rush_may_chain(const char *name) {
   return is_pointwise(op, inplace);
 }
 
-static const rush_code *behind(const rush_session *s) {
+static const rush_code *code_after(const rush_session *s) {
   return s->m->code + s->pc + 1;
 }
 
@@ -67,7 +67,7 @@ static uint32_t count_steps(const rush_session *s, int64_t n, uint32_t *operands
   const rush_model *m = s->m;
   const rush_file_method *f = m->methods + s->method;
   const uint32_t most = f->instrs + f->n_instrs - (s->pc + 1);
-  const rush_code *c = behind(s);
+  const rush_code *c = code_after(s);
   uint32_t k = 0;
   *operands = 0;
   for (; (int64_t)k < n && k < RUSH_MAX_CHAIN && k < most; k++, c++) {
@@ -82,7 +82,7 @@ static uint32_t count_steps(const rush_session *s, int64_t n, uint32_t *operands
 
 /* Remembers the inputs of `code` other than tensors. Returns false if they cannot be compared in
  * another run. */
-static bool watch(rush_session *s, rush_chain *chain, const rush_code *code) {
+static bool record_inputs(rush_session *s, rush_chain *chain, const rush_code *code) {
   for (uint32_t k = 0; k < code->n_in; k++) {
     const uint32_t r = code->operands[k];
     if ((r & RUSH_OPERAND_CONSTANT) || s->registers[r].kind == RUSH_KIND_TENSOR) continue;
@@ -95,7 +95,7 @@ static bool watch(rush_session *s, rush_chain *chain, const rush_code *code) {
   return true;
 }
 
-static bool is_as_watched(const rush_session *s, const rush_chain *chain) {
+static bool has_same_inputs(const rush_session *s, const rush_chain *chain) {
   for (uint32_t k = 0; k < chain->n_watched; k++) {
     const rush_value *now = s->registers + chain->watched[k].r, *then = &chain->watched[k].value;
     if (now->kind != then->kind || now->u.i != then->u.i) return false;
@@ -104,30 +104,30 @@ static bool is_as_watched(const rush_session *s, const rush_chain *chain) {
 }
 
 /* Lets a register hold the stand-in for the result of an instruction. */
-static void hold(rush_session *s, uint32_t r, rush_tensor *stand_in) {
+static void set_stand_in(rush_session *s, uint32_t r, rush_tensor *stand_in) {
   rush_drop(&s->heap, s->registers + r);
   s->registers[r] = rush_of_tensor(stand_in);
 }
 
 /* Clears the registers of n stand-ins. */
 static void remove_stand_ins(rush_session *s, uint32_t n) {
-  const rush_code *code = behind(s);
+  const rush_code *code = code_after(s);
   for (uint32_t k = 0; k < n; k++) s->registers[code[k].operands[code[k].n_in]] = rush_none();
 }
 
 /* Fuses up to n instructions. Meanwhile, their registers hold stand-ins. */
 static uint32_t add_steps(rush_session *s, rush_call *c, rush_chain *chain, uint32_t n,
                           rush_tensor *stand_ins) {
-  const rush_code *code = behind(s);
+  const rush_code *code = code_after(s);
   rush_call step = *c;
   uint32_t k = 0;
   step.n_results = 1;
   step.last_use = 0;
   for (; k < n; k++, code++) {
     step.op = s->m->ops[code->op].op;
-    if (!watch(s, chain, code) || rush_gather_args(s, code, &step.n_args) != RUSH_OK) break;
+    if (!record_inputs(s, chain, code) || rush_gather_args(s, code, &step.n_args) != RUSH_OK) break;
     if (!rush_fused_add(chain->walk, &step, code->operands, stand_ins + k)) break;
-    hold(s, code->operands[code->n_in], stand_ins + k);
+    set_stand_in(s, code->operands[code->n_in], stand_ins + k);
   }
   c->tensors = step.tensors;
   c->blocks = step.blocks;
@@ -136,9 +136,9 @@ static uint32_t add_steps(rush_session *s, rush_call *c, rush_chain *chain, uint
 }
 
 /* Returns the index of the instruction, among the first n, that assigns register r, or -1. */
-static int writer_of(const rush_session *s, uint32_t r, uint32_t n) {
+static int last_writer(const rush_session *s, uint32_t r, uint32_t n) {
   for (uint32_t k = n; k-- > 0;) {
-    const rush_code *code = behind(s) + k;
+    const rush_code *code = code_after(s) + k;
     if (code->operands[code->n_in] == r) return (int)k;
   }
   return -1;
@@ -155,10 +155,10 @@ static rush_status make_walk(rush_session *s, rush_call *c, rush_chain *chain) {
   RUSH_TRY(rush_fused_new(s->ctx, n, operands, &chain->walk));
   chain->n = add_steps(s, c, chain, n, stand_ins);
   for (uint32_t k = 0; k < chain->n; k++) {
-    const rush_code *code = behind(s) + k;
+    const rush_code *code = code_after(s) + k;
     for (uint32_t i = 0; i < code->n_drops; i++) {
       const uint32_t r = s->m->drops[code->drops + i];
-      rush_fused_release(chain->walk, writer_of(s, r, chain->n), r, k);
+      rush_fused_release(chain->walk, last_writer(s, r, chain->n), r, k);
     }
   }
   return RUSH_OK;
@@ -170,24 +170,24 @@ static rush_status make_walk(rush_session *s, rush_call *c, rush_chain *chain) {
  * Returns how many were added. */
 static uint32_t add_on_device(rush_session *s, rush_call *step, uint32_t n,
                               rush_tensor *stand_ins) {
-  const rush_code *code = behind(s);
+  const rush_code *code = code_after(s);
   uint32_t k = 0;
   for (; k < n; k++, code++) {
     step->op = s->m->ops[code->op].op;
     if (rush_gather_args(s, code, &step->n_args) != RUSH_OK ||
         !s->ctx->device->add_step(step, k, stand_ins + k))
       break;
-    hold(s, code->operands[code->n_in], stand_ins + k);
+    set_stand_in(s, code->operands[code->n_in], stand_ins + k);
   }
   remove_stand_ins(s, k);
   return k;
 }
 
 /* Returns whether the instructions up to `last` drop the result of step k. */
-static bool ends_inside(const rush_session *s, uint32_t k, uint32_t last) {
-  const uint32_t r = behind(s)[k].operands[behind(s)[k].n_in];
+static bool is_dropped_before(const rush_session *s, uint32_t k, uint32_t last) {
+  const uint32_t r = code_after(s)[k].operands[code_after(s)[k].n_in];
   for (uint32_t j = k; j <= last; j++) {
-    const rush_code *code = behind(s) + j;
+    const rush_code *code = code_after(s) + j;
     for (uint32_t i = 0; i < code->n_drops; i++)
       if (s->m->drops[code->drops + i] == r) return true;
   }
@@ -195,18 +195,18 @@ static bool ends_inside(const rush_session *s, uint32_t k, uint32_t last) {
 }
 
 /* Returns how many of n steps have only one result that is needed after them. */
-static uint32_t with_one_result(const rush_session *s, uint32_t n) {
+static uint32_t count_with_one_result(const rush_session *s, uint32_t n) {
   for (; n > 1; n--) {
     uint32_t k = 0;
-    while (k < n - 1 && ends_inside(s, k, n - 1)) k++;
+    while (k < n - 1 && is_dropped_before(s, k, n - 1)) k++;
     if (k == n - 1) return n;
   }
   return n;
 }
 
 /* Goes on after n instructions, whose results are given. */
-static void leave(rush_session *s, uint32_t n, const rush_value *results) {
-  const rush_code *code = behind(s);
+static void set_results_and_skip(rush_session *s, uint32_t n, const rush_value *results) {
+  const rush_code *code = code_after(s);
   for (uint32_t k = 0; k < n; k++) s->registers[code[k].operands[code[k].n_in]] = results[k];
   for (uint32_t k = 0; k < n; k++) rush_drop_after(s, code + k);
   s->next += n;
@@ -223,7 +223,7 @@ static rush_status run_on_device(rush_session *s, rush_call *c) {
   rush_call step = *c;
   step.n_results = 1;
   step.last_use = 0;
-  n = with_one_result(s, add_on_device(s, &step, n, stand_ins));
+  n = count_with_one_result(s, add_on_device(s, &step, n, stand_ins));
   for (uint32_t k = 0; k < n; k++) results[k] = rush_none();
   step.results = n > 0 ? results + n - 1 : NULL;
   const bool ran = n > 1 && s->ctx->device->run_steps(&step, n, &st);
@@ -231,7 +231,7 @@ static rush_status run_on_device(rush_session *s, rush_call *c) {
   c->blocks = step.blocks;
   if (!ran) return RUSH_OK;
   if (st == RUSH_OK)
-    leave(s, n, results);
+    set_results_and_skip(s, n, results);
   else
     rush_drop(&s->heap, results + n - 1);
   return st;
@@ -245,13 +245,13 @@ RUSH_OP(chain) {
   if (RUSH_UNLIKELY(s->ctx->device != NULL)) return run_on_device(s, c);
   RUSH_TRY(find_chain(s, &chain));
   if (chain->failures == PATIENCE) return RUSH_OK;
-  if (!chain->walk || !is_as_watched(s, chain) || !rush_fused_rebind(chain->walk, s->registers))
+  if (!chain->walk || !has_same_inputs(s, chain) || !rush_fused_rebind(chain->walk, s->registers))
     RUSH_TRY(make_walk(s, c, chain));
   if (chain->n < 2 || !rush_fused_run(chain->walk, c->ctx, &s->heap, results)) {
     chain->failures++;
     return RUSH_OK;
   }
   chain->failures = 0;
-  leave(s, chain->n, results);
+  set_results_and_skip(s, chain->n, results);
   return RUSH_OK;
 }

@@ -55,7 +55,7 @@ static rush_status copy_into(rush_session *s, const rush_value *target, const ru
 }
 
 /* If the schema says that a result is a written argument, copies the result into the argument. */
-static rush_status settle_written(rush_session *s, const rush_code *c, rush_value *results) {
+static rush_status copy_into_written(rush_session *s, const rush_code *c, rush_value *results) {
   const rush_model_op *o = s->m->ops + c->op;
   uint32_t n_args;
   RUSH_TRY(rush_gather_args(s, c, &n_args));
@@ -109,7 +109,7 @@ rush_status rush_session_provide(rush_session *s, const rush_value *results, siz
   rush_status st = check_results(s, c, results, n);
   for (size_t k = 0; st == RUSH_OK && k < n; k++) s->results[k] = rush_value_retained(results[k]);
   if (st == RUSH_OK) {
-    st = settle_written(s, c, s->results);
+    st = copy_into_written(s, c, s->results);
     for (size_t k = 0; st != RUSH_OK && k < n; k++) rush_drop(&s->heap, s->results + k);
   }
   if (st != RUSH_OK) return rush_fail_prefix_instr(s->ctx, s->m, s->pc, st);
@@ -137,19 +137,20 @@ typedef struct seen {
   rush_value results[];
 } seen;
 
-static void forget(rush_session *s) {
+static void drop_observed(rush_session *s) {
   seen *o = s->observed;
   while (o->n > 0) rush_drop(&s->heap, o->results + --o->n);
 }
 
-static void keep(rush_session *s, const rush_code *c, const rush_value *results, uint32_t n) {
+static void observe_results(rush_session *s, const rush_code *c, const rush_value *results,
+                            uint32_t n) {
   seen *o = s->observed;
   if (c->opcode != RUSH_OPCODE_OP) return;
-  forget(s);
+  drop_observed(s);
   for (; o->n < n; o->n++) o->results[o->n] = rush_value_retained(results[o->n]);
 }
 
-static const rush_observer the_host = {keep, forget};
+static const rush_observer the_host = {observe_results, drop_observed};
 
 rush_status rush_session_observe(rush_session *s, bool on) {
   if (s->observer == &the_host) rush_observe_end(s);

@@ -36,7 +36,8 @@ static void move_all(rush_session *s, const uint32_t *to, const uint32_t *from, 
 
 /* ---- Operators ------------------------------------------------------------------------------- */
 
-static rush_status misfit(rush_session *s, const rush_schema_arg *arg, const rush_value *v) {
+static rush_status refuse_argument(rush_session *s, const rush_schema_arg *arg,
+                                   const rush_value *v) {
   if (v->kind == RUSH_KIND_LIST && (arg->kinds & RUSH_KIND_BIT(RUSH_KIND_LIST)))
     return rush_fail(s->ctx, RUSH_ERR_BAD_ARGUMENT,
                      "argument '%.*s' is a list with an item of the wrong kind",
@@ -69,12 +70,12 @@ static rush_status check_written(rush_session *s, const rush_schema_arg *arg, co
 enum { PIECE = 1 << 12 }; /* items of a list between two checks for a stop request */
 
 static rush_status check_arg(rush_session *s, const rush_schema_arg *arg, const rush_value *v) {
-  if (RUSH_UNLIKELY(!(arg->kinds & RUSH_KIND_BIT(v->kind)))) return misfit(s, arg, v);
+  if (RUSH_UNLIKELY(!(arg->kinds & RUSH_KIND_BIT(v->kind)))) return refuse_argument(s, arg, v);
   if (v->kind == RUSH_KIND_LIST && arg->items != RUSH_KINDS_ANY) {
     const rush_list *list = rush_as_list(v);
     for (size_t k = 0; k < list->n; k++) {
       if (k % PIECE == PIECE - 1) RUSH_TRY(rush_charge(s->ctx, PIECE));
-      if (!(arg->items & RUSH_KIND_BIT(list->items[k].kind))) return misfit(s, arg, v);
+      if (!(arg->items & RUSH_KIND_BIT(list->items[k].kind))) return refuse_argument(s, arg, v);
     }
   }
   return arg->written ? check_written(s, arg, v) : RUSH_OK;
@@ -115,8 +116,8 @@ static rush_status write_inplace(rush_call *c) {
   return RUSH_OK;
 }
 
-static inline void tell(rush_session *s, const rush_code *c, const rush_value *results,
-                        uint32_t n) {
+static inline void notify_observer(rush_session *s, const rush_code *c, const rush_value *results,
+                                   uint32_t n) {
   if (RUSH_UNLIKELY(s->observer != NULL)) s->observer->see(s, c, results, n);
 }
 
@@ -127,11 +128,11 @@ static inline void set_results(rush_session *s, const rush_code *c, const rush_v
 
 void rush_set_results(rush_session *s, const rush_code *c, const rush_value *results) {
   set_results(s, c, results);
-  tell(s, c, results, c->n_out);
+  notify_observer(s, c, results, c->n_out);
 }
 
 /* Argument 0 as PyTorch sees it, and back. */
-static void exchange_seen(rush_tensor *t) {
+static void swap_nominal_strides(rush_tensor *t) {
   for (int d = 0; d < t->rank; d++) {
     const int64_t stride = t->strides[d];
     t->strides[d] = t->nominal[d];
@@ -142,7 +143,8 @@ static void exchange_seen(rush_tensor *t) {
   t->nominal_offset = offset;
 }
 
-static void say_nominal(rush_tensor *view, const rush_tensor *seen, const rush_tensor *base) {
+static void set_nominal_strides(rush_tensor *view, const rush_tensor *seen,
+                                const rush_tensor *base) {
   if (view == base || view->storage != base->storage) return;
   memcpy(view->nominal, seen->strides, sizeof view->nominal);
   view->nominal_offset = seen->offset;
@@ -154,17 +156,17 @@ static rush_status call_view(rush_call *call) {
   rush_tensor *base = rush_as_tensor(call->args);
   rush_value *view = call->results, seen = rush_none();
   RUSH_TRY(call->op->run(call));
-  exchange_seen(base);
+  swap_nominal_strides(base);
   call->results = &seen;
   rush_status st = call->op->run(call);
   call->results = view;
-  exchange_seen(base);
+  swap_nominal_strides(base);
   if (st == RUSH_OK && seen.kind == RUSH_KIND_TENSOR) {
-    say_nominal(rush_as_tensor(view), rush_as_tensor(&seen), base);
+    set_nominal_strides(rush_as_tensor(view), rush_as_tensor(&seen), base);
   } else if (st == RUSH_OK && seen.kind == RUSH_KIND_LIST) {
     const rush_list *views = rush_as_list(view), *all = rush_as_list(&seen);
     for (size_t k = 0; k < all->n; k++)
-      say_nominal(rush_as_tensor(views->items + k), rush_as_tensor(all->items + k), base);
+      set_nominal_strides(rush_as_tensor(views->items + k), rush_as_tensor(all->items + k), base);
   }
   rush_drop(call->heap, &seen);
   return st;
@@ -202,7 +204,7 @@ static rush_status show_results(rush_session *s, const rush_code *c) {
     if (one != RUSH_OK) st = one;
   }
   s->shows = st == RUSH_PENDING;
-  if (st == RUSH_OK) tell(s, c, s->results, c->n_out);
+  if (st == RUSH_OK) notify_observer(s, c, s->results, c->n_out);
   return st;
 }
 
@@ -241,13 +243,14 @@ static rush_status call_op(rush_session *s, uint32_t i, const rush_code *c) {
   }
   set_results(s, c, s->results);
   if (RUSH_UNLIKELY(device != NULL) && s->observer) return show_results(s, c);
-  tell(s, c, s->results, c->n_out);
+  notify_observer(s, c, s->results, c->n_out);
   return RUSH_OK;
 }
 
 /* ---- Control flow ---------------------------------------------------------------------------- */
 
-static rush_status want(rush_session *s, const rush_value *v, rush_kind kind, const char *what) {
+static rush_status check_kind(rush_session *s, const rush_value *v, rush_kind kind,
+                              const char *what) {
   RUSH_CHECK(s->ctx, v->kind == (uint32_t)kind, RUSH_ERR_BAD_ARGUMENT, "%s is %s, not %s", what,
              rush_kind_name(v->kind), rush_kind_name(kind));
   return RUSH_OK;
@@ -255,7 +258,7 @@ static rush_status want(rush_session *s, const rush_value *v, rush_kind kind, co
 
 static rush_status run_if(rush_session *s, const rush_code *c) {
   const rush_value *cond = operand(s, c->operands[0]);
-  RUSH_TRY(want(s, cond, RUSH_KIND_BOOL, "the condition of an if"));
+  RUSH_TRY(check_kind(s, cond, RUSH_KIND_BOOL, "the condition of an if"));
   if (cond->u.i == 0) s->next = c->target + 1;
   return RUSH_OK;
 }
@@ -264,14 +267,14 @@ static rush_status run_if(rush_session *s, const rush_code *c) {
  * on at END_IF's drops. */
 static void end_branch(rush_session *s, const rush_code *c, const rush_code *opener) {
   move_all(s, opener->operands + opener->n_in, c->operands, opener->n_out);
-  tell(s, opener, s->args, opener->n_out);
+  notify_observer(s, opener, s->args, opener->n_out);
 }
 
 /* `from` become the results of the LOOP. */
 static void leave_loop(rush_session *s, const rush_code *loop, const uint32_t *from) {
   const uint32_t carried = loop->n_in - 2u;
   move_all(s, loop->operands + loop->n_in, from, carried);
-  tell(s, loop, s->args, carried);
+  notify_observer(s, loop, s->args, carried);
 }
 
 /* LOOP: results (c), the iteration's index, carried values inside (c). */
@@ -279,8 +282,8 @@ static rush_status run_loop(rush_session *s, uint32_t i, const rush_code *c) {
   const rush_value *most = operand(s, c->operands[0]), *enter = operand(s, c->operands[1]);
   uint32_t carried = c->n_in - 2u;
   const uint32_t *out = c->operands + c->n_in;
-  RUSH_TRY(want(s, most, RUSH_KIND_INT, "the greatest number of iterations of a loop"));
-  RUSH_TRY(want(s, enter, RUSH_KIND_BOOL, "the condition of a loop"));
+  RUSH_TRY(check_kind(s, most, RUSH_KIND_INT, "the greatest number of iterations of a loop"));
+  RUSH_TRY(check_kind(s, enter, RUSH_KIND_BOOL, "the condition of a loop"));
   if (most->u.i <= 0 || enter->u.i == 0) {
     leave_loop(s, c, c->operands + 2);
     rush_drop_after(s, c);
@@ -301,7 +304,7 @@ static rush_status run_end_loop(rush_session *s, uint32_t i, const rush_code *c)
   uint32_t carried = loop->n_in - 2u;
   const uint32_t *out = loop->operands + loop->n_in;
   const rush_value *go_on = operand(s, c->operands[0]);
-  RUSH_TRY(want(s, go_on, RUSH_KIND_BOOL, "the condition of a loop"));
+  RUSH_TRY(check_kind(s, go_on, RUSH_KIND_BOOL, "the condition of a loop"));
   int64_t done = ++s->iterations[c->target];
   if (go_on->u.i == 0 || done >= s->iterations[i]) {
     leave_loop(s, loop, c->operands + 1);
@@ -379,7 +382,7 @@ enum {
 
 /* Stores in *more how many instructions may follow. Returns RUSH_PENDING if the budget is used
  * up. */
-static rush_status grant(rush_session *s, uint64_t budget, uint64_t done, uint64_t *more) {
+static rush_status next_stretch(rush_session *s, uint64_t budget, uint64_t done, uint64_t *more) {
   if (budget && done == budget) return RUSH_PENDING;
   *more = budget && budget - done < STRETCH ? budget - done : STRETCH;
   if (s->step_limit) {
@@ -406,7 +409,7 @@ static rush_status step(rush_session *s, uint64_t budget) {
       st = RUSH_PENDING;
     } else if (RUSH_UNLIKELY(done == granted)) {
       uint64_t more = 0;
-      st = grant(s, budget, done, &more);
+      st = next_stretch(s, budget, done, &more);
       granted += more;
     }
     if (RUSH_LIKELY(st == RUSH_OK)) st = run_instr(s, s->pc);

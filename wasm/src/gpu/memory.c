@@ -97,7 +97,7 @@ static rush_status take(rush_gpu *g, size_t bytes, bool fresh, rush_gpu_buffer *
   return make(g, room, out);
 }
 
-static void give(rush_gpu *g, rush_gpu_buffer *b) {
+static void return_buffer(rush_gpu *g, rush_gpu_buffer *b) {
   size_t room;
   const unsigned k = size_class(b->bytes, &room);
   b->next = g->free[k];
@@ -171,7 +171,7 @@ static void cancel_read(rush_gpu *g, struct rush_on_device *d) {
 }
 
 static void leave_device(rush_gpu *g, struct rush_on_device *d) {
-  if (d->buffer) give(g, d->buffer);
+  if (d->buffer) return_buffer(g, d->buffer);
   d->buffer = NULL;
 }
 

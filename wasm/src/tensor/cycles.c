@@ -4,18 +4,18 @@
 
 enum { VISIT = 16 }; /* steps of work for an item or a container */
 
-static bool stops(rush_heap *heap) {
+static bool should_stop(rush_heap *heap) {
   return rush_drop_should_stop(heap, VISIT);
 }
 
 /* Empties the containers of a chain, which frees them. */
 static void empty_all(rush_heap *heap, rush_list **chain) {
-  while (*chain && !stops(heap)) {
+  while (*chain && !should_stop(heap)) {
     rush_value v = {(*chain)->object.kind, 0, {0}};
     v.u.ref = *chain;
     rush_value_retained(v); /* keeps it alive while its items, which may hold it, are dropped */
     rush_list *list = rush_as_list(&v);
-    while (list->n > 0 && !stops(heap)) rush_drop(heap, list->items + --list->n);
+    while (list->n > 0 && !should_stop(heap)) rush_drop(heap, list->items + --list->n);
     if (list->object.refs > 1 && list->n == 0) { /* another owner will free it */
       rush_list_unlink(list);
       list->next = NULL;
@@ -38,20 +38,20 @@ static bool is_reached(const rush_list *list) {
   return (list->mark & 1) == 0;
 }
 
-static rush_list *held(const rush_list *list, size_t i) {
+static rush_list *container_at(const rush_list *list, size_t i) {
   return rush_is_container(list->items[i].kind) ? rush_as_list(list->items + i) : NULL;
 }
 
 static bool count_outside(rush_heap *heap, rush_list *first) {
   for (rush_list *list = first; list; list = list->next) {
-    if (stops(heap)) return false;
+    if (should_stop(heap)) return false;
     list->mark = list->object.refs << 1 | 1;
   }
   for (rush_list *list = first; list; list = list->next) {
-    if (stops(heap)) return false;
+    if (should_stop(heap)) return false;
     for (size_t i = 0; i < list->n; i++) {
-      rush_list *item = held(list, i);
-      if (stops(heap)) return false;
+      rush_list *item = container_at(list, i);
+      if (should_stop(heap)) return false;
       if (item) item->mark -= 2;
     }
   }
@@ -63,8 +63,8 @@ static bool reach(rush_heap *heap, rush_list *list) {
   for (rush_list *top = list; top;) {
     rush_list *below = (rush_list *)top->mark, *waiting = below;
     for (size_t i = 0; i < top->n; i++) {
-      rush_list *item = held(top, i);
-      if (stops(heap)) return false;
+      rush_list *item = container_at(top, i);
+      if (should_stop(heap)) return false;
       if (!item || is_reached(item)) continue;
       item->mark = (uintptr_t)waiting;
       waiting = item;
@@ -76,7 +76,7 @@ static bool reach(rush_heap *heap, rush_list *list) {
 
 static bool reach_all(rush_heap *heap) {
   for (rush_list *list = heap->containers; list; list = list->next) {
-    if (stops(heap)) return false;
+    if (should_stop(heap)) return false;
     if (!is_reached(list) && list->mark > 1 && !reach(heap, list)) return false;
   }
   return true;
@@ -84,7 +84,7 @@ static bool reach_all(rush_heap *heap) {
 
 /* Moves unreachable containers to heap->lost. */
 static void take_unreached(rush_heap *heap) {
-  for (rush_list *list = heap->containers, *next; list && !stops(heap); list = next) {
+  for (rush_list *list = heap->containers, *next; list && !should_stop(heap); list = next) {
     next = list->next;
     if (is_reached(list)) continue;
     rush_list_unlink(list);

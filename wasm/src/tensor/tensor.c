@@ -50,8 +50,8 @@ static void strides_in_order(int rank, const int64_t *sizes, const int *order, i
 
 /* Returns whether dimension a is outside of b (1) or inside of b (-1); 0 if no operand decides
  * it. */
-static int further_out(int rank, const int64_t *sizes, int n, const rush_tensor *const *like, int a,
-                       int b) {
+static int compare_dims(int rank, const int64_t *sizes, int n, const rush_tensor *const *like,
+                        int a, int b) {
   for (int k = 0; k < n; k++) {
     const rush_tensor *t = like[k];
     if (!t) continue;
@@ -72,7 +72,7 @@ static void order_like(int rank, const int64_t *sizes, int n, const rush_tensor 
   for (int d = 0; d < rank; d++) order[d] = rank - 1 - d;
   for (int i = 1; i < rank; i++) {
     for (int j = i - 1, at = i; j >= 0; j--) {
-      int cmp = further_out(rank, sizes, n, like, order[j], order[at]);
+      int cmp = compare_dims(rank, sizes, n, like, order[j], order[at]);
       if (cmp < 0) break;
       if (cmp == 0) continue;
       int swap = order[j];
@@ -300,7 +300,7 @@ static rush_status new_header(rush_heap *heap, rush_dtype dtype, int rank, const
   return RUSH_OK;
 }
 
-static rush_status give_storage(rush_heap *heap, rush_tensor *t, rush_tensor **out) {
+static rush_status attach_storage(rush_heap *heap, rush_tensor *t, rush_tensor **out) {
   rush_status st = new_storage(heap, (size_t)t->numel * rush_itemsize(t), &t->storage);
   if (st != RUSH_OK) {
     rush_heap_free(heap, t);
@@ -316,7 +316,7 @@ rush_status rush_tensor_new(rush_heap *heap, rush_dtype dtype, int rank, const i
   *out = NULL;
   RUSH_TRY(new_header(heap, dtype, rank, sizes, &t));
   rush_strides_contiguous(rank, sizes, t->strides);
-  return give_storage(heap, t, out);
+  return attach_storage(heap, t, out);
 }
 
 rush_status rush_tensor_new_checked(rush_heap *heap, rush_dtype dtype, int rank,
@@ -333,7 +333,7 @@ rush_status rush_tensor_new_channels_last(rush_heap *heap, rush_dtype dtype, int
   *out = NULL;
   RUSH_TRY(new_header(heap, dtype, rank, sizes, &t));
   rush_strides_channels_last(rank, sizes, t->strides);
-  return give_storage(heap, t, out);
+  return attach_storage(heap, t, out);
 }
 
 void rush_strides_of_copy(const rush_tensor *like, int64_t *strides) {

@@ -19,7 +19,7 @@ void rush_turned_join(rush_tensor *t) {
   *first = t;
 }
 
-static void leave_turned(rush_tensor *t) {
+static void unlink_turned(rush_tensor *t) {
   *t->link_turned = t->next_turned;
   if (t->next_turned) t->next_turned->link_turned = t->link_turned;
 }
@@ -41,7 +41,7 @@ static void drop_storage(rush_heap *heap, rush_storage *s) {
 
 void rush_tensor_drop(rush_heap *heap, rush_tensor *t) {
   if (!t || --t->object.refs > 0) return;
-  if (t->storage->turned) leave_turned(t);
+  if (t->storage->turned) unlink_turned(t);
   drop_storage(heap, t->storage);
   rush_heap_free(heap, t);
 }

@@ -223,7 +223,7 @@ void rush_fused_release(rush_fused *w, int k, uint32_t r, uint32_t last) {
 
 /* ---- Rebinding to another run ---------------------------------------------------------------- */
 
-static bool lies_as(const rush_tensor *t, const rush_tensor *seen, bool was_turned) {
+static bool has_same_layout(const rush_tensor *t, const rush_tensor *seen, bool was_turned) {
   if (t->dtype != seen->dtype || t->rank != seen->rank || rush_is_turned(t) != was_turned)
     return false;
   for (int d = 0; d < t->rank; d++) {
@@ -251,7 +251,7 @@ bool rush_fused_rebind(rush_fused *w, const rush_value *registers) {
     const rush_value *v = registers + o->operand;
     if (v->kind != RUSH_KIND_TENSOR) return false;
     o->t = rush_as_tensor(v);
-    if (!lies_as(o->t, &o->seen, o->was_turned)) return false;
+    if (!has_same_layout(o->t, &o->seen, o->was_turned)) return false;
     if (!o->is_same) continue;
     int64_t element[2] = {0};
     rush_convert(o->dtype, element, o->t->dtype, rush_data(o->t), 1);
@@ -266,7 +266,7 @@ bool rush_fused_rebind(rush_fused *w, const rush_value *registers) {
 
 /* Assigns a block to each result that is not stored, or returns false if there are too few. A body
  * may write in place if the item sizes are equal. */
-static bool give_slots(rush_fused *w) {
+static bool assign_slots(rush_fused *w) {
   bool used[SLOTS] = {false};
   for (uint32_t k = 0; k < w->n; k++) {
     step *s = w->steps + k;
@@ -311,7 +311,7 @@ static bool fill_blocks(rush_fused *w, rush_ctx *ctx) {
 
 /* Returns whether result k may overwrite this operand: no later step reads it, it has no other
  * owner, and its layout is that of the results. */
-static bool may_take_over(const rush_fused *w, const outside *o, uint32_t k) {
+static bool can_overwrite(const rush_fused *w, const outside *o, uint32_t k) {
   const rush_tensor *t = o->t;
   if (o->is_same || o->aside || o->last == STAYS || o->last > (int)k || w->is_integral)
     return false;
@@ -326,7 +326,7 @@ static rush_status make_result(const rush_fused *w, rush_heap *heap, uint32_t k,
                                rush_tensor **out) {
   const rush_tensor *t = &w->shape;
   for (uint32_t i = 0; i < w->n_outside; i++) {
-    if (taken[i] || !may_take_over(w, w->outside + i, k)) continue;
+    if (taken[i] || !can_overwrite(w, w->outside + i, k)) continue;
     taken[i] = true;
     *out = rush_tensor_retain(w->outside[i].t);
     return RUSH_OK;
@@ -390,7 +390,7 @@ static void finish(const worker *me, const loop *l) {
 }
 
 /* Runs all steps on m elements, starting with element `at`. */
-static void through_steps(worker *me, int64_t at, int64_t m) {
+static void run_steps(worker *me, int64_t at, int64_t m) {
   const rush_fused *w = me->w;
   for (uint32_t k = 0; k < w->n; k++) {
     const step *s = w->steps + k;
@@ -404,21 +404,21 @@ static void through_steps(worker *me, int64_t at, int64_t m) {
   }
 }
 
-static void some_lines(const void *arg, size_t begin, size_t end, unsigned who) {
+static void run_lines(const void *arg, size_t begin, size_t end, unsigned who) {
   const loop *l = arg;
   const int64_t last = (int64_t)end * LINE < l->n ? (int64_t)end * LINE : l->n;
   worker me;
   (void)who;
   start(&me, l->w);
   for (int64_t at = (int64_t)begin * LINE; at < last; at += l->w->block)
-    through_steps(&me, at, last - at < l->w->block ? last - at : l->w->block);
+    run_steps(&me, at, last - at < l->w->block ? last - at : l->w->block);
   finish(&me, l);
 }
 
 /* Places the elements from `done` on of the current row of operand k aside. `held` is the element
  * that fills its block, or NULL. */
-static void place_aside(worker *me, const rush_iter *it, uint32_t k, int64_t done, int64_t m,
-                        const char **held) {
+static void copy_aside(worker *me, const rush_iter *it, uint32_t k, int64_t done, int64_t m,
+                       const char **held) {
   const outside *o = me->w->outside + (me->w->aside[k] - STEPS);
   const int64_t stride = it->stride[k + 1][0], item = (int64_t)rush_itemsize(o->t);
   const char *from = it->at[k + 1] + done * stride;
@@ -438,7 +438,7 @@ static void place_aside(worker *me, const rush_iter *it, uint32_t k, int64_t don
 }
 
 /* Processes a range of indices of the outermost dimension. */
-static void some_planes(const void *arg, size_t begin, size_t end, unsigned who) {
+static void run_planes(const void *arg, size_t begin, size_t end, unsigned who) {
   const loop *l = arg;
   const char *held[ASIDE] = {NULL};
   rush_iter it = l->it;
@@ -452,8 +452,8 @@ static void some_planes(const void *arg, size_t begin, size_t end, unsigned who)
     const int64_t row = (it.at[0] - l->it.at[0]) / (int64_t)l->item;
     for (int64_t done = 0; done < it.size[0]; done += l->w->block) {
       const int64_t m = it.size[0] - done < l->w->block ? it.size[0] - done : l->w->block;
-      for (uint32_t k = 0; k < l->w->n_aside; k++) place_aside(&me, &it, k, done, m, held + k);
-      through_steps(&me, row + done, m);
+      for (uint32_t k = 0; k < l->w->n_aside; k++) copy_aside(&me, &it, k, done, m, held + k);
+      run_steps(&me, row + done, m);
     }
   } while (rush_iter_next(&it));
   finish(&me, l);
@@ -464,7 +464,7 @@ static bool walk_all(rush_fused *w, rush_ctx *ctx, const rush_tensor *stored) {
   loop l = {.w = w, .n = stored->numel, .item = rush_itemsize(stored)};
   if (w->n_aside == 0) {
     const int64_t lines = (l.n - 1) / LINE + 1;
-    rush_parallel(ctx, (size_t)lines, w->n * (uint64_t)(lines > 1 ? LINE : l.n), some_lines, &l);
+    rush_parallel(ctx, (size_t)lines, w->n * (uint64_t)(lines > 1 ? LINE : l.n), run_lines, &l);
     return true;
   }
   const rush_tensor *all[RUSH_ITER_MAX] = {stored};
@@ -472,13 +472,13 @@ static bool walk_all(rush_fused *w, rush_ctx *ctx, const rush_tensor *stored) {
   rush_iter_init(&l.it, stored->rank, stored->sizes, (int)w->n_aside + 1, all);
   if (l.it.size[0] <= SHORT && l.it.rank > 1) return false;
   const int64_t planes = l.it.size[l.it.rank - 1];
-  rush_parallel(ctx, (size_t)planes, w->n * (uint64_t)(l.n / planes), some_planes, &l);
+  rush_parallel(ctx, (size_t)planes, w->n * (uint64_t)(l.n / planes), run_planes, &l);
   return true;
 }
 
 bool rush_fused_run(rush_fused *w, rush_ctx *ctx, rush_heap *heap, rush_value *results) {
   const rush_tensor *stored;
-  if (!w->block && (!give_slots(w) || !fill_blocks(w, ctx))) return false;
+  if (!w->block && (!assign_slots(w) || !fill_blocks(w, ctx))) return false;
   w->fault = NULL;
   if (place_values(w, heap, results, &stored) && walk_all(w, ctx, stored) && !w->fault) return true;
   for (uint32_t k = 0; k < w->n; k++) rush_drop(heap, results + k);

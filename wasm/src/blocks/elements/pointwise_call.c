@@ -103,8 +103,8 @@ static rush_status check_inplace(rush_call *c, const operands *o, rush_dtype dty
 
 /* Stores in *safe whether element i of `dst` may be written as soon as element i of operand k is
  * read. Fails if the two share elements in other positions and both are dense, as PyTorch does. */
-static rush_status check_beside(rush_ctx *ctx, const rush_tensor *dst, const rush_pw_plan *plan,
-                                int k, bool *safe) {
+static rush_status check_write_order(rush_ctx *ctx, const rush_tensor *dst,
+                                     const rush_pw_plan *plan, int k, bool *safe) {
   const rush_tensor *t = plan->o.t[k];
   if (!t || !rush_may_overlap(dst, t)) return RUSH_OK;
   if (dst->offset == t->offset && dst->dtype == t->dtype && rush_same_strides(dst, t))
@@ -115,14 +115,15 @@ static rush_status check_beside(rush_ctx *ctx, const rush_tensor *dst, const rus
 }
 
 /* The tensor to write, set as the result. */
-static rush_status destination(rush_call *c, const rush_pw_plan *plan, rush_tensor **out) {
+static rush_status result_tensor(rush_call *c, const rush_pw_plan *plan, rush_tensor **out) {
   const rush_pw_job *job = &plan->job;
   const operands *o = &plan->o;
   const rush_dtype dtype = plan->result;
   if (c->inplace) {
     RUSH_TRY(check_inplace(c, o, dtype));
     bool safe = true;
-    for (int k = 0; k < job->n; k++) RUSH_TRY(check_beside(c->ctx, c->inplace, plan, k, &safe));
+    for (int k = 0; k < job->n; k++)
+      RUSH_TRY(check_write_order(c->ctx, c->inplace, plan, k, &safe));
     if (safe) {
       *out = c->inplace;
       c->results[0] = rush_of_tensor(rush_tensor_retain(c->inplace));
@@ -208,7 +209,7 @@ void rush_pw_place_scalar(const rush_call *c, const rush_pw_plan *plan, int k, i
 
 /* Returns whether integers of an operand wrap, because the body takes it in a dtype other than the
  * common one. */
-static bool wraps(const rush_pw_job *job, uint32_t arg, const rush_tensor *t) {
+static bool must_wrap(const rush_pw_job *job, uint32_t arg, const rush_tensor *t) {
   if (t->dtype == job->common || rush_itemsize(t) < rush_dtype_size(job->common)) return false;
   return rush_is_int(job->common) ||
          (rush_is_half(job->common) && !(t->rank == 0 && is_exact(job, arg)));
@@ -224,7 +225,7 @@ static rush_status run_plan(rush_call *c, rush_pw_plan *plan) {
   int64_t scalar[RUSH_PW_OPERANDS][2];
   rush_pw_run r;
   rush_tensor *dst;
-  RUSH_TRY(destination(c, plan, &dst));
+  RUSH_TRY(result_tensor(c, plan, &dst));
   if (dst->numel == 0) return RUSH_OK;
   size_t greatest = sizeof(float);
   r.body = plan->body;
@@ -240,7 +241,7 @@ static rush_status run_plan(rush_call *c, rush_pw_plan *plan) {
     r.memory[k + 1] = o->t[k] ? o->t[k]->dtype : r.body_type[k + 1];
     r.held[k + 1] = NULL;
     r.wraps[k + 1] =
-        plan->compute != job->common && !mask && o->t[k] && wraps(job, job->arg[k], o->t[k]);
+        plan->compute != job->common && !mask && o->t[k] && must_wrap(job, job->arg[k], o->t[k]);
     if (!o->t[k]) rush_pw_place_scalar(c, plan, k, scalar[k]);
   }
   for (int k = 0; k <= r.n; k++) {

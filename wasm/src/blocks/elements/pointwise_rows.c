@@ -179,11 +179,11 @@ static void copy_run(run *to, rush_pw_params *p, const run *from) {
   to->p = p;
   for (int k = 0; k <= to->n; k++) to->held[k] = NULL;
 }
-static void give_fault(const walk *w, const rush_pw_params *p) {
+static void report_fault(const walk *w, const rush_pw_params *p) {
   if (p->fault) __atomic_store_n(&w->r->p->fault, p->fault, __ATOMIC_RELAXED);
 }
 
-static void some_lines(const void *arg, size_t begin, size_t end, unsigned who) {
+static void run_lines(const void *arg, size_t begin, size_t end, unsigned who) {
   const walk *w = arg;
   run r;
   rush_pw_params p;
@@ -193,7 +193,7 @@ static void some_lines(const void *arg, size_t begin, size_t end, unsigned who) 
   for (int k = 0; k <= r.n; k++) r.at[k] += r.stride[k] * first;
   const int64_t n = (last < w->n ? last : w->n) - first;
   row_of(&r, n)(&r, n);
-  give_fault(w, &p);
+  report_fault(w, &p);
 }
 
 static void walk_rows(run *r, rush_iter *it, const walk *w) {
@@ -209,7 +209,7 @@ static void walk_rows(run *r, rush_iter *it, const walk *w) {
 }
 
 /* Runs a range of the outermost dimension. */
-static void some_planes(const void *arg, size_t begin, size_t end, unsigned who) {
+static void run_planes(const void *arg, size_t begin, size_t end, unsigned who) {
   const walk *w = arg;
   run r;
   rush_pw_params p;
@@ -220,7 +220,7 @@ static void some_planes(const void *arg, size_t begin, size_t end, unsigned who)
   for (int k = 0; k < it.n; k++) it.at[k] += it.stride[k][d] * (int64_t)begin;
   it.size[d] = (int64_t)(end - begin);
   walk_rows(&r, &it, w);
-  give_fault(w, &p);
+  report_fault(w, &p);
 }
 
 /* Runs tensors whose elements all lie in the order of the result's. */
@@ -231,7 +231,7 @@ static void run_line(rush_ctx *ctx, const walk *w, const rush_tensor *dst) {
   if (w->n <= FEW) {
     row_of(r, w->n)(r, w->n);
   } else {
-    rush_parallel(ctx, (size_t)((w->n - 1) / LINE) + 1, LINE, some_lines, w);
+    rush_parallel(ctx, (size_t)((w->n - 1) / LINE) + 1, LINE, run_lines, w);
   }
 }
 
@@ -269,5 +269,5 @@ void rush_pw_run_all(rush_ctx *ctx, rush_pw_run *r, const rush_pw_operands *o,
     return;
   }
   const int64_t planes = w.it.size[w.it.rank - 1];
-  rush_parallel(ctx, (size_t)planes, (uint64_t)(dst->numel / planes), some_planes, &w);
+  rush_parallel(ctx, (size_t)planes, (uint64_t)(dst->numel / planes), run_planes, &w);
 }

@@ -357,7 +357,7 @@ static int order_labels(const equation *eq, const operand *ops, size_t n, int *l
 
 /* Computes sizes and strides as unsqueeze does. A missing dimension goes last, or to the place of
  * `...` if another operand has more ellipsis dimensions. */
-static void see(const operand *o, int n, const int *label, seen *out) {
+static void unsqueeze_operand(const operand *o, int n, const int *label, seen *out) {
   for (int k = 0; k < n; k++) {
     const int d = place_of(o, label[k]);
     const bool inside = label[k] >= LETTERS && o->dots >= 0 && o->dots < o->t.rank;
@@ -369,7 +369,7 @@ static void see(const operand *o, int n, const int *label, seen *out) {
 }
 
 /* Sets row-major strides for the n dimensions in the order of `dim`. */
-static void lie_in_order(seen *s, int n, const int *dim) {
+static void set_dense_strides(seen *s, int n, const int *dim) {
   int64_t step = 1;
   for (int k = n - 1; k >= 0; k--) {
     s->stride[dim[k]] = step;
@@ -377,17 +377,17 @@ static void lie_in_order(seen *s, int n, const int *dim) {
   }
 }
 
-static void sum_some(seen *s, int n, uint64_t dims) {
+static void sum_dims(seen *s, int n, uint64_t dims) {
   int order[LABELS];
   if (dims == 0) return;
   for (int k = 0; k < n; k++) {
     order[k] = k;
     if (dims >> k & 1) s->size[k] = 1;
   }
-  lie_in_order(s, n, order);
+  set_dense_strides(s, n, order);
 }
 
-static rush_tensor header_of(const seen *s, int n, const int *dim) {
+static rush_tensor tensor_header(const seen *s, int n, const int *dim) {
   rush_tensor t = {.dtype = RUSH_FLOAT32, .rank = (uint8_t)n, .numel = 1};
   for (int k = 0; k < n; k++) {
     t.sizes[k] = s->size[dim[k]];
@@ -400,25 +400,25 @@ static rush_tensor header_of(const seen *s, int n, const int *dim) {
 /* Mimics at::mul with TensorIterator's strides. If there are more than RUSH_MAX_RANK dimensions,
  * those of size 1 that the result lacks are skipped. In rare cases PyTorch's order depends on
  * them. */
-static void multiply_seen(int n, int n_output, seen *a, const seen *b) {
+static void multiply_strides(int n, int n_output, seen *a, const seen *b) {
   int dim[LABELS], kept = 0;
   for (int k = 0; k < n; k++)
     if (n <= RUSH_MAX_RANK || k < n_output || a->size[k] != 1 || b->size[k] != 1) dim[kept++] = k;
   const bool fits = kept <= RUSH_MAX_RANK;
   rush_tensor x, y;
   if (fits) {
-    x = header_of(a, kept, dim);
-    y = header_of(b, kept, dim);
+    x = tensor_header(a, kept, dim);
+    y = tensor_header(b, kept, dim);
   }
   for (int k = 0; k < n; k++) {
     if (a->size[k] == 1) a->size[k] = b->size[k];
     a->stride[k] = 1;
   }
   if (!fits) {
-    lie_in_order(a, kept, dim);
+    set_dense_strides(a, kept, dim);
     return;
   }
-  const rush_tensor z = header_of(a, kept, dim), *const both[] = {&x, &y};
+  const rush_tensor z = tensor_header(a, kept, dim), *const both[] = {&x, &y};
   int64_t strides[RUSH_MAX_RANK];
   rush_strides_of_result(kept, z.sizes, 2, both, strides);
   for (int k = 0; k < kept; k++) a->stride[dim[k]] = strides[k];
@@ -426,7 +426,7 @@ static void multiply_seen(int n, int n_output, seen *a, const seen *b) {
 
 /* Mimics sumproduct_pair. Its matrix product is row-major, in this order: dimensions of both
  * operands, of a alone, summed dimensions, all others. */
-static void contract_seen(int n, seen *a, const seen *b, uint64_t sums) {
+static void contract_strides(int n, seen *a, const seen *b, uint64_t sums) {
   int dim[LABELS], count = 0;
   for (int part = 0; part < 4; part++) {
     for (int k = 0; k < n; k++) {
@@ -441,7 +441,7 @@ static void contract_seen(int n, seen *a, const seen *b, uint64_t sums) {
     else if (a->size[k] == 1)
       a->size[k] = b->size[k];
   }
-  lie_in_order(a, n, dim);
+  set_dense_strides(a, n, dim);
 }
 
 /* Mimics how ATen handles one pair: it decides which dimensions are summed before the product and
@@ -460,12 +460,12 @@ static void take_pair(int n, int n_output, int *counts, seen *a, seen *b) {
     }
     if ((in_both | in_a | in_b) & bit) counts[k] = 0;
   }
-  sum_some(a, n, in_a);
-  sum_some(b, n, in_b);
+  sum_dims(a, n, in_a);
+  sum_dims(b, n, in_b);
   if (in_both)
-    contract_seen(n, a, b, in_both);
+    contract_strides(n, a, b, in_both);
   else
-    multiply_seen(n, n_output, a, b);
+    multiply_strides(n, n_output, a, b);
 }
 
 /* Computes the strides of PyTorch's result. */
@@ -474,12 +474,12 @@ static void result_strides(const equation *eq, const operand *ops, size_t n_ops,
   const int n = order_labels(eq, ops, n_ops, label);
   seen a, b;
   for (size_t i = 0; i < n_ops; i++) {
-    see(&ops[i], n, label, &b);
+    unsqueeze_operand(&ops[i], n, label, &b);
     for (int k = 0; k < n; k++) counts[k] += b.size[k] != 1;
   }
-  see(&ops[0], n, label, &a);
+  unsqueeze_operand(&ops[0], n, label, &a);
   for (size_t i = 1; i < n_ops; i++) {
-    see(&ops[i], n, label, &b);
+    unsqueeze_operand(&ops[i], n, label, &b);
     take_pair(n, eq->n_output, counts, &a, &b);
   }
   memcpy(strides, a.stride, (size_t)eq->n_output * sizeof *strides);
@@ -493,14 +493,14 @@ static void result_strides(const equation *eq, const operand *ops, size_t n_ops,
   if (eq->n_output == RUSH_MAX_RANK) return;
   for (int k = 0; k < eq->n_output; k++) dim[k] = k;
   dim[eq->n_output] = n - 1;
-  const rush_tensor whole = header_of(&a, eq->n_output + 1, dim);
+  const rush_tensor whole = tensor_header(&a, eq->n_output + 1, dim);
   rush_view_strides(&whole, eq->n_output, whole.sizes, strides);
 }
 
 /* Returns the result with its dimensions in the output's order: as a view, or as a copy if the
  * strides of PyTorch's result differ. */
-static rush_status give(rush_call *c, const equation *eq, const operand *o,
-                        const int64_t *strides) {
+static rush_status return_in_output_order(rush_call *c, const equation *eq, const operand *o,
+                                          const int64_t *strides) {
   rush_tensor t = o->t, *out;
   bool same = true;
   t.rank = (uint8_t)eq->n_output;
@@ -527,5 +527,5 @@ RUSH_OP(einsum) {
   int64_t strides[RUSH_MAX_RANK];
   result_strides(&eq, ops, list->n, strides);
   RUSH_TRY(contract_all(c, &eq, ops, list->n));
-  return give(c, &eq, &ops[0], strides);
+  return return_in_output_order(c, &eq, &ops[0], strides);
 }

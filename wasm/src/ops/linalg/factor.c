@@ -73,7 +73,7 @@ static rush_status columns_of(rush_call *c, const rush_tensor *t, rush_tensor **
 }
 
 /* Returns the column-major matrices of `wide` as result i. */
-static rush_status give_columns(rush_call *c, uint32_t i, rush_dtype dtype, rush_tensor *wide) {
+static rush_status return_columns(rush_call *c, uint32_t i, rush_dtype dtype, rush_tensor *wide) {
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   rush_tensor *base;
   RUSH_TRY(rush_take_stop(c->ctx));
@@ -86,14 +86,14 @@ static rush_status give_columns(rush_call *c, uint32_t i, rush_dtype dtype, rush
 }
 
 /* Returns the contiguous tensor `wide`, converted to dtype, as result i. */
-static rush_status give_dense(rush_call *c, uint32_t i, rush_dtype dtype, rush_tensor *wide) {
+static rush_status return_dense(rush_call *c, uint32_t i, rush_dtype dtype, rush_tensor *wide) {
   rush_tensor *out;
   RUSH_TRY(tmp_to(c, wide, dtype, &out));
   ret_tensor(c, i, rush_tensor_retain(out));
   return RUSH_OK;
 }
 
-static rush_status give_nothing(rush_call *c, uint32_t i, rush_dtype dtype) {
+static rush_status return_empty(rush_call *c, uint32_t i, rush_dtype dtype) {
   rush_tensor *out;
   return rush_result(c, i, dtype, 1, (const int64_t[]){0}, &out);
 }
@@ -152,7 +152,7 @@ RUSH_OP(linalg_lu_factor_ex) {
     info[k] = BY_DTYPE(rush_lu, a, c->ctx, m, n, matrix(a, m * n, k),
                        (int32_t *)rush_data(pivots) + k * (m < n ? m : n));
   RUSH_TRY(check_info(c, 2, a, info, true));
-  return give_columns(c, 0, self->dtype, a);
+  return return_columns(c, 0, self->dtype, a);
 }
 
 /* self, upper, check_errors. The other triangle is not read. */
@@ -171,7 +171,7 @@ RUSH_OP(linalg_cholesky_ex) {
   RUSH_TRY(check_info(c, 2, a, info, false));
   /* Both forms are column-major in PyTorch. */
   if (upper) RUSH_TRY(columns_of(c, a, &a));
-  return give_columns(c, 0, self->dtype, a);
+  return return_columns(c, 0, self->dtype, a);
 }
 
 /* self, B, upper, left, unitriangular */
@@ -206,7 +206,7 @@ RUSH_OP(linalg_solve_triangular) {
     BY_DTYPE(rush_solve_triangle, a, c->ctx, n, columns, matrix(a, n * n, k), upper == left,
              arg_bool(c, 4), matrix(b, n * columns, k));
   if (!left) RUSH_TRY(columns_of(c, b, &b));
-  return give_columns(c, 0, self->dtype, b);
+  return return_columns(c, 0, self->dtype, b);
 }
 
 /* self */
@@ -222,8 +222,8 @@ RUSH_OP(geqrf) {
   RUSH_TRY(new_wide(c, self, self->rank - 1, sizes, &tau));
   for (int64_t k = 0; k < count_of(a) && !rush_should_stop(c->ctx, 16); k++)
     BY_DTYPE(rush_qr, a, c->ctx, m, n, matrix(a, m * n, k), matrix(tau, short_side, k));
-  RUSH_TRY(give_dense(c, 1, self->dtype, tau));
-  return give_columns(c, 0, self->dtype, a);
+  RUSH_TRY(return_dense(c, 1, self->dtype, tau));
+  return return_columns(c, 0, self->dtype, a);
 }
 
 static void conjugate(rush_ctx *ctx, rush_tensor *t) {
@@ -267,7 +267,7 @@ RUSH_OP(ormqr) {
     BY_DTYPE(rush_reflect, a, c->ctx, m, k, matrix(a, m * n, i), matrix(tau, k, i), adjoint,
              columns, matrix(b, m * columns, i));
   if (!left) RUSH_TRY(columns_of(c, b, &b));
-  return give_columns(c, 0, self->dtype, b);
+  return return_columns(c, 0, self->dtype, b);
 }
 
 /* Overwrites the other triangle of each matrix a[n][n], so that the matrix is Hermitian. */
@@ -302,9 +302,9 @@ RUSH_OP(linalg_eigh) {
   for (int64_t k = 0; k < count_of(a) && !rush_should_stop(c->ctx, 16); k++)
     BY_DTYPE(rush_eigh, a, c->ctx, n, matrix(a, n * n, k), matrix(values, n, k),
              v ? matrix(v, n * n, k) : NULL);
-  RUSH_TRY(give_dense(c, 0, rush_real_dtype(self->dtype), values));
-  if (!v) return give_nothing(c, 1, self->dtype);
-  return give_columns(c, 1, self->dtype, v);
+  RUSH_TRY(return_dense(c, 0, rush_real_dtype(self->dtype), values));
+  if (!v) return return_empty(c, 1, self->dtype);
+  return return_columns(c, 1, self->dtype, v);
 }
 
 static bool is_finite(rush_ctx *ctx, const rush_tensor *t) {
@@ -322,14 +322,14 @@ static int64_t matrices_of(const rush_tensor *t) {
   return count;
 }
 
-static rush_status give_factors(rush_call *c, rush_tensor *left, rush_tensor *right) {
+static rush_status return_factors(rush_call *c, rush_tensor *left, rush_tensor *right) {
   /* The rows of Vh are the conjugates of V's columns. PyTorch returns Vh column-major. */
   rush_tensor *turned;
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
   conjugate(c->ctx, right);
   RUSH_TRY(wide_columns(c, right, right->rank, right->sizes, false, &turned));
-  RUSH_TRY(give_columns(c, 0, dtype, left));
-  return give_columns(c, 2, dtype, turned);
+  RUSH_TRY(return_columns(c, 0, dtype, left));
+  return return_columns(c, 2, dtype, turned);
 }
 
 /* A, full_matrices, compute_uv, driver */
@@ -365,12 +365,12 @@ RUSH_OP(linalg_svd) {
     BY_DTYPE(rush_svd, a, c->ctx, m, n, all, matrix(a, m * n, k), matrix(values, n, k),
              u ? matrix(u, m * n_u, k) : NULL, v ? matrix(v, n * n, k) : NULL,
              work ? rush_data(work) : NULL);
-  RUSH_TRY(give_dense(c, 1, rush_real_dtype(self->dtype), values));
+  RUSH_TRY(return_dense(c, 1, rush_real_dtype(self->dtype), values));
   if (!u) {
-    RUSH_TRY(give_nothing(c, 0, self->dtype));
-    return give_nothing(c, 2, self->dtype);
+    RUSH_TRY(return_empty(c, 0, self->dtype));
+    return return_empty(c, 2, self->dtype);
   }
-  return give_factors(c, wide ? v : u, wide ? u : v);
+  return return_factors(c, wide ? v : u, wide ? u : v);
 }
 
 /* self. Eigenvectors are computed if there is a second result. */
@@ -399,8 +399,8 @@ RUSH_OP(linalg_eig) {
         "matrix is ill-conditioned or has too many repeated eigenvalues.",
         (long long)k);
   }
-  RUSH_TRY(give_dense(c, 0, dtype, values));
-  return v ? give_columns(c, 1, dtype, v) : RUSH_OK;
+  RUSH_TRY(return_dense(c, 0, dtype, values));
+  return v ? return_columns(c, 1, dtype, v) : RUSH_OK;
 }
 
 /* self, hermitian, check_errors. The upper triangle is not read. */
@@ -422,7 +422,7 @@ RUSH_OP(linalg_ldl_factor_ex) {
                    "torch.linalg.ldl_factor_ex: (Batch element %lld): D[%d,%d] is zero",
                    (long long)k, info[k], info[k]);
   }
-  return give_columns(c, 0, self->dtype, a);
+  return return_columns(c, 0, self->dtype, a);
 }
 
 /* LD, pivots, B, hermitian */
@@ -464,5 +464,5 @@ RUSH_OP(linalg_ldl_solve) {
   for (int64_t k = 0; k < count_of(b) && !rush_should_stop(c->ctx, 16); k++)
     BY_DTYPE(rush_ldl_solve, a, c->ctx, n, arg_bool(c, 3), matrix(a, n * n, k), data + k * n,
              last[1], matrix(b, n * last[1], k));
-  return give_columns(c, 0, right->dtype, b);
+  return return_columns(c, 0, right->dtype, b);
 }

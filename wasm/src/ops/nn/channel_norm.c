@@ -206,7 +206,7 @@ static void keep_running(const plan *p, rush_tensor *running, const double *now,
 }
 
 /* Fills the statistics of empty sets with PyTorch's values. */
-static void no_moments(rush_ctx *ctx, rush_tensor *mean, rush_tensor *rstd) {
+static void set_empty_moments(rush_ctx *ctx, rush_tensor *mean, rush_tensor *rstd) {
   const rush_value zero = rush_float(0), nan = rush_float(NAN);
   if (mean) rush_fill(ctx, mean, &zero);
   if (rstd) rush_fill(ctx, rstd, &nan);
@@ -214,7 +214,7 @@ static void no_moments(rush_ctx *ctx, rush_tensor *mean, rush_tensor *rstd) {
 
 static rush_status normalize(rush_call *c, plan *p) {
   if (p->x->numel == 0) {
-    no_moments(c->ctx, p->save_mean, p->save_rstd);
+    set_empty_moments(c->ctx, p->save_mean, p->save_rstd);
     if (p->n > 0 || p->across) return RUSH_OK;
     keep_running(p, p->running_mean, NULL, 1); /* NaN, the average over no samples */
     keep_running(p, p->running_var, NULL, 1);

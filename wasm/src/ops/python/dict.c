@@ -49,14 +49,14 @@ static rush_status missing(rush_call *c, const rush_value *key) {
   return st;
 }
 
-static rush_status give_dict(rush_call *c, const rush_value *items, size_t n) {
+static rush_status return_dict(rush_call *c, const rush_value *items, size_t n) {
   return rush_new_list(c->heap, RUSH_KIND_DICT, result_type(c), items, n, &c->results[0]);
 }
 
 /* Arguments alternate keys and values. The last value of a repeated key wins. */
 RUSH_OP(dict_construct) {
   RUSH_CHECK_ARG(c->n_args % 2 == 0, "DictConstruct takes key-value pairs");
-  RUSH_TRY(give_dict(c, NULL, 0));
+  RUSH_TRY(return_dict(c, NULL, 0));
   for (uint32_t i = 0; i < c->n_args; i += 2)
     RUSH_TRY(put(c->heap, rush_as_list(&c->results[0]), &c->args[i], &c->args[i + 1]));
   return RUSH_OK;
@@ -64,7 +64,7 @@ RUSH_OP(dict_construct) {
 
 /* dict() and dict(list of pairs) */
 RUSH_OP(dict_of_pairs) {
-  RUSH_TRY(give_dict(c, NULL, 0));
+  RUSH_TRY(return_dict(c, NULL, 0));
   for (size_t i = 0; c->n_args > 0 && i < arg_list(c, 0)->n; i++) {
     const rush_value *pair = &arg_list(c, 0)->items[i];
     RUSH_CHECK_ARG(pair->kind == RUSH_KIND_TUPLE && rush_as_list(pair)->n == 2,
@@ -76,7 +76,7 @@ RUSH_OP(dict_of_pairs) {
 }
 
 RUSH_OP(dict_copy) {
-  return give_dict(c, arg_list(c, 0)->items, arg_list(c, 0)->n);
+  return return_dict(c, arg_list(c, 0)->items, arg_list(c, 0)->n);
 }
 
 RUSH_OP(dict_len) {

@@ -6,17 +6,17 @@ static uint32_t result_type(const rush_call *c) {
   return c->result_types ? c->result_types[0] : RUSH_NONE;
 }
 
-static rush_status give_list(rush_call *c, const rush_value *items, size_t n) {
+static rush_status return_list(rush_call *c, const rush_value *items, size_t n) {
   return rush_new_list(c->heap, RUSH_KIND_LIST, result_type(c), items, n, &c->results[0]);
 }
-static void give(rush_call *c, const rush_value *v) {
+static void return_retained(rush_call *c, const rush_value *v) {
   ret_retained(c, 0, v);
 }
 
 /* ---- Construction and unpacking -------------------------------------------------------------- */
 
 RUSH_OP(list_construct) {
-  return give_list(c, c->args, c->n_args);
+  return return_list(c, c->args, c->n_args);
 }
 
 RUSH_OP(tuple_construct) {
@@ -58,7 +58,7 @@ RUSH_OP(tuple_index) {
   size_t i;
   RUSH_CHECK_ARG(c->args[0].kind == RUSH_KIND_TUPLE, "TupleIndex takes a tuple");
   RUSH_CHECK_ARG(at_index(arg_int(c, 1), arg_list(c, 0)->n, &i), "Tuple index out of range");
-  give(c, &arg_list(c, 0)->items[i]);
+  return_retained(c, &arg_list(c, 0)->items[i]);
   return RUSH_OK;
 }
 
@@ -72,7 +72,7 @@ RUSH_OP(list_len) {
 RUSH_OP(list_getitem) {
   size_t i;
   RUSH_CHECK_ARG(at_index(arg_int(c, 1), arg_list(c, 0)->n, &i), "list index out of range");
-  give(c, &arg_list(c, 0)->items[i]);
+  return_retained(c, &arg_list(c, 0)->items[i]);
   return RUSH_OK;
 }
 
@@ -119,7 +119,7 @@ RUSH_OP(list_count) {
 }
 
 RUSH_OP(list_copy) {
-  return give_list(c, arg_list(c, 0)->items, arg_list(c, 0)->n);
+  return return_list(c, arg_list(c, 0)->items, arg_list(c, 0)->n);
 }
 
 /* Appends one value and counts the work, because a program can repeat this any number of times. */
@@ -143,7 +143,7 @@ RUSH_OP(list_add) {
 /* mul.left_t and mul.right_ */
 RUSH_OP(list_mul) {
   uint32_t at = c->args[0].kind == RUSH_KIND_LIST ? 0 : 1;
-  RUSH_TRY(give_list(c, NULL, 0));
+  RUSH_TRY(return_list(c, NULL, 0));
   return push_times(c, rush_as_list(&c->results[0]), arg_list(c, at)->items, arg_list(c, at)->n,
                     arg_int(c, 1 - at));
 }
@@ -169,7 +169,7 @@ RUSH_OP(list_slice) {
   const rush_list *list = arg_list(c, 0);
   int64_t at, end, step;
   RUSH_TRY(slice_range(c, (int64_t)list->n, &at, &end, &step));
-  RUSH_TRY(give_list(c, NULL, 0));
+  RUSH_TRY(return_list(c, NULL, 0));
   for (; step > 0 ? at < end : at > end; at += step)
     RUSH_TRY(push(c, rush_as_list(&c->results[0]), list->items[at]));
   return RUSH_OK;
@@ -195,7 +195,7 @@ static rush_list *self(const rush_call *c) {
 
 RUSH_OP(list_append) {
   RUSH_TRY(rush_list_add(c->heap, self(c), c->args[1]));
-  if (c->n_results > 0) give(c, &c->args[0]);
+  if (c->n_results > 0) return_retained(c, &c->args[0]);
   return RUSH_OK;
 }
 
@@ -206,7 +206,7 @@ RUSH_OP(list_extend) {
     RUSH_TRY(rush_charge(c->ctx, 4));
     RUSH_TRY(rush_list_add(c->heap, self(c), arg_list(c, 1)->items[i]));
   }
-  if (c->n_results > 0) give(c, &c->args[0]);
+  if (c->n_results > 0) return_retained(c, &c->args[0]);
   return RUSH_OK;
 }
 
@@ -227,7 +227,7 @@ RUSH_OP(list_mul_self) {
   for (int64_t k = 1; k < times && n > 0; k++)
     for (size_t i = 0; i < n; i++) RUSH_TRY(push(c, list, list->items[i]));
   if (times <= 0) RUSH_TRY(clear(c, list));
-  give(c, &c->args[0]);
+  return_retained(c, &c->args[0]);
   return RUSH_OK;
 }
 
@@ -296,7 +296,7 @@ RUSH_OP(list_set_item) {
   size_t i;
   RUSH_CHECK_ARG(at_index(arg_int(c, 1), self(c)->n, &i), "list index out of range");
   rush_list_set(c->heap, self(c), i, c->args[2]);
-  if (c->n_results > 0) give(c, &c->args[0]);
+  if (c->n_results > 0) return_retained(c, &c->args[0]);
   return RUSH_OK;
 }
 
@@ -434,7 +434,7 @@ static rush_status extreme(rush_call *c, bool least) {
     RUSH_TRY(rush_values_less(c->ctx, least ? item : best, least ? best : item, &better));
     if (better) best = item;
   }
-  give(c, best);
+  return_retained(c, best);
   return RUSH_OK;
 }
 RUSH_OP(list_min) {
@@ -445,7 +445,7 @@ RUSH_OP(list_max) {
 }
 
 RUSH_OP(rangelist) {
-  RUSH_TRY(give_list(c, NULL, 0));
+  RUSH_TRY(return_list(c, NULL, 0));
   for (int64_t i = 0; i < arg_int(c, 0); i++)
     RUSH_TRY(push(c, rush_as_list(&c->results[0]), rush_int(i)));
   return RUSH_OK;

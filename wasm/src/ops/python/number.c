@@ -19,7 +19,7 @@ static int64_t n(const rush_call *c, uint32_t i) {
   return c->args[i].u.i;
 }
 
-static rush_status give_float(rush_call *c, double v) {
+static rush_status return_float(rush_call *c, double v) {
   ret_float(c, 0, v);
   return RUSH_OK;
 }
@@ -27,16 +27,16 @@ static rush_status give_float(rush_call *c, double v) {
 #define WRAPPING(OP) ((int64_t)((uint64_t)n(c, 0) OP(uint64_t) n(c, 1)))
 
 RUSH_OP(num_add) {
-  return any_float(c) ? give_float(c, f(c, 0) + f(c, 1)) : give_int(c, WRAPPING(+));
+  return any_float(c) ? return_float(c, f(c, 0) + f(c, 1)) : return_int(c, WRAPPING(+));
 }
 RUSH_OP(num_sub) {
-  return any_float(c) ? give_float(c, f(c, 0) - f(c, 1)) : give_int(c, WRAPPING(-));
+  return any_float(c) ? return_float(c, f(c, 0) - f(c, 1)) : return_int(c, WRAPPING(-));
 }
 RUSH_OP(num_mul) {
-  return any_float(c) ? give_float(c, f(c, 0) * f(c, 1)) : give_int(c, WRAPPING(*));
+  return any_float(c) ? return_float(c, f(c, 0) * f(c, 1)) : return_int(c, WRAPPING(*));
 }
 RUSH_OP(num_div) {
-  return give_float(c, f(c, 0) / f(c, 1));
+  return return_float(c, f(c, 0) / f(c, 1));
 }
 
 /* Returns a / b rounded down. Dividing the smallest int by -1 wraps around. */
@@ -54,21 +54,21 @@ static double float_mod(double a, double b) {
 }
 
 RUSH_OP(num_floordiv) {
-  if (any_float(c)) return give_float(c, floor(f(c, 0) / f(c, 1)));
+  if (any_float(c)) return return_float(c, floor(f(c, 0) / f(c, 1)));
   RUSH_CHECK_ARG(n(c, 1) != 0, "division by 0");
-  return give_int(c, floor_div(n(c, 0), n(c, 1)));
+  return return_int(c, floor_div(n(c, 0), n(c, 1)));
 }
 
 RUSH_OP(num_truncdiv) {
   RUSH_CHECK_ARG(n(c, 1) != 0, "division by 0");
-  return give_int(c, n(c, 1) == -1 ? (int64_t)(0 - (uint64_t)n(c, 0)) : n(c, 0) / n(c, 1));
+  return return_int(c, n(c, 1) == -1 ? (int64_t)(0 - (uint64_t)n(c, 0)) : n(c, 0) / n(c, 1));
 }
 
 /* In PyTorch 2.6, an int modulo zero crashes with a signal. This raises Python's error instead. */
 RUSH_OP(num_remainder) {
-  if (any_float(c)) return give_float(c, float_mod(f(c, 0), f(c, 1)));
+  if (any_float(c)) return return_float(c, float_mod(f(c, 0), f(c, 1)));
   RUSH_CHECK_ARG(n(c, 1) != 0, "integer modulo by zero");
-  return give_int(c, floor_mod(n(c, 0), n(c, 1)));
+  return return_int(c, floor_mod(n(c, 0), n(c, 1)));
 }
 
 /* divmod of an int and a float. libtorch computes both in single precision. */
@@ -106,53 +106,53 @@ static rush_status check_pow(rush_call *c) {
 }
 RUSH_OP(num_pow) {
   RUSH_TRY(check_pow(c));
-  return give_float(c, pow(f(c, 0), f(c, 1)));
+  return return_float(c, pow(f(c, 0), f(c, 1)));
 }
 /* PyTorch has no checks here. */
 RUSH_OP(num_pow_of_scalars) {
-  return give_float(c, pow(f(c, 0), f(c, 1)));
+  return return_float(c, pow(f(c, 0), f(c, 1)));
 }
 
 /* pow.int_to_int computes in double precision, as libtorch does. */
 RUSH_OP(num_pow_int) {
   RUSH_TRY(check_pow(c));
-  return give_int(c, rush_double_to_int(pow(f(c, 0), f(c, 1))));
+  return return_int(c, rush_double_to_int(pow(f(c, 0), f(c, 1))));
 }
 
 RUSH_OP(num_fmod) {
-  return give_float(c, fmod(f(c, 0), f(c, 1)));
+  return return_float(c, fmod(f(c, 0), f(c, 1)));
 }
 RUSH_OP(num_mathremainder) {
-  return give_float(c, remainder(f(c, 0), f(c, 1)));
+  return return_float(c, remainder(f(c, 0), f(c, 1)));
 }
 RUSH_OP(num_copysign) {
-  return give_float(c, copysign(f(c, 0), f(c, 1)));
+  return return_float(c, copysign(f(c, 0), f(c, 1)));
 }
 RUSH_OP(num_atan2) {
-  return give_float(c, atan2(f(c, 0), f(c, 1)));
+  return return_float(c, atan2(f(c, 0), f(c, 1)));
 }
 
 RUSH_OP(num_lshift) {
-  return give_int(c, (int64_t)((uint64_t)n(c, 0) << (n(c, 1) & 63)));
+  return return_int(c, (int64_t)((uint64_t)n(c, 0) << (n(c, 1) & 63)));
 }
 RUSH_OP(num_rshift) {
-  return give_int(c, n(c, 0) >> (n(c, 1) & 63));
+  return return_int(c, n(c, 0) >> (n(c, 1) & 63));
 }
 
-static rush_status give_bits(rush_call *c, int64_t v) {
-  return c->args[0].kind == RUSH_KIND_BOOL ? give_bool(c, v != 0) : give_int(c, v);
+static rush_status return_bits(rush_call *c, int64_t v) {
+  return c->args[0].kind == RUSH_KIND_BOOL ? return_bool(c, v != 0) : return_int(c, v);
 }
 RUSH_OP(num_and) {
-  return give_bits(c, n(c, 0) & n(c, 1));
+  return return_bits(c, n(c, 0) & n(c, 1));
 }
 RUSH_OP(num_or) {
-  return give_bits(c, n(c, 0) | n(c, 1));
+  return return_bits(c, n(c, 0) | n(c, 1));
 }
 RUSH_OP(num_xor) {
-  return give_bits(c, n(c, 0) ^ n(c, 1));
+  return return_bits(c, n(c, 0) ^ n(c, 1));
 }
 RUSH_OP(num_not) {
-  return give_bool(c, n(c, 0) == 0);
+  return return_bool(c, n(c, 0) == 0);
 }
 
 RUSH_OP(num_gcd) {
@@ -163,7 +163,7 @@ RUSH_OP(num_gcd) {
     a = b;
     b = r;
   }
-  return give_int(c, (int64_t)a);
+  return return_int(c, (int64_t)a);
 }
 
 RUSH_OP(num_factorial) {
@@ -171,17 +171,17 @@ RUSH_OP(num_factorial) {
   RUSH_CHECK_ARG(n(c, 0) >= 0, "factorial() not defined for negative values");
   for (int64_t k = 2; k <= n(c, 0) && v != 0; k++)
     v *= (uint64_t)k; /* 66! and all larger factorials wrap around to 0 */
-  return give_int(c, (int64_t)v);
+  return return_int(c, (int64_t)v);
 }
 
 /* min and max of two numbers. If one is a float, PyTorch compares them as doubles. */
 static rush_status extreme(rush_call *c, bool least) {
   if (any_float(c)) {
     double a = f(c, 0), b = f(c, 1);
-    return give_float(c, (least ? a < b : a > b) ? a : b); /* returns b if one is NaN */
+    return return_float(c, (least ? a < b : a > b) ? a : b); /* returns b if one is NaN */
   }
   int64_t a = n(c, 0), b = n(c, 1);
-  return give_int(c, (least ? b < a : a < b) ? b : a);
+  return return_int(c, (least ? b < a : a < b) ? b : a);
 }
 RUSH_OP(num_min) {
   return extreme(c, true);
@@ -193,34 +193,35 @@ RUSH_OP(num_max) {
 /* ---- Unary operators ------------------------------------------------------------------------- */
 
 RUSH_OP(num_neg) {
-  return is_float(c, 0) ? give_float(c, -f(c, 0)) : give_int(c, (int64_t)(0 - (uint64_t)n(c, 0)));
+  return is_float(c, 0) ? return_float(c, -f(c, 0))
+                        : return_int(c, (int64_t)(0 - (uint64_t)n(c, 0)));
 }
 RUSH_OP(num_abs) {
-  if (is_float(c, 0)) return give_float(c, fabs(f(c, 0)));
-  return give_int(c, n(c, 0) < 0 ? (int64_t)(0 - (uint64_t)n(c, 0)) : n(c, 0));
+  if (is_float(c, 0)) return return_float(c, fabs(f(c, 0)));
+  return return_int(c, n(c, 0) < 0 ? (int64_t)(0 - (uint64_t)n(c, 0)) : n(c, 0));
 }
 
 /* floor and ceil of a float return an int, and fail if the result does not fit. */
 static rush_status whole(rush_call *c, double v) {
   RUSH_CHECK_ARG(v >= -9223372036854775808.0 && v < 9223372036854775808.0,
                  "Cannot convert float %f to integer", f(c, 0));
-  return give_int(c, (int64_t)v);
+  return return_int(c, (int64_t)v);
 }
 RUSH_OP(num_floor) {
-  return is_float(c, 0) ? whole(c, floor(f(c, 0))) : give_int(c, n(c, 0));
+  return is_float(c, 0) ? whole(c, floor(f(c, 0))) : return_int(c, n(c, 0));
 }
 RUSH_OP(num_ceil) {
-  return is_float(c, 0) ? whole(c, ceil(f(c, 0))) : give_int(c, n(c, 0));
+  return is_float(c, 0) ? whole(c, ceil(f(c, 0))) : return_int(c, n(c, 0));
 }
 /* round() rounds half to even and returns a float, even for an int. */
 RUSH_OP(num_round) {
-  return give_float(c, nearbyint(f(c, 0)));
+  return return_float(c, nearbyint(f(c, 0)));
 }
 
-#define UNARY(NAME, EXPR)       \
-  RUSH_OP(num_##NAME) {         \
-    double x = f(c, 0);         \
-    return give_float(c, EXPR); \
+#define UNARY(NAME, EXPR)         \
+  RUSH_OP(num_##NAME) {           \
+    double x = f(c, 0);           \
+    return return_float(c, EXPR); \
   }
 UNARY(sqrt, sqrt(x))
 UNARY(exp, exp(x))
@@ -249,17 +250,17 @@ UNARY(radians, x * 3.14159265358979323846 / 180.0)
 
 RUSH_OP(num_log) {
   double v = log(f(c, 0));
-  return give_float(c, c->n_args > 1 ? v / log(f(c, 1)) : v);
+  return return_float(c, c->n_args > 1 ? v / log(f(c, 1)) : v);
 }
 
 RUSH_OP(num_isnan) {
-  return give_bool(c, isnan(f(c, 0)) != 0);
+  return return_bool(c, isnan(f(c, 0)) != 0);
 }
 RUSH_OP(num_isinf) {
-  return give_bool(c, isinf(f(c, 0)) != 0);
+  return return_bool(c, isinf(f(c, 0)) != 0);
 }
 RUSH_OP(num_isfinite) {
-  return give_bool(c, isfinite(f(c, 0)) != 0);
+  return return_bool(c, isfinite(f(c, 0)) != 0);
 }
 
 RUSH_OP(num_frexp) {
@@ -276,7 +277,7 @@ RUSH_OP(num_modf) {
 }
 RUSH_OP(num_ldexp) {
   int64_t e = n(c, 1);
-  return give_float(c, ldexp(f(c, 0), (int)(e > 5000 ? 5000 : e < -5000 ? -5000 : e)));
+  return return_float(c, ldexp(f(c, 0), (int)(e > 5000 ? 5000 : e < -5000 ? -5000 : e)));
 }
 
 /* ---- Ranges ---------------------------------------------------------------------------------- */
@@ -287,9 +288,9 @@ RUSH_OP(range_length) {
   uint64_t length = 0;
   if (step > 0 && lo < hi) length = 1 + ((uint64_t)hi - 1 - (uint64_t)lo) / (uint64_t)step;
   if (step < 0 && lo > hi) length = 1 + ((uint64_t)lo - 1 - (uint64_t)hi) / (0 - (uint64_t)step);
-  return give_int(c, (int64_t)length);
+  return return_int(c, (int64_t)length);
 }
 
 RUSH_OP(derive_index) {
-  return give_int(c, (int64_t)((uint64_t)n(c, 1) + (uint64_t)n(c, 0) * (uint64_t)n(c, 2)));
+  return return_int(c, (int64_t)((uint64_t)n(c, 1) + (uint64_t)n(c, 0) * (uint64_t)n(c, 2)));
 }

@@ -8,7 +8,7 @@ typedef struct answers {
 } answers;
 enum { EQUAL = 1, LESS = 2, GREATER = 4 };
 
-static rush_status ask(const rush_call *c, int what, answers *out) {
+static rush_status compare_arguments(const rush_call *c, int what, answers *out) {
   *out = (answers){false, false, false};
   const rush_value *a = &c->args[0], *b = &c->args[1];
   if (what & LESS) RUSH_TRY(rush_values_less(c->ctx, a, b, &out->less));
@@ -19,36 +19,36 @@ static rush_status ask(const rush_call *c, int what, answers *out) {
 }
 
 /* Returns whether any of the asked comparisons holds. */
-static rush_status give(rush_call *c, int what) {
+static rush_status return_comparison(rush_call *c, int what) {
   answers answer;
-  RUSH_TRY(ask(c, what, &answer));
+  RUSH_TRY(compare_arguments(c, what, &answer));
   ret_bool(c, 0, answer.equal || answer.less || answer.greater);
   return RUSH_OK;
 }
 
 RUSH_OP(val_eq) {
-  return give(c, EQUAL);
+  return return_comparison(c, EQUAL);
 }
 RUSH_OP(val_ne) {
   answers answer;
-  RUSH_TRY(ask(c, EQUAL, &answer));
+  RUSH_TRY(compare_arguments(c, EQUAL, &answer));
   ret_bool(c, 0, !answer.equal);
   return RUSH_OK;
 }
 RUSH_OP(val_lt) {
-  return give(c, LESS);
+  return return_comparison(c, LESS);
 }
 RUSH_OP(val_gt) {
-  return give(c, GREATER);
+  return return_comparison(c, GREATER);
 }
 RUSH_OP(val_le) {
-  return give(c, LESS | EQUAL);
+  return return_comparison(c, LESS | EQUAL);
 } /* `!greater` would be wrong for NaN */
 RUSH_OP(val_ge) {
-  return give(c, GREATER | EQUAL);
+  return return_comparison(c, GREATER | EQUAL);
 }
 
-static rush_status same(const rush_call *c, bool *out) {
+static rush_status is_same_object(const rush_call *c, bool *out) {
   const rush_value *a = &c->args[0], *b = &c->args[1];
   *out = false;
   if (rush_is_object(a) && rush_is_object(b)) *out = a->u.ref == b->u.ref;
@@ -57,13 +57,13 @@ static rush_status same(const rush_call *c, bool *out) {
 }
 RUSH_OP(val_is) {
   bool is;
-  RUSH_TRY(same(c, &is));
+  RUSH_TRY(is_same_object(c, &is));
   ret_bool(c, 0, is);
   return RUSH_OK;
 }
 RUSH_OP(val_isnot) {
   bool is;
-  RUSH_TRY(same(c, &is));
+  RUSH_TRY(is_same_object(c, &is));
   ret_bool(c, 0, !is);
   return RUSH_OK;
 }

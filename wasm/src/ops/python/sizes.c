@@ -1,7 +1,7 @@
 /* Properties of a tensor as Python values: sizes, strides, dtype, device. */
 #include "call/define.h"
 
-static rush_status give_ints(rush_call *c, int n, const int64_t *ints) {
+static rush_status return_ints(rush_call *c, int n, const int64_t *ints) {
   rush_value items[RUSH_MAX_RANK];
   for (int d = 0; d < n; d++) items[d] = rush_int(ints[d]);
   return rush_new_list(c->heap, RUSH_KIND_LIST, c->result_types ? c->result_types[0] : RUSH_NONE,
@@ -9,10 +9,10 @@ static rush_status give_ints(rush_call *c, int n, const int64_t *ints) {
 }
 
 RUSH_OP(size) {
-  return give_ints(c, arg_tensor(c, 0)->rank, arg_tensor(c, 0)->sizes);
+  return return_ints(c, arg_tensor(c, 0)->rank, arg_tensor(c, 0)->sizes);
 }
 RUSH_OP(stride) {
-  return give_ints(c, arg_tensor(c, 0)->rank, rush_nominal(arg_tensor(c, 0)));
+  return return_ints(c, arg_tensor(c, 0)->rank, rush_nominal(arg_tensor(c, 0)));
 }
 
 static rush_status some_dim(rush_call *c, int *dim) {
@@ -25,62 +25,62 @@ static rush_status some_dim(rush_call *c, int *dim) {
 RUSH_OP(size_dim) {
   int dim;
   RUSH_TRY(some_dim(c, &dim));
-  return give_int(c, arg_tensor(c, 0)->sizes[dim]);
+  return return_int(c, arg_tensor(c, 0)->sizes[dim]);
 }
 
 RUSH_OP(stride_dim) {
   int dim;
   RUSH_TRY(some_dim(c, &dim));
-  return give_int(c, rush_nominal(arg_tensor(c, 0))[dim]);
+  return return_int(c, rush_nominal(arg_tensor(c, 0))[dim]);
 }
 
 RUSH_OP(len_tensor) {
   RUSH_CHECK_ARG(arg_tensor(c, 0)->rank > 0, "len() of a 0-d tensor");
-  return give_int(c, arg_tensor(c, 0)->sizes[0]);
+  return return_int(c, arg_tensor(c, 0)->sizes[0]);
 }
 
 RUSH_OP(rank) {
-  return give_int(c, arg_tensor(c, 0)->rank);
+  return return_int(c, arg_tensor(c, 0)->rank);
 }
 RUSH_OP(numel) {
-  return give_int(c, arg_tensor(c, 0)->numel);
+  return return_int(c, arg_tensor(c, 0)->numel);
 }
 RUSH_OP(storage_offset) {
-  return give_int(c, arg_tensor(c, 0)->offset);
+  return return_int(c, arg_tensor(c, 0)->offset);
 }
 RUSH_OP(itemsize) {
-  return give_int(c, (int64_t)rush_itemsize(arg_tensor(c, 0)));
+  return return_int(c, (int64_t)rush_itemsize(arg_tensor(c, 0)));
 }
 RUSH_OP(nbytes) {
-  return give_int(c, arg_tensor(c, 0)->numel * (int64_t)rush_itemsize(arg_tensor(c, 0)));
+  return return_int(c, arg_tensor(c, 0)->numel * (int64_t)rush_itemsize(arg_tensor(c, 0)));
 }
 RUSH_OP(dtype) {
-  return give_int(c, arg_tensor(c, 0)->dtype);
+  return return_int(c, arg_tensor(c, 0)->dtype);
 }
 RUSH_OP(is_floating_point) {
-  return give_bool(c, rush_is_float(arg_tensor(c, 0)->dtype));
+  return return_bool(c, rush_is_float(arg_tensor(c, 0)->dtype));
 }
 RUSH_OP(is_complex) {
-  return give_bool(c, rush_is_complex(arg_tensor(c, 0)->dtype));
+  return return_bool(c, rush_is_complex(arg_tensor(c, 0)->dtype));
 }
 RUSH_OP(is_signed) {
   const rush_dtype dtype = arg_tensor(c, 0)->dtype;
-  return give_bool(c, dtype != RUSH_UINT8 && dtype != RUSH_BOOL);
+  return return_bool(c, dtype != RUSH_UINT8 && dtype != RUSH_BOOL);
 }
 RUSH_OP(is_same_size) {
-  return give_bool(c, rush_same_sizes(arg_tensor(c, 0), arg_tensor(c, 1)));
+  return return_bool(c, rush_same_sizes(arg_tensor(c, 0), arg_tensor(c, 1)));
 }
 
 RUSH_OP(is_set_to) {
   const rush_tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
   bool same = a->storage == b->storage && a->offset == b->offset && rush_same_sizes(a, b);
   for (int d = 0; d < a->rank && same; d++) same = a->strides[d] == b->strides[d];
-  return give_bool(c, same);
+  return return_bool(c, same);
 }
 
 /* torch.result_type of tensors and Scalars */
 RUSH_OP(result_type) {
-  return give_int(c, arg_result_type(c, 3));
+  return return_int(c, arg_result_type(c, 3));
 }
 RUSH_OP(can_cast) {
   int64_t from = arg_int(c, 0), to = arg_int(c, 1);
@@ -88,14 +88,14 @@ RUSH_OP(can_cast) {
              from >= 0 && to >= 0 && from < 256 && to < 256 && rush_dtype_known((int)from) &&
                  rush_dtype_known((int)to),
              RUSH_ERR_UNSUPPORTED, "can_cast of a dtype that is not supported");
-  return give_bool(c, rush_can_cast((rush_dtype)from, (rush_dtype)to));
+  return return_bool(c, rush_can_cast((rush_dtype)from, (rush_dtype)to));
 }
 
 RUSH_OP(promote_types) {
   rush_dtype a, b;
   RUSH_TRY(arg_dtype(c, 0, RUSH_FLOAT32, &a));
   RUSH_TRY(arg_dtype(c, 1, RUSH_FLOAT32, &b));
-  return give_int(c, rush_promote(a, b));
+  return return_int(c, rush_promote(a, b));
 }
 
 /* Returns the sizes that two shapes broadcast to. */
@@ -111,23 +111,23 @@ RUSH_OP(infer_size) {
         "dimension %d",
         (long long)a[m - k], (long long)b[n - k], (m > n ? m : n) - k);
   (void)rush_broadcast(m, a, n, b, &rank, out);
-  return give_ints(c, rank, out);
+  return return_ints(c, rank, out);
 }
 
 /* ---- Device ---------------------------------------------------------------------------------- */
 
 RUSH_OP(always_false) {
-  return give_bool(c, false);
+  return return_bool(c, false);
 }
 RUSH_OP(always_true) {
-  return give_bool(c, true);
+  return return_bool(c, true);
 }
 RUSH_OP(always_none) {
   ret_value(c, 0, rush_none());
   return RUSH_OK;
 }
 RUSH_OP(get_device) {
-  return give_int(c, -1);
+  return return_int(c, -1);
 }
 /* Operators without an effect here: warnings, gradient modes and hints. */
 RUSH_OP(nothing) {
@@ -135,7 +135,7 @@ RUSH_OP(nothing) {
   return RUSH_OK;
 }
 
-static rush_status give_device(rush_call *c, const char *text, size_t n) {
+static rush_status return_device(rush_call *c, const char *text, size_t n) {
   RUSH_TRY(rush_new_str(c->heap, text, n, &c->results[0]));
   c->results[0].kind = RUSH_KIND_DEVICE;
   rush_as_str(&c->results[0])->object.kind = RUSH_KIND_DEVICE;
@@ -143,17 +143,17 @@ static rush_status give_device(rush_call *c, const char *text, size_t n) {
 }
 
 RUSH_OP(device) {
-  return give_device(c, "cpu", 3);
+  return return_device(c, "cpu", 3);
 }
 RUSH_OP(device_of_str) {
-  return give_device(c, arg_str(c, 0)->bytes, arg_str(c, 0)->size);
+  return return_device(c, arg_str(c, 0)->bytes, arg_str(c, 0)->size);
 }
 
 /* device(type, index) */
 RUSH_OP(device_with_index) {
   rush_text text = {.ctx = c->ctx};
   rush_text_add(&text, "%s:%lld", arg_str(c, 0)->bytes, (long long)arg_int(c, 1));
-  rush_status st = text.failed ? text.why : give_device(c, text.data, text.size);
+  rush_status st = text.failed ? text.why : return_device(c, text.data, text.size);
   rush_release(c->ctx, text.data, text.capacity);
   return st;
 }
@@ -172,5 +172,5 @@ RUSH_OP(device_index) {
   int64_t v = 0;
   for (const char *p = colon + 1; *p >= '0' && *p <= '9' && v < 1000000; p++)
     v = v * 10 + (*p - '0');
-  return give_int(c, v);
+  return return_int(c, v);
 }

@@ -13,10 +13,10 @@ static span arg(const rush_call *c, uint32_t i) {
   return (span){arg_str(c, i)->bytes, arg_str(c, i)->size};
 }
 
-static rush_status give(rush_call *c, uint32_t i, const char *p, size_t n) {
+static rush_status return_bytes(rush_call *c, uint32_t i, const char *p, size_t n) {
   return rush_new_str(c->heap, p, n, &c->results[i]);
 }
-static rush_status give_text(rush_call *c, rush_text *text) {
+static rush_status return_text(rush_call *c, rush_text *text) {
   return rush_str_of_text(c->heap, text, &c->results[0]);
 }
 
@@ -24,7 +24,7 @@ static rush_status begin_list(rush_call *c) {
   return rush_new_list(c->heap, RUSH_KIND_LIST, c->result_types ? c->result_types[0] : RUSH_NONE,
                        NULL, 0, &c->results[0]);
 }
-static rush_status push(rush_call *c, const char *p, size_t n) {
+static rush_status append_str(rush_call *c, const char *p, size_t n) {
   rush_value s;
   RUSH_TRY(rush_charge(c->ctx, 16));
   RUSH_TRY(rush_new_str(c->heap, p, n, &s));
@@ -37,7 +37,7 @@ static rush_status push(rush_call *c, const char *p, size_t n) {
 
 /* Returns whether `what` occurs at s.p[i]. Comparing long, nearly equal strings takes time, so this
  * checks for a stop request. */
-static bool stands(rush_ctx *ctx, span s, span what, size_t i) {
+static bool occurs_at(rush_ctx *ctx, span s, span what, size_t i) {
   if (what.n > 0 && s.p[i] != what.p[0]) return false;
   (void)rush_should_stop(ctx, what.n / 16 + 1);
   return memcmp(s.p + i, what.p, what.n) == 0;
@@ -47,23 +47,23 @@ static bool stands(rush_ctx *ctx, span s, span what, size_t i) {
 enum { OFTEN = 1 << 16 };
 
 /* Returns whether a search ends before character i. */
-static bool gives_up(rush_ctx *ctx, size_t i) {
+static bool is_search_stopped(rush_ctx *ctx, size_t i) {
   return i % OFTEN > 0 ? ctx->stopped : rush_should_stop(ctx, OFTEN);
 }
 
 /* Returns the first position, from `from` on, at which `what` occurs. */
 static size_t find(rush_ctx *ctx, span s, span what, size_t from) {
-  for (size_t i = from; i <= s.n && s.n - i >= what.n && !gives_up(ctx, i); i++)
-    if (stands(ctx, s, what, i)) return i;
+  for (size_t i = from; i <= s.n && s.n - i >= what.n && !is_search_stopped(ctx, i); i++)
+    if (occurs_at(ctx, s, what, i)) return i;
   return NOWHERE;
 }
 static size_t find_last(rush_ctx *ctx, span s, span what) {
-  for (size_t n = s.n + 1; n > 0 && !gives_up(ctx, n); n--)
-    if (s.n - (n - 1) >= what.n && stands(ctx, s, what, n - 1)) return n - 1;
+  for (size_t n = s.n + 1; n > 0 && !is_search_stopped(ctx, n); n--)
+    if (s.n - (n - 1) >= what.n && occurs_at(ctx, s, what, n - 1)) return n - 1;
   return NOWHERE;
 }
 
-static rush_status pass(rush_call *c, size_t i) {
+static rush_status charge_characters(rush_call *c, size_t i) {
   return i % OFTEN > 0 ? RUSH_OK : rush_charge(c->ctx, OFTEN);
 }
 
@@ -101,7 +101,7 @@ RUSH_OP(str_add) {
   rush_text text = {.ctx = c->ctx};
   rush_text_bytes(&text, arg(c, 0).p, arg(c, 0).n);
   rush_text_bytes(&text, arg(c, 1).p, arg(c, 1).n);
-  return give_text(c, &text);
+  return return_text(c, &text);
 }
 
 RUSH_OP(str_getitem) {
@@ -109,13 +109,13 @@ RUSH_OP(str_getitem) {
   int64_t i = arg_int(c, 1), n = (int64_t)s.n;
   RUSH_CHECK_ARG(i >= -n && i < n, "string index %lld is out of range for a string of length %lld",
                  (long long)i, (long long)n);
-  return give(c, 0, s.p + (i < 0 ? i + n : i), 1);
+  return return_bytes(c, 0, s.p + (i < 0 ? i + n : i), 1);
 }
 
 RUSH_OP(str_list) {
   span s = arg(c, 0);
   RUSH_TRY(begin_list(c));
-  for (size_t i = 0; i < s.n; i++) RUSH_TRY(push(c, s.p + i, 1));
+  for (size_t i = 0; i < s.n; i++) RUSH_TRY(append_str(c, s.p + i, 1));
   return RUSH_OK;
 }
 
@@ -126,7 +126,7 @@ RUSH_OP(str_join) {
     if (i > 0) rush_text_bytes(&text, arg(c, 0).p, arg(c, 0).n);
     rush_text_bytes(&text, rush_as_str(&list->items[i])->bytes, rush_as_str(&list->items[i])->size);
   }
-  return give_text(c, &text);
+  return return_text(c, &text);
 }
 
 /* ---- Letters --------------------------------------------------------------------------------- */
@@ -134,11 +134,11 @@ RUSH_OP(str_join) {
 typedef enum casing { UPPER, LOWER, CAPITALIZE, TITLE, SWAP } casing;
 
 static rush_status recase(rush_call *c, casing how) {
-  RUSH_TRY(give(c, 0, arg(c, 0).p, arg(c, 0).n));
+  RUSH_TRY(return_bytes(c, 0, arg(c, 0).p, arg(c, 0).n));
   rush_str *s = rush_as_str(&c->results[0]);
   bool inside = false;
   for (size_t i = 0; i < s->size; i++) {
-    RUSH_TRY(pass(c, i));
+    RUSH_TRY(charge_characters(c, i));
     char b = s->bytes[i];
     bool up = how == UPPER || (how == CAPITALIZE && i == 0) || (how == TITLE && !inside) ||
               (how == SWAP && is_lower(b));
@@ -174,7 +174,7 @@ static rush_status all_are(rush_call *c, bool (*is)(char), bool empty) {
   span s = arg(c, 0);
   bool all = s.n > 0 || empty;
   for (size_t i = 0; i < s.n && all; i++) {
-    RUSH_TRY(pass(c, i));
+    RUSH_TRY(charge_characters(c, i));
     all = is(s.p[i]);
   }
   ret_bool(c, 0, all);
@@ -209,7 +209,7 @@ static rush_status cased(rush_call *c, bool (*wrong)(char)) {
   span s = arg(c, 0);
   bool letters = false, fits = true;
   for (size_t i = 0; i < s.n; i++) {
-    RUSH_TRY(pass(c, i));
+    RUSH_TRY(charge_characters(c, i));
     letters |= is_alpha(s.p[i]);
     fits &= !wrong(s.p[i]);
   }
@@ -227,7 +227,7 @@ RUSH_OP(str_istitle) {
   span s = arg(c, 0);
   bool title = false, inside = false, fits = true;
   for (size_t i = 0; i < s.n; i++) {
-    RUSH_TRY(pass(c, i));
+    RUSH_TRY(charge_characters(c, i));
     fits &= inside ? !is_upper(s.p[i]) : !is_lower(s.p[i]);
     title |= is_alpha(s.p[i]);
     inside = is_alpha(s.p[i]);
@@ -243,11 +243,11 @@ static rush_status padded(rush_call *c, size_t left, size_t right, char fill) {
   for (size_t i = 0; i < left && !text.failed; i++) rush_text_bytes(&text, &fill, 1);
   rush_text_bytes(&text, arg(c, 0).p, arg(c, 0).n);
   for (size_t i = 0; i < right && !text.failed; i++) rush_text_bytes(&text, &fill, 1);
-  return give_text(c, &text);
+  return return_text(c, &text);
 }
 
 /* Computes the number of characters that are missing to the requested width. */
-static rush_status missing(rush_call *c, size_t *n) {
+static rush_status count_padding(rush_call *c, size_t *n) {
   int64_t have = (int64_t)arg(c, 0).n, width = arg_int(c, 1);
   RUSH_CHECK_ARG(c->n_args < 3 || arg(c, 2).n == 1,
                  "TypeError: The fill character must be exactly one character long");
@@ -259,23 +259,23 @@ static rush_status missing(rush_call *c, size_t *n) {
 
 RUSH_OP(str_center) {
   size_t n;
-  RUSH_TRY(missing(c, &n));
+  RUSH_TRY(count_padding(c, &n));
   size_t left = n / 2 + (n & (size_t)arg_int(c, 1) & 1); /* as in Python */
   return padded(c, left, n - left, arg(c, 2).p[0]);
 }
 RUSH_OP(str_ljust) {
   size_t n;
-  RUSH_TRY(missing(c, &n));
+  RUSH_TRY(count_padding(c, &n));
   return padded(c, 0, n, arg(c, 2).p[0]);
 }
 RUSH_OP(str_rjust) {
   size_t n;
-  RUSH_TRY(missing(c, &n));
+  RUSH_TRY(count_padding(c, &n));
   return padded(c, n, 0, arg(c, 2).p[0]);
 }
 RUSH_OP(str_zfill) { /* zeros precede even a sign, as in libtorch */
   size_t n;
-  RUSH_TRY(missing(c, &n));
+  RUSH_TRY(count_padding(c, &n));
   return padded(c, n, 0, '0');
 }
 
@@ -288,7 +288,7 @@ static rush_status stripped(rush_call *c, bool left, bool right) {
   const uint64_t work = set.n / 16 + 1;
   while (left && s.n > 0 && is_in(s.p[0], set) && !rush_should_stop(c->ctx, work)) s.p++, s.n--;
   while (right && s.n > 0 && is_in(s.p[s.n - 1], set) && !rush_should_stop(c->ctx, work)) s.n--;
-  return give(c, 0, s.p, s.n);
+  return return_bytes(c, 0, s.p, s.n);
 }
 RUSH_OP(str_strip) {
   return stripped(c, true, true);
@@ -314,7 +314,7 @@ RUSH_OP(str_expandtabs) {
     do rush_text_bytes(&text, " ", 1);
     while (++column % size > 0 && !text.failed);
   }
-  return give_text(c, &text);
+  return return_text(c, &text);
 }
 
 /* ---- Searching ------------------------------------------------------------------------------- */
@@ -330,7 +330,7 @@ static rush_status bounds(rush_call *c, int64_t *start, int64_t *end) {
   return RUSH_OK;
 }
 
-static rush_status found(rush_call *c, bool last, int64_t *out) {
+static rush_status find_in_bounds(rush_call *c, bool last, int64_t *out) {
   int64_t start, end;
   RUSH_TRY(bounds(c, &start, &end));
   span s = arg(c, 0);
@@ -342,24 +342,24 @@ static rush_status found(rush_call *c, bool last, int64_t *out) {
   return RUSH_OK;
 }
 
-static rush_status give_found(rush_call *c, bool last, bool must) {
+static rush_status return_position(rush_call *c, bool last, bool must) {
   int64_t at;
-  RUSH_TRY(found(c, last, &at));
+  RUSH_TRY(find_in_bounds(c, last, &at));
   RUSH_CHECK_ARG(!must || at >= 0, "ValueError: substring not found");
   ret_int(c, 0, at);
   return RUSH_OK;
 }
 RUSH_OP(str_find) {
-  return give_found(c, false, false);
+  return return_position(c, false, false);
 }
 RUSH_OP(str_rfind) {
-  return give_found(c, true, false);
+  return return_position(c, true, false);
 }
 RUSH_OP(str_index) {
-  return give_found(c, false, true);
+  return return_position(c, false, true);
 }
 RUSH_OP(str_rindex) {
-  return give_found(c, true, true);
+  return return_position(c, true, true);
 }
 
 RUSH_OP(str_count) {
@@ -413,19 +413,19 @@ RUSH_OP(str_replace) {
     if (left > 0) left--;
   }
   rush_text_bytes(&text, s.p + done, s.n - done);
-  return give_text(c, &text);
+  return return_text(c, &text);
 }
 
 static rush_status split_at_spaces(rush_call *c, span s) {
   for (size_t i = 0; i < s.n;) {
-    RUSH_TRY(pass(c, i));
+    RUSH_TRY(charge_characters(c, i));
     if (is_space(s.p[i])) {
       i++;
       continue;
     }
     size_t from = i;
-    while (i < s.n && !is_space(s.p[i])) RUSH_TRY(pass(c, i++));
-    RUSH_TRY(push(c, s.p + from, i - from));
+    while (i < s.n && !is_space(s.p[i])) RUSH_TRY(charge_characters(c, i++));
+    RUSH_TRY(append_str(c, s.p + from, i - from));
   }
   return RUSH_OK;
 }
@@ -440,11 +440,11 @@ RUSH_OP(str_split) {
   size_t from = 0, at;
   RUSH_CHECK_ARG(separator.n > 0, "ValueError: empty separator");
   while (left != 0 && (at = find(c->ctx, s, separator, from)) != NOWHERE) {
-    RUSH_TRY(push(c, s.p + from, at - from));
+    RUSH_TRY(append_str(c, s.p + from, at - from));
     from = at + separator.n;
     if (left > 0) left--;
   }
-  return push(c, s.p + from, s.n - from);
+  return append_str(c, s.p + from, s.n - from);
 }
 
 RUSH_OP(str_rsplit) {
@@ -455,11 +455,11 @@ RUSH_OP(str_rsplit) {
   RUSH_TRY(begin_list(c));
   while (left != 0 && (at = find_last(c->ctx, s, separator)) != NOWHERE) {
     size_t behind = at + separator.n;
-    RUSH_TRY(push(c, s.p + behind, s.n - behind));
+    RUSH_TRY(append_str(c, s.p + behind, s.n - behind));
     s.n = at;
     if (left > 0) left--;
   }
-  RUSH_TRY(push(c, s.p, s.n));
+  RUSH_TRY(append_str(c, s.p, s.n));
   rush_list *list = rush_as_list(&c->results[0]);
   for (size_t i = 0; i < list->n / 2; i++) {
     rush_value v = list->items[i];
@@ -469,7 +469,7 @@ RUSH_OP(str_rsplit) {
   return RUSH_OK;
 }
 
-static rush_status give_parts(rush_call *c, span a, span b, span d) {
+static rush_status return_parts(rush_call *c, span a, span b, span d) {
   rush_value parts[3] = {rush_none(), rush_none(), rush_none()};
   rush_status st = rush_new_str(c->heap, a.p, a.n, &parts[0]);
   if (st == RUSH_OK) st = rush_new_str(c->heap, b.p, b.n, &parts[1]);
@@ -488,17 +488,17 @@ static rush_status give_parts(rush_call *c, span a, span b, span d) {
 RUSH_OP(str_partition) {
   span s = arg(c, 0), separator = arg(c, 1);
   size_t at = find(c->ctx, s, separator, 0);
-  if (at == NOWHERE) return give_parts(c, s, (span){s.p, 0}, (span){s.p, 0});
+  if (at == NOWHERE) return return_parts(c, s, (span){s.p, 0}, (span){s.p, 0});
   size_t behind = at + separator.n;
-  return give_parts(c, (span){s.p, at}, separator, (span){s.p + behind, s.n - behind});
+  return return_parts(c, (span){s.p, at}, separator, (span){s.p + behind, s.n - behind});
 }
 
 RUSH_OP(str_rpartition) {
   span s = arg(c, 0), separator = arg(c, 1);
   size_t at = find_last(c->ctx, s, separator);
-  if (at == NOWHERE) return give_parts(c, (span){s.p, 0}, (span){s.p, 0}, s);
+  if (at == NOWHERE) return return_parts(c, (span){s.p, 0}, (span){s.p, 0}, s);
   size_t behind = at + separator.n;
-  return give_parts(c, (span){s.p, at}, separator, (span){s.p + behind, s.n - behind});
+  return return_parts(c, (span){s.p, at}, separator, (span){s.p + behind, s.n - behind});
 }
 
 /* Each line end is one character. With keepends, it becomes its own item, as in libtorch. */
@@ -508,11 +508,11 @@ RUSH_OP(str_splitlines) {
   size_t from = 0;
   RUSH_TRY(begin_list(c));
   for (size_t i = 0; i < s.n; i++) {
-    RUSH_TRY(pass(c, i));
+    RUSH_TRY(charge_characters(c, i));
     if (!is_in(s.p[i], (span){ends, sizeof ends - 1})) continue;
-    RUSH_TRY(push(c, s.p + from, i - from));
-    if (arg_bool(c, 1)) RUSH_TRY(push(c, s.p + i, 1));
+    RUSH_TRY(append_str(c, s.p + from, i - from));
+    if (arg_bool(c, 1)) RUSH_TRY(append_str(c, s.p + i, 1));
     from = i + 1;
   }
-  return from < s.n ? push(c, s.p + from, s.n - from) : RUSH_OK;
+  return from < s.n ? append_str(c, s.p + from, s.n - from) : RUSH_OK;
 }

@@ -121,7 +121,7 @@ RUSH_OP(quantize_per_channel) {
 }
 
 /* Allocates result 0 and fills it with the integers of argument 0. */
-static rush_status with_integers(rush_call *c, rush_tensor **out) {
+static rush_status new_integers(rush_call *c, rush_tensor **out) {
   const rush_tensor *x = arg_tensor(c, 0);
   rush_enable_quantized(c->heap);
   const rush_dtype dtype = x->dtype == RUSH_INT8    ? RUSH_QINT8
@@ -139,7 +139,7 @@ static rush_status with_integers(rush_call *c, rush_tensor **out) {
 RUSH_OP(make_per_tensor_quantized_tensor) {
   rush_tensor *out;
   rush_quant *q;
-  RUSH_TRY(with_integers(c, &out));
+  RUSH_TRY(new_integers(c, &out));
   RUSH_TRY(rush_quant_new(c->heap, out, -1, 1, &q));
   q->scales[0] = arg_float(c, 1);
   q->zero_points[0] = arg_int(c, 2);
@@ -148,7 +148,7 @@ RUSH_OP(make_per_tensor_quantized_tensor) {
 
 RUSH_OP(make_per_channel_quantized_tensor) {
   rush_tensor *out;
-  RUSH_TRY(with_integers(c, &out));
+  RUSH_TRY(new_integers(c, &out));
   return set_channels(c, out, 1, arg_int(c, 3));
 }
 

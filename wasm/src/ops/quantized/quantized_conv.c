@@ -149,7 +149,7 @@ static rush_status read_args(rush_call *c, geometry *v) {
 
 /* Returns the input position, along dimension d, that kernel tap k reads for output position o, or
  * -1 if it is outside. */
-static int64_t place(const geometry *v, int d, int64_t o, int64_t k) {
+static int64_t input_position(const geometry *v, int d, int64_t o, int64_t k) {
   int64_t at = v->transposed ? o + v->before[d] - k * v->dilation[d]
                              : o * v->stride[d] - v->before[d] + k * v->dilation[d];
   if (v->transposed) {
@@ -171,7 +171,7 @@ static rush_status window_of(rush_call *c, const geometry *v, rush_int8_window *
     for (int64_t o = 0; o < v->out[d]; o++)
       for (int64_t k = 0; k < v->kernel[d]; k++) {
         RUSH_TRY(rush_charge(c->ctx, 4));
-        const int64_t at = place(v, d, o, k);
+        const int64_t at = input_position(v, d, o, k);
         places[o * v->kernel[d] + k] = (ptrdiff_t)(at < 0 ? -1 : at * pixels);
       }
     w->places[d] = places;

@@ -66,14 +66,14 @@ static bool is_by_channel(const rush_tensor *t, const rush_tensor *out) {
          t->numel == t->sizes[0] * t->sizes[1] && rush_is_contiguous(t);
 }
 
-static bool lies_as(const rush_tensor *t, const rush_tensor *out) {
+static bool has_same_layout(const rush_tensor *t, const rush_tensor *out) {
   return rush_same_sizes(t, out) && rush_same_strides(t, out);
 }
 
 /* Replaces t by a copy with the sizes and strides of `out`. */
-static rush_status lay(rush_call *c, const rush_tensor *out, rush_tensor **t) {
+static rush_status copy_to_layout(rush_call *c, const rush_tensor *out, rush_tensor **t) {
   rush_tensor *wide, *made;
-  if (lies_as(*t, out)) return RUSH_OK;
+  if (has_same_layout(*t, out)) return RUSH_OK;
   RUSH_TRY(rush_expand(c->heap, *t, out->rank, out->sizes, &wide));
   tmp_take(c, wide);
   RUSH_TRY(tmp_new(c, out->dtype, out->rank, out->sizes, &made));
@@ -85,12 +85,12 @@ static rush_status lay(rush_call *c, const rush_tensor *out, rush_tensor **t) {
 
 /* Combines pixel by pixel if one operand has one element per channel, as in
  * squeeze-and-excitation. */
-static rush_status by_pixels(rush_call *c, const rush_quantized_binary *q, rush_tensor *t[2],
-                             rush_tensor *out) {
+static rush_status combine_by_pixels(rush_call *c, const rush_quantized_binary *q,
+                                     rush_tensor *t[2], rush_tensor *out) {
   const size_t channels = (size_t)out->sizes[1], images = (size_t)out->sizes[0];
   const size_t pixels = (size_t)out->numel / channels / images;
-  const size_t next_a = lies_as(t[0], out) ? channels : 0;
-  const size_t next_b = lies_as(t[1], out) ? channels : 0;
+  const size_t next_a = has_same_layout(t[0], out) ? channels : 0;
+  const size_t next_b = has_same_layout(t[1], out) ? channels : 0;
   const uint8_t *a = rush_data(t[0]), *b = rush_data(t[1]);
   uint8_t *y = rush_data(out);
   for (size_t i = 0; i < images; i++) {
@@ -113,11 +113,11 @@ RUSH_OP(quantized_pair) {
   RUSH_TRY(new_result(c, &q, t, &out));
   if (out->numel == 0) return RUSH_OK;
   if (out->rank >= 3 && rush_is_channels_last(out) &&
-      ((lies_as(t[0], out) && is_by_channel(t[1], out)) ||
-       (lies_as(t[1], out) && is_by_channel(t[0], out))))
-    return by_pixels(c, &q, t, out);
-  RUSH_TRY(lay(c, out, t));
-  RUSH_TRY(lay(c, out, t + 1));
+      ((has_same_layout(t[0], out) && is_by_channel(t[1], out)) ||
+       (has_same_layout(t[1], out) && is_by_channel(t[0], out))))
+    return combine_by_pixels(c, &q, t, out);
+  RUSH_TRY(copy_to_layout(c, out, t));
+  RUSH_TRY(copy_to_layout(c, out, t + 1));
   const uint8_t *a = rush_data(t[0]), *b = rush_data(t[1]);
   uint8_t *y = rush_data(out);
   for (size_t at = 0, some; rush_piece(c->ctx, (size_t)out->numel, 1, at, &some); at += some)

@@ -67,7 +67,7 @@ static void uniform_bf16(rush_random *random, double from, double to, rush_dtype
 
 /* Returns the half-precision dtype if the call computes one in float32. A tensor that itself has a
  * half-precision dtype keeps it. */
-static rush_dtype drawn_as(const rush_call *c, rush_dtype dtype) {
+static rush_dtype draw_dtype(const rush_call *c, rush_dtype dtype) {
   return dtype == RUSH_FLOAT32 && rush_is_half(c->narrow) ? c->narrow : dtype;
 }
 
@@ -97,7 +97,7 @@ static rush_status fill_uniform(rush_call *c, rush_tensor *t, double from, doubl
     RUSH_TRY(both_parts(c, t, &both));
     return fill_with(c, &both, from, to, uniform);
   }
-  return fill_with(c, t, from, to, uniform_of(drawn_as(c, t->dtype)));
+  return fill_with(c, t, from, to, uniform_of(draw_dtype(c, t->dtype)));
 }
 
 RUSH_OP(uniform) {
@@ -183,7 +183,7 @@ static rush_status fill_normal(rush_call *c, rush_tensor *t, double mean, double
     RUSH_TRY(both_parts(c, t, &both));
     return fill_normal_as(c, &both, both.dtype, mean, std * 0.70710678118654752440);
   }
-  return fill_normal_as(c, t, drawn_as(c, t->dtype), mean, std);
+  return fill_normal_as(c, t, draw_dtype(c, t->dtype), mean, std);
 }
 
 /* normal_ and normal_functional */
@@ -217,7 +217,8 @@ RUSH_OP(normal_sizes) {
  * `mean_at` (same dtype), unless that is NULL. */
 static void scale_and_shift(const rush_call *c, rush_dtype dtype, char *at, double by,
                             const char *mean_at, double mean) {
-  const rush_dtype part = rush_real_dtype(dtype), drawn = part == dtype ? drawn_as(c, dtype) : part;
+  const rush_dtype part = rush_real_dtype(dtype),
+                   drawn = part == dtype ? draw_dtype(c, dtype) : part;
   const size_t size = rush_dtype_size(part);
   for (size_t k = 0; k < rush_dtype_size(dtype); k += size) {
     if (mean_at != NULL) mean = rush_load_double(part, mean_at + k);
@@ -275,33 +276,33 @@ RUSH_OP(normal_both) {
 typedef rush_status fill(rush_call *c, rush_tensor *t, double a, double b);
 
 /* The dtype is argument `dtype_arg`. A generator may precede it. */
-static rush_status sized(rush_call *c, uint32_t dtype_arg, fill *how) {
+static rush_status fill_new(rush_call *c, uint32_t dtype_arg, fill *how) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty(c, 0, dtype_arg, RUSH_FLOAT32, &out));
   return how(c, out, 0, 1);
 }
-static rush_status alike(rush_call *c, fill *how) {
+static rush_status fill_like(rush_call *c, fill *how) {
   rush_tensor *out;
   RUSH_TRY(rush_result_empty_like(c, 1, &out));
   return how(c, out, 0, 1);
 }
 RUSH_OP(rand) {
-  return sized(c, 1, fill_uniform);
+  return fill_new(c, 1, fill_uniform);
 }
 RUSH_OP(rand_generator) {
-  return sized(c, 2, fill_uniform);
+  return fill_new(c, 2, fill_uniform);
 }
 RUSH_OP(rand_like) {
-  return alike(c, fill_uniform);
+  return fill_like(c, fill_uniform);
 }
 RUSH_OP(randn) {
-  return sized(c, 1, fill_normal);
+  return fill_new(c, 1, fill_normal);
 }
 RUSH_OP(randn_generator) {
-  return sized(c, 2, fill_normal);
+  return fill_new(c, 2, fill_normal);
 }
 RUSH_OP(randn_like) {
-  return alike(c, fill_normal);
+  return fill_like(c, fill_normal);
 }
 
 /* ---- Other distributions --------------------------------------------------------------------- */

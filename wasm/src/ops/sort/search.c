@@ -16,7 +16,7 @@ typedef struct search {
 
 /* Returns whether the bound is after element `mid`. The comparisons are written so that NaN sorts
  * last. */
-static bool goes_on(const search *s, int64_t mid, const char *value) {
+static bool is_bound_after(const search *s, int64_t mid, const char *value) {
   const char *at =
       s->line + (size_t)(s->order != NULL ? s->order[mid] : mid) * rush_dtype_size(s->dtype);
   if (rush_is_float(s->dtype)) {
@@ -33,7 +33,7 @@ static void find_any(const search *s, const char *values, int64_t n, int64_t *fo
     int64_t from = 0, to = s->n;
     while (from < to) {
       int64_t mid = from + (to - from) / 2;
-      if (goes_on(s, mid, values))
+      if (is_bound_after(s, mid, values))
         from = mid + 1;
       else
         to = mid;
@@ -96,19 +96,19 @@ static rush_status search_lines(rush_call *c, const rush_tensor *sorted, const r
   return RUSH_OK;
 }
 
-static rush_status dense_in(rush_call *c, rush_tensor *t, rush_dtype dtype, rush_tensor **out) {
+static rush_status to_dense(rush_call *c, rush_tensor *t, rush_dtype dtype, rush_tensor **out) {
   rush_tensor *cast;
   RUSH_TRY(tmp_to(c, t, dtype, &cast));
   return tmp_contiguous(c, cast, out);
 }
 
-static rush_status searched(rush_call *c, rush_tensor *sorted, rush_tensor *values,
-                            rush_tensor *sorter, rush_dtype dtype, bool right, bool int32) {
+static rush_status search_sorted(rush_call *c, rush_tensor *sorted, rush_tensor *values,
+                                 rush_tensor *sorter, rush_dtype dtype, bool right, bool int32) {
   rush_tensor *out, *line, *what, *order = NULL;
   RUSH_TRY(rush_result(c, 0, int32 ? RUSH_INT32 : RUSH_INT64, values->rank, values->sizes, &out));
   if (out->numel == 0) return RUSH_OK;
-  RUSH_TRY(dense_in(c, sorted, dtype, &line));
-  RUSH_TRY(dense_in(c, values, dtype, &what));
+  RUSH_TRY(to_dense(c, sorted, dtype, &line));
+  RUSH_TRY(to_dense(c, values, dtype, &what));
   if (sorter != NULL) RUSH_TRY(tmp_contiguous(c, sorter, &order));
   return search_lines(c, line, what, order, right, out);
 }
@@ -182,8 +182,8 @@ RUSH_OP(searchsorted) {
     right = is_right;
   }
   RUSH_TRY(check_lines(c, arg_tensor(c, 0), values, arg_tensor(c, 5)));
-  return searched(c, arg_tensor(c, 0), values, arg_tensor(c, 5), arg_result_type(c, 3), right,
-                  arg_bool(c, 2));
+  return search_sorted(c, arg_tensor(c, 0), values, arg_tensor(c, 5), arg_result_type(c, 3), right,
+                       arg_bool(c, 2));
 }
 
 /* self (Tensor or Scalar), boundaries, out_int32, right */
@@ -197,8 +197,8 @@ RUSH_OP(bucketize) {
     scalar = scalar_value(c, 0, &storage, bytes);
   RUSH_CHECK_ARG(boundaries->rank == 1, "boundaries tensor must be 1 dimension, but got dim(%d)",
                  boundaries->rank);
-  return searched(c, boundaries, values, NULL, arg_result_type(c, 3), arg_bool(c, 3),
-                  arg_bool(c, 2));
+  return search_sorted(c, boundaries, values, NULL, arg_result_type(c, 3), arg_bool(c, 3),
+                       arg_bool(c, 2));
 }
 
 /* ---- isin ------------------------------------------------------------------------------------ */
@@ -252,6 +252,6 @@ RUSH_OP(isin) {
   }
   rush_dtype dtype = arg_result_type(c, 3);
   RUSH_TRY(rush_result(c, 0, RUSH_BOOL, given[0]->rank, given[0]->sizes, &out));
-  for (int k = 0; k < 2; k++) RUSH_TRY(dense_in(c, given[k], dtype, &dense[k]));
+  for (int k = 0; k < 2; k++) RUSH_TRY(to_dense(c, given[k], dtype, &dense[k]));
   return mark_members(c, dense[0], dense[1], arg_bool(c, 3), out);
 }

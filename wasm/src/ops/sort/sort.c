@@ -163,8 +163,8 @@ static int64_t pick_one(rush_call *c, pick how, bool floats, rush_sort_item *ite
 }
 
 /* k counts from 1. */
-static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim_arg, int64_t k,
-                          bool keep) {
+static rush_status pick_along_dim(rush_call *c, pick how, const char *name, uint32_t dim_arg,
+                                  int64_t k, bool keep) {
   const rush_tensor *t = arg_tensor(c, 0);
   int dim;
   rush_tensor *values, *indices;
@@ -203,16 +203,16 @@ static rush_status picked(rush_call *c, pick how, const char *name, uint32_t dim
 
 /* self, k, dim, keepdim */
 RUSH_OP(kthvalue) {
-  return picked(c, KTH, "kthvalue", 2, arg_int(c, 1), arg_bool(c, 3));
+  return pick_along_dim(c, KTH, "kthvalue", 2, arg_int(c, 1), arg_bool(c, 3));
 }
 RUSH_OP(median_dim) {
-  return picked(c, MEDIAN, "median", 1, 1, arg_bool(c, 2));
+  return pick_along_dim(c, MEDIAN, "median", 1, 1, arg_bool(c, 2));
 }
 RUSH_OP(mode) {
-  return picked(c, MODE, "mode", 1, 1, arg_bool(c, 2));
+  return pick_along_dim(c, MODE, "mode", 1, 1, arg_bool(c, 2));
 }
 RUSH_OP(nanmedian_dim) {
-  return picked(c, NANMEDIAN, "median", 1, 1, arg_bool(c, 2));
+  return pick_along_dim(c, NANMEDIAN, "median", 1, 1, arg_bool(c, 2));
 }
 
 /* Computes the median of all elements, which is NaN for an empty tensor. */
