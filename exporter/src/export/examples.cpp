@@ -183,7 +183,7 @@ const Method &method_of(const Program &program, const std::string &name) {
 static void grow(Example *e, const std::vector<NewSizes> &to, const Reference &reference,
                  uint64_t *seed) {
   const std::vector<Const> given = e->args;
-  e->args = all_like(*e, seed, to);
+  e->args = arguments_like(*e, seed, to);
   try {
     e->expected = snapshot({reference(e->method, e->args)})[0];
     return;
@@ -347,7 +347,7 @@ bool has_tensors(const Const &value) {
 Example synthetic_of(const Example &e, const Reference &reference, uint64_t *seed) {
   Example out = e;
   if (std::none_of(e.args.begin(), e.args.end(), has_tensors)) return out;
-  out.args = all_like(e, seed);
+  out.args = arguments_like(e, seed);
   out.expected = snapshot({reference(e.method, out.args)})[0];
   return out;
 }

@@ -150,7 +150,7 @@ std::vector<rush_distance> Measurer::distances_over_inputs(const Example &exampl
   for (int i = 0; i < kSeveral; i++) {
     std::vector<rush_distance> found;
     try {
-      const std::vector<Const> args = all_like(example, &seed);
+      const std::vector<Const> args = arguments_like(example, &seed);
       found = distances_of(options_.graph(example.method, args, false),
                            options_.graph(example.method, args, true));
     } catch (const std::exception &) {

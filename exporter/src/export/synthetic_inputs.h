@@ -13,8 +13,8 @@ Const like(const Const &value, uint64_t *seed, const NewSizes &new_sizes = {});
 // Returns arguments like those of an answered example. If the answer holds a value in the form of
 // an argument, such as a decoder's cache, that value is used: random numbers in a cache round
 // unlike real ones.
-std::vector<Const> all_like(const Example &example, uint64_t *seed,
-                            const std::vector<NewSizes> &new_sizes = {});
+std::vector<Const> arguments_like(const Example &example, uint64_t *seed,
+                                  const std::vector<NewSizes> &new_sizes = {});
 
 // Returns the arguments with other integers: their maximum and their number of distinct values
 // differ. They reach one above the maximum, or stay below it if `above` is false. The result is

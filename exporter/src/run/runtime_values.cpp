@@ -71,7 +71,7 @@ void RuntimeValues::check(rush_status status) const {
   if (status != RUSH_OK) throw RuntimeError(status, ctx_);
 }
 
-rush_value RuntimeValues::own(rush_value value) {
+rush_value RuntimeValues::adopt(rush_value value) {
   owned_.push_back(value);
   return value;
 }
@@ -119,7 +119,7 @@ void RuntimeValues::share_group(const std::vector<Tensor> &tensors, const char *
   rush_value base = rush_none();
   void *data = nullptr;
   check(rush_tensor_create(session_, first.dtype(), 1, &elements, &base, &data));
-  own(base);
+  adopt(base);
   if (elements > 0)
     std::memcpy(data, compact ? dense.bytes() : begin, static_cast<size_t>(elements) * item);
   for (const Tensor &t : tensors) {
@@ -128,7 +128,7 @@ void RuntimeValues::share_group(const std::vector<Tensor> &tensors, const char *
     rush_value v = rush_none();
     check(rush_tensor_view(session_, &base, static_cast<int>(t.dim()), t.sizes().data(),
                            strides.data(), offset, &v));
-    shared_.push_back({t, own(v)});
+    shared_.push_back({t, adopt(v)});
   }
 }
 
@@ -153,10 +153,10 @@ rush_value RuntimeValues::make(const Const &value) {
       return rush_float(value.f);
     case RUSH_CONST_STR:
       check(rush_str_create(session_, value.s.data(), value.s.size(), &v));
-      return own(v);
+      return adopt(v);
     case RUSH_CONST_COMPLEX:
       check(rush_complex_create(session_, value.f, value.im, &v));
-      return own(v);
+      return adopt(v);
     case RUSH_CONST_LIST:
     case RUSH_CONST_TUPLE:
     case RUSH_CONST_DICT:
@@ -175,7 +175,7 @@ rush_value RuntimeValues::container(const Const &value) {
                                                        : rush_dict_create;
   rush_value v = rush_none();
   check(create(session_, items.data(), items.size(), &v));
-  return own(v);
+  return adopt(v);
 }
 
 // ---- Results
@@ -193,7 +193,7 @@ Const RuntimeValues::attributes(const rush_model *model) {
 }
 
 Const RuntimeValues::result(rush_value value) {
-  own(value);
+  adopt(value);
   std::vector<Region> found;
   read_ = 0;
   find_regions(value, &found, 0);  // it refuses values without an end, so that read() ends

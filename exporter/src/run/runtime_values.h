@@ -41,7 +41,7 @@ class RuntimeValues {
   };
 
   void check(rush_status status) const;
-  rush_value own(rush_value value);
+  rush_value adopt(rush_value value);
   void share(std::vector<Tensor> tensors);
   void share_group(const std::vector<Tensor> &tensors, const char *begin, size_t bytes);
   rush_value container(const Const &value);

@@ -176,10 +176,10 @@ enum {
   RUSH_MAX_OPS = 16384,
   RUSH_MAX_CONSTRAINTS = 4096,
   RUSH_MAX_ASSETS = 4096,
-  RUSH_MAX_ASSET_NAME = 255,  /* bytes */
-  RUSH_MAX_TYPE_PARTS = 4096, /* plus the count of section 0x03; so is the next */
-  RUSH_MAX_CONST_PARTS = 1 << 18,
-  RUSH_ALIGN = 64, /* alignment of the weights and of each storage, in bytes */
+  RUSH_MAX_ASSET_NAME = 255,      /* bytes */
+  RUSH_MAX_TYPE_PARTS = 4096,     /* plus the count of section 0x03 */
+  RUSH_MAX_CONST_PARTS = 1 << 18, /* plus the count of section 0x03 */
+  RUSH_ALIGN = 64,                /* alignment of the weights and of each storage, in bytes */
 };
 /* Stands for "no index". */
 #define RUSH_NONE 0xFFFFFFFFu
@@ -406,7 +406,7 @@ typedef struct rush_file_measure {
 } rush_file_measure; /* 16 */
 
 typedef struct rush_file_exact {
-  uint32_t traced, results; /* traced: a rush_file_traced, sorted by it; results: as there */
+  uint32_t traced, results; /* traced: a rush_file_traced, sorted; results: as in that record */
 } rush_file_exact;          /* 8 */
 
 typedef struct rush_file_asset {

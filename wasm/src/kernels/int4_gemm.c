@@ -15,7 +15,7 @@ enum {
   PIECE = RUSH_INT4_PIECE
 };
 
-static size_t round_up(size_t n, size_t to) {
+static size_t div_up(size_t n, size_t to) {
   return n / to + (n % to != 0);
 }
 
@@ -38,7 +38,7 @@ RUSH_INLINE bool next_piece(const rush_int4_matrix *b, piece *p) {
 }
 
 size_t rush_int4_groups(const rush_int4_matrix *b) {
-  return round_up(b->k, b->group);
+  return div_up(b->k, b->group);
 }
 
 /* Sums `of` (0 for n = 0) over all pieces of a row. */
@@ -51,7 +51,7 @@ RUSH_INLINE size_t sum_over_pieces(const rush_int4_matrix *b, of_elements *of) {
 
 /* Returns the bytes of a piece in a block. */
 static size_t piece_bytes(const rush_int4_matrix *b, size_t n) {
-  return round_up(n, KR) * NR * KR * (size_t)b->bits / 8;
+  return div_up(n, KR) * NR * KR * (size_t)b->bits / 8;
 }
 
 /* Returns the bytes before a group's pieces. */
@@ -64,14 +64,14 @@ static size_t group_bytes(const rush_int4_matrix *b) {
 static size_t block_bytes(const rush_int4_matrix *b) {
   const size_t bytes =
       NR * sizeof(float) + group_bytes(b) * rush_int4_groups(b) + sum_over_pieces(b, piece_bytes);
-  return round_up(bytes, LANES) * LANES;
+  return div_up(bytes, LANES) * LANES;
 }
 
 bool rush_int4_packed(const rush_int4_matrix *b, size_t *bytes) {
   /* An upper bound for the bytes per weight in a block, for all group sizes. */
   enum { MAX_BYTES = 2 * NR * (sizeof(float) + sizeof(int32_t) + KR) };
   if (b->k > SIZE_MAX / MAX_BYTES - 1) return false;
-  return !__builtin_mul_overflow(round_up(b->n, NR), block_bytes(b), bytes);
+  return !__builtin_mul_overflow(div_up(b->n, NR), block_bytes(b), bytes);
 }
 
 /* Returns whether rows are stored as int8. Otherwise they are int16, even if they have 8 bits. */
@@ -94,10 +94,10 @@ static size_t one_piece(const rush_int4_matrix *b, size_t n) {
   return n > 0;
 }
 static size_t scales_bytes(const rush_int4_matrix *b) {
-  return round_up(sum_over_pieces(b, one_piece) * sizeof(of_piece), LANES) * LANES;
+  return div_up(sum_over_pieces(b, one_piece) * sizeof(of_piece), LANES) * LANES;
 }
 static size_t elements_of(size_t n) {
-  return round_up(n, LANES) * LANES;
+  return div_up(n, LANES) * LANES;
 }
 static size_t element_bytes(const rush_int4_matrix *b, size_t n) {
   return elements_of(n) * (is_small(b) ? sizeof(int8_t) : sizeof(int16_t));
@@ -126,7 +126,7 @@ static void put_offset(const rush_int4_matrix *b, const void *offsets, size_t i,
 void rush_int4_pack(const rush_int4_matrix *b, size_t first, const void *w, const float *scales,
                     const void *offsets, const float *bias, void *packed) {
   const size_t columns = b->n - first < NR ? b->n - first : NR, groups = rush_int4_groups(b);
-  const size_t row = b->bits == 8 ? b->k : round_up(b->k, 2);
+  const size_t row = b->bits == 8 ? b->k : div_up(b->k, 2);
   uint8_t *at = (uint8_t *)packed + first / NR * block_bytes(b);
   memset(at, 0, block_bytes(b));
   float *to = (float *)(void *)at;
@@ -387,7 +387,7 @@ RUSH_INLINE void add_row(const product *p, size_t blocks, times_row *times, cons
   group g[2] = {{.scales = {{0}}}};
   i4 sums[2][2];
   for (piece k = {0}; next_piece(p->b, &k); of++) {
-    const size_t quads = round_up(k.n, KR);
+    const size_t quads = div_up(k.n, KR);
     if (k.opens) {
       const uint8_t *from = at;
       for (size_t b = 0; b < blocks; b++) at = read_group(p->b, from + b * far, &g[b]);
@@ -418,7 +418,7 @@ static void add_rows(const product *p, const uint8_t *at, size_t top, size_t bot
   int8_t wide[PIECE * NR];
   size_t offset = p->scales_bytes, n = 0;
   for (piece k = {0}; next_piece(p->b, &k); n++) {
-    const size_t quads = round_up(k.n, KR);
+    const size_t quads = div_up(k.n, KR);
     if (k.opens) at = read_group(p->b, at, &g);
     if (four) as_bytes(quads, at, wide);
     for (size_t i = top; i < bottom; i += p->kernel.mr) {
@@ -533,10 +533,10 @@ void rush_int4_gemm_by(rush_ctx *ctx, bool fours, const rush_int4_matrix *b, siz
     p.kernel.one = p.kernel.many;
   }
   p.height = m < HEIGHT ? m : HEIGHT;
-  p.down = round_up(m, p.height);
-  const size_t blocks = round_up(b->n, NR);
+  p.down = div_up(m, p.height);
+  const size_t blocks = div_up(b->n, NR);
   const size_t wide = rush_int8_blocks(ctx, ITEM / p.height / (NR * (b->k + 8)), blocks, p.down);
   p.width = wide * NR;
-  rush_parallel(ctx, p.down * round_up(blocks, wide),
+  rush_parallel(ctx, p.down * div_up(blocks, wide),
                 (uint64_t)p.height * p.width * (b->k + 8) / 16 + 1, run_items, &p);
 }

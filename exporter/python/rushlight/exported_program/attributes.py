@@ -29,7 +29,7 @@ class Attributes:
         Raises:
             RushlightError: state of this name begins with other elements in another method
         """
-        own, of, known = self._found(method, name, tensor) or (None, method, tensor)
+        own, of, known = self._find_attribute(method, name, tensor) or (None, method, tensor)
         if own is None:
             own = name if name not in self._names else f"{method}.{name}"
             value = builder.attribute(own, tensor)
@@ -41,7 +41,7 @@ class Attributes:
             self._by_memory.setdefault(_memory(tensor), (own, method, tensor))
         return value
 
-    def _found(self, method, name, tensor):
+    def _find_attribute(self, method, name, tensor):
         same = self._by_memory.get(_memory(tensor))
         if same and same[1] != method:
             return same

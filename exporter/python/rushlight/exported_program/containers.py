@@ -73,7 +73,7 @@ class Tuple:
         return core.Type.tuple(items)
 
     @staticmethod
-    def take(builder, value, key, type_, name):
+    def item(builder, value, key, type_, name):
         return builder.node("prim::TupleIndex", [value, key], [type_], name)
 
     @staticmethod
@@ -122,7 +122,7 @@ class List(Tuple):
         return builder.node("aten::len.t", [value])
 
     @staticmethod
-    def take(builder, value, key, type_, name):
+    def item(builder, value, key, type_, name):
         return builder.node("aten::__getitem__.t", [value, key], [type_], name)
 
     @staticmethod
@@ -163,7 +163,7 @@ class Dict(Tuple):
         return builder.node(f"aten::len.Dict_{value.type.items[0]}", [value])
 
     @staticmethod
-    def take(builder, value, key, type_, name):
+    def item(builder, value, key, type_, name):
         return builder.node(f"aten::__getitem__.Dict_{value.type.items[0]}", [value, key], [type_], name)
 
     @staticmethod

@@ -101,7 +101,7 @@ class Description:
             mine, leaves = leaves[:child.num_leaves], leaves[child.num_leaves:]
             type_ = tree_type(child, iter([self.leaf_type(s) for s in mine]), what)
             path = name + kind.shown(spec, i)
-            self.unpack(child, kind.take(self.b, value, key, type_, path), mine, path)
+            self.unpack(child, kind.item(self.b, value, key, type_, path), mine, path)
 
     def check_inputs(self):
         tensors = []

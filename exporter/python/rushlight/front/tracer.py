@@ -103,7 +103,7 @@ def recorder(names=None, reference=None):
 
     Args:
         names: names of the inputs, as inputs.positional gives them
-        reference: as model_state.reference_of gives it; numbers in its answers are numbers in the trace's
+        reference: a result of model_state.reference_of. If its answer has a number, the trace's answer has a number in this place
     """
     return lambda model, given: _jit_traced(model, given, names, reference)
 

@@ -90,7 +90,8 @@ RUSH_OP(stack) {
   tensors ts;
   RUSH_TRY(arg_dim(c, 1, rank + 1, &dim));
   RUSH_TRY(check_stack(c, list));
-  RUSH_CHECK_ARG(rank < RUSH_MAX_RANK, "stack: more than %d dimensions", RUSH_MAX_RANK);
+  RUSH_CHECK_ARG(rank < RUSH_MAX_RANK, "stack: the result must have at most %d dimensions",
+                 RUSH_MAX_RANK);
   RUSH_TRY(open_tensors(c, &ts));
   if (dim == rank)
     for (size_t k = 0; k < ts.n; k++) insert_one(&ts.headers[k], dim);

@@ -30,7 +30,8 @@ RUSH_OP(meshgrid) {
                    indexing);
   }
   RUSH_CHECK_ARG(list->n > 0, "meshgrid expects a non-empty TensorList");
-  RUSH_CHECK_ARG(list->n <= RUSH_MAX_RANK, "meshgrid: more than %d tensors", RUSH_MAX_RANK);
+  RUSH_CHECK_ARG(list->n <= RUSH_MAX_RANK, "meshgrid: there must be at most %d tensors",
+                 RUSH_MAX_RANK);
   int rank = (int)list->n;
   xy = xy && rank >= 2;
   for (int k = 0; k < rank; k++) {

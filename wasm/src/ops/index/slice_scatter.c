@@ -53,7 +53,8 @@ static rush_status embed(rush_call *c, const rush_tensor *t, int64_t by, int64_t
                          int64_t dim2) {
   int64_t sizes[RUSH_MAX_RANK];
   int rank = t->rank + 1;
-  RUSH_CHECK_ARG(rank <= RUSH_MAX_RANK, "diag_embed: more than %d dimensions", RUSH_MAX_RANK);
+  RUSH_CHECK_ARG(rank <= RUSH_MAX_RANK, "diag_embed: the result must have at most %d dimensions",
+                 RUSH_MAX_RANK);
   for (int k = 0; k < 2; k++) {
     int64_t d = k == 0 ? dim1 : dim2;
     RUSH_CHECK_ARG(d >= -rank && d < rank,

@@ -239,7 +239,8 @@ static rush_status unsqueezed(rush_call *c, shape *s) {
   int dim;
   *s = shape_of(arg_tensor(c, 0));
   RUSH_TRY(arg_dim(c, 1, s->rank + 1, &dim));
-  RUSH_CHECK_ARG(s->rank < RUSH_MAX_RANK, "unsqueeze: more than %d dimensions", RUSH_MAX_RANK);
+  RUSH_CHECK_ARG(s->rank < RUSH_MAX_RANK, "unsqueeze: the result must have at most %d dimensions",
+                 RUSH_MAX_RANK);
   insert_dim(s, dim, 1, dim >= s->rank ? 1 : s->sizes[dim] * s->strides[dim]);
   return RUSH_OK;
 }
@@ -340,7 +341,8 @@ RUSH_OP(unfold) {
   RUSH_CHECK_ARG(size <= most, "maximum size for tensor at dimension %d is %lld but size is %lld",
                  dim, (long long)most, (long long)size);
   RUSH_CHECK_ARG(step > 0, "step is %lld but must be > 0", (long long)step);
-  RUSH_CHECK_ARG(t->rank < RUSH_MAX_RANK, "unfold: more than %d dimensions", RUSH_MAX_RANK);
+  RUSH_CHECK_ARG(t->rank < RUSH_MAX_RANK, "unfold: the result must have at most %d dimensions",
+                 RUSH_MAX_RANK);
   shape s = shape_of(t);
   insert_dim(&s, s.rank, size, t->rank == 0 ? 1 : t->strides[dim]);
   if (t->rank > 0) {

@@ -87,8 +87,8 @@ RUSH_OP(unflatten) {
   RUSH_CHECK_ARG(n > 0, "unflatten: sizes must be non-empty");
   RUSH_CHECK_ARG(t->rank > 0, "Dimension specified as 0 but tensor has no dimensions");
   RUSH_TRY(arg_dim(c, 1, t->rank, &dim));
-  RUSH_CHECK_ARG(t->rank - 1 + n <= RUSH_MAX_RANK, "unflatten: more than %d dimensions",
-                 RUSH_MAX_RANK);
+  RUSH_CHECK_ARG(t->rank - 1 + n <= RUSH_MAX_RANK,
+                 "unflatten: the result must have at most %d dimensions", RUSH_MAX_RANK);
   for (int k = 0; k < n; k++) {
     RUSH_CHECK_ARG(parts[k] != -1 || unknown < 0, "only one dimension can be inferred");
     if (parts[k] == -1)
