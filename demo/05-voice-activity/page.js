@@ -63,7 +63,7 @@ function draw() {
 }
 
 /** Describes the picture in words. @param {number} took total ms */
-function tell(took) {
+function showSummary(took) {
   const { heard, size, rate } = /** @type {Heard} */ (shown);
   const found = stretches(heard);
   const seconds = (/** @type {number} */ n) => ((n * size) / rate).toFixed(1);
@@ -151,7 +151,7 @@ async function hear(given, name, reference) {
       await new Promise((next) => setTimeout(next)); // lets the page draw
       if (mine !== turn) return;
     }
-    tell(took);
+    showSummary(took);
     draw();
     if (!reference) return;
     const { maxAbs, close } = difference(shown.heard, readNpy(await (await fetch(reference)).arrayBuffer()).data);

@@ -45,7 +45,7 @@ async function look(image, width, height, most, mine = ++turn) {
   [canvas.width, canvas.height] = [w, h];
   context.putImageData(pixels, 0, 0);
   drawFaces(faces);
-  tell(faces, performance.now() - start);
+  showSummary(faces, performance.now() - start);
 }
 
 /** @param {import('./faces.js').Face[]} faces */
@@ -64,7 +64,7 @@ function drawFaces(faces) {
 }
 
 /** @param {import('./faces.js').Face[]} faces @param {number} took ms */
-function tell(faces, took) {
+function showSummary(faces, took) {
   const words = inWords(faces);
   if (byId('words').textContent !== words) byId('words').textContent = words;
   canvas.setAttribute('aria-label', words);

@@ -5,16 +5,16 @@ const QUIET = 0.005; // the loudness of a pause
 const LONG = 20; // seconds of sound, after which words that are certain are left behind
 
 /**
- * @typedef {import('../../js/src/text/transcriber.js').Spoken} Spoken
+ * @typedef {import('../../js/src/text/transcriber.js').TimedText} TimedText
  *
  * @typedef {object} Heard
- * @property {Spoken[]} certain words that will stay
- * @property {Spoken[]} open words that may change with the sound that comes
+ * @property {TimedText[]} certain words that will stay
+ * @property {TimedText[]} open words that may change with the sound that comes
  */
 
 /** Returns the root of the mean square. @param {Float32Array} samples */
 const loudness = (samples) => Math.sqrt(samples.reduce((sum, v) => sum + v * v, 0) / samples.length);
-const plain = (/** @type {Spoken} */ { text }) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+const plain = (/** @type {TimedText} */ { text }) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 
 /**
  * Transcribes the sound since the last pause again and again. Words are certain when two passes agree on them, or when
@@ -52,7 +52,7 @@ export class Captions {
     if (sound.length === 0) return this.#heard;
     const { words } = await this.#model.transcribe(sound, { timestamps: 'word' }),
       done = certain.at(-1)?.end ?? 0,
-      found = /** @type {Spoken[]} */ (words)
+      found = /** @type {TimedText[]} */ (words)
         .map(({ text, start, end }) => ({ text, start: start + this.#from, end: end + this.#from }))
         .filter(({ start, end }) => (start + end) / 2 >= done);
     const differs = found.findIndex((word, i) => !open[i] || plain(word) !== plain(open[i])),

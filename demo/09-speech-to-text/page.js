@@ -9,7 +9,7 @@ const RATE = 16000;
 const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const [audio, microphone, words] = ['audio', 'microphone', 'words'].map(byId);
 
-/** @typedef {import('./captions.js').Spoken} Spoken */
+/** @typedef {import('./captions.js').TimedText} TimedText */
 let turn = 0; // number of the last request; the words of older ones are dropped
 let request = new AbortController(); // ends its transcription
 let before = Promise.resolve(); // the last transcription: a model has one at a time
@@ -31,7 +31,7 @@ function transcribe(samples) {
 
 /**
  * Shows words, which play their part of the recording.
- * @param {readonly Spoken[]} certain @param {readonly Spoken[]} open
+ * @param {readonly TimedText[]} certain @param {readonly TimedText[]} open
  */
 function show(certain, open = []) {
   const made = certain.map((word) => {
@@ -79,7 +79,7 @@ function begin() {
 /**
  * Transcribes a whole recording.
  * @param {Blob | Promise<Blob>} given @param {string} name
- * @param {Spoken[]} [wanted] transformers' words
+ * @param {TimedText[]} [wanted] transformers' words
  */
 async function hear(given, name, wanted) {
   const mine = begin();
@@ -104,7 +104,7 @@ async function hear(given, name, wanted) {
   }
 }
 
-/** Compares words with transformers'. @param {Spoken[]} found @param {Spoken[]} wanted */
+/** Compares words with transformers'. @param {TimedText[]} found @param {TimedText[]} wanted */
 function agree(found, wanted) {
   const same = found.length === wanted.length && found.every(({ text }, i) => text === wanted[i].text),
     late = Math.max(...found.map(({ start }, i) => Math.abs(start - (wanted[i]?.start ?? Infinity))));

@@ -2,7 +2,7 @@
 
 import { badArgument } from '../src/base/errors.js';
 import { clear, list, remove, size as bytesIn } from '../src/api/cache.js';
-import { shown } from './printable.js';
+import { escapeControls } from './printable.js';
 import { counted, size } from './units.js';
 
 /** @param {string} verb @param {{ json?: boolean }} flags @param {string[]} urls */
@@ -15,7 +15,7 @@ export async function cache(verb, { json }, urls) {
   if (json) process.stdout.write(`${JSON.stringify(models)}\n`);
   else {
     for (const { url, bytes, kept } of models)
-      process.stdout.write(`${shown(url)}  ${kept < bytes ? `${size(kept)} of ` : ''}${size(bytes)}\n`);
+      process.stdout.write(`${escapeControls(url)}  ${kept < bytes ? `${size(kept)} of ` : ''}${size(bytes)}\n`);
     process.stdout.write(`${counted(models.length, 'model')}, ${size(await bytesIn())}\n`);
   }
   return 0;

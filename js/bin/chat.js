@@ -3,7 +3,7 @@
 import { createInterface } from 'node:readline';
 import { loadText } from '../src/text/load-text.js';
 import { textLibraries } from './optional-packages.js';
-import { shown, styled } from './printable.js';
+import { escapeControls, styled } from './printable.js';
 
 /**
  * @typedef {import('../src/text/text-model.js').TextModel} TextModel
@@ -18,7 +18,7 @@ import { shown, styled } from './printable.js';
 const HELP = '/reset begins again, /exit or Ctrl-D ends, Ctrl-C stops an answer\n';
 
 /** Writes to stdout. @param {string} text */
-const write = (text) => void process.stdout.write(shown(text));
+const write = (text) => void process.stdout.write(escapeControls(text));
 
 /**
  * Writes an answer. Ctrl-C stops it.

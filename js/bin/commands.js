@@ -11,12 +11,12 @@ import { asPath } from '../src/base/platform.js';
 import { writeNpy } from '../src/media/npy.js';
 import { hasRelaxed } from '../src/engine/runtime.js';
 import { writeSafetensors } from '../src/media/safetensors.js';
-import { filled, readInputs, wanted } from './inputs.js';
+import { defaultInput, readInputs, missingInputError } from './inputs.js';
 import { layersOf } from './layers.js';
 import { deviceOptions } from './optional-packages.js';
 import { benchText, devicesText, layersText, runText } from './tables.js';
 import { readTestInputs } from './test-inputs.js';
-import { indented, shown, styled } from './printable.js';
+import { escapeControls, indented, styled } from './printable.js';
 import { counted, number, size } from './units.js';
 
 /**
@@ -35,7 +35,7 @@ import { counted, number, size } from './units.js';
 const write = (text) => void process.stdout.write(text + (text.endsWith('\n') ? '' : '\n'));
 
 /** @param {string} text @param {'red' | 'green'} [style] */
-const print = (text, style) => write(style ? styled(style, shown(text)) : shown(text));
+const print = (text, style) => write(style ? styled(style, escapeControls(text)) : escapeControls(text));
 
 /**
  * Writes a result as JSON, with arrays for typed arrays, objects for Maps, and strings for other values.
@@ -122,9 +122,13 @@ async function writeOutputs(where, named) {
 
 /** @param {string} file @param {Flags} flags */
 export async function run(file, flags) {
-  const model = await loadShown(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...(await optionsOf(flags)) });
+  const model = await loadWithProgress(file, {
+    ...backendOf(flags.backend),
+    ...cacheOf(flags),
+    ...(await optionsOf(flags)),
+  });
   try {
-    const inputs = await everyInput('run', model, flags, file);
+    const inputs = await completeInputs('run', model, flags, file);
     const results = await model.run(inputs, methodOf(flags));
     const named = Object.entries(results).flatMap(([name, value]) => leaves(name, value));
     if (flags.output) await writeOutputs(flags.output, named);
@@ -165,9 +169,13 @@ async function inspectDevice(file, flags) {
 
 /** Prints the operators of a run in order, with shapes and times. @param {string} file @param {Flags} flags */
 async function inspectRun(file, flags) {
-  const model = await loadShown(file, { ...backendOf(flags.backend), ...cacheOf(flags), ...(await optionsOf(flags)) });
+  const model = await loadWithProgress(file, {
+    ...backendOf(flags.backend),
+    ...cacheOf(flags),
+    ...(await optionsOf(flags)),
+  });
   try {
-    const layers = await layersOf(model, await everyInput('inspect', model, flags, file), {
+    const layers = await layersOf(model, await completeInputs('inspect', model, flags, file), {
       ...methodOf(flags),
       runs: RUNS,
     });
@@ -189,7 +197,7 @@ export async function verify(file, flags) {
   const given = await optionsOf(flags);
   let ok = true;
   for (const backend of backendsOf(flags.backend)) {
-    const model = await loadShown(file, { backend, ...cacheOf(flags), ...given });
+    const model = await loadWithProgress(file, { backend, ...cacheOf(flags), ...given });
     const report = await model.verify(model.backend.device && { device: model.backend.device });
     reports[model.backend.name] = report;
     ok &&= report.passed;
@@ -198,7 +206,7 @@ export async function verify(file, flags) {
       for (const t of report.tests) {
         const found =
           `max abs ${t.maxAbs.toExponential(2)}, max rel ${t.maxRel.toExponential(2)} ` +
-          `over ${counted(t.compared, 'number')}${measured(t)}`;
+          `over ${counted(t.compared, 'number')}${float64Text(t)}`;
         print(
           `${model.backend.name}: test ${t.index}: ${t.passed ? `as expected, ${found}` : `differs: ${t.message}`}`,
           t.passed ? 'green' : 'red',
@@ -212,7 +220,7 @@ export async function verify(file, flags) {
 }
 
 /** Describes the distances from float64's answer. @param {import('../src/api/model.js').VerifyTest} test */
-function measured({ float64 }) {
+function float64Text({ float64 }) {
   if (!float64) return '';
   const { pytorch, rushlight, difference } = float64;
   const text = (/** @type {{ max: number, l2: number }} */ d) =>
@@ -225,7 +233,7 @@ function measured({ float64 }) {
 
 /** @param {string} file @param {Flags} flags */
 export async function diff(file, flags) {
-  const model = await loadShown(file, {
+  const model = await loadWithProgress(file, {
     backend: /** @type {BackendName} */ (flags.backend),
     ...cacheOf(flags),
     ...(await optionsOf(flags)),
@@ -257,9 +265,9 @@ export async function bench(file, flags) {
   /** @type {Record<string, InputValue> | undefined} */ let inputs;
   for (const backend of backendsOf(flags.backend)) {
     const start = performance.now();
-    const model = await loadShown(file, { backend, ...cacheOf(flags), ...given });
+    const model = await loadWithProgress(file, { backend, ...cacheOf(flags), ...given });
     const loadMs = performance.now() - start;
-    inputs ??= await everyInput('bench', model, flags, file);
+    inputs ??= await completeInputs('bench', model, flags, file);
     const [firstMs = 0, ...times] = await timesOf(model, inputs, flags, runs);
     times.sort((a, b) => a - b);
     const { name, threads, device } = model.backend;
@@ -410,7 +418,7 @@ function limitOf(name, text) {
  * @param {Flags} flags
  * @param {string} file
  */
-async function everyInput(command, model, flags, file) {
+async function completeInputs(command, model, flags, file) {
   const ports = portsOf(model, flags),
     graph = graphOf(model, flags),
     inputs = await readInputs(ports, graph, flags.input);
@@ -420,8 +428,8 @@ async function everyInput(command, model, flags, file) {
   const vector = await testInputs(model, flags, file);
   for (const port of missing) {
     const value = vector?.[ports.indexOf(port)];
-    if (value === undefined && command === 'run') throw wanted(port, command);
-    inputs[port.name] = value === undefined ? filled(port, graph, command) : value;
+    if (value === undefined && command === 'run') throw missingInputError(port, command);
+    inputs[port.name] = value === undefined ? defaultInput(port, graph, command) : value;
   }
   if (vector)
     process.stderr.write(
@@ -446,7 +454,7 @@ async function testInputs(model, { method }, file) {
  * Loads a model, and shows the progress of a download on a terminal.
  * @param {string} file @param {import('../src/api/load.js').LoadOptions} options
  */
-async function loadShown(file, options) {
+async function loadWithProgress(file, options) {
   if (asPath(file) !== undefined || !process.stderr.isTTY) return load(file, options);
   try {
     return await load(file, {

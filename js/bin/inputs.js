@@ -5,7 +5,7 @@ import { readNpy } from '../src/media/npy.js';
 import { readSafetensors } from '../src/media/safetensors.js';
 import { DTYPES, DTYPE_NAMES } from '../src/base/types.js';
 import { readMedia } from './media-inputs.js';
-import { madeText, random, rangeOf } from './random.js';
+import { randomText, random, rangeOf } from './random.js';
 import { readLocal } from './read-file.js';
 import { indented } from './printable.js';
 
@@ -99,7 +99,7 @@ function fromShape(name, [, sizes = '', given, low, high], port, graph) {
     low === undefined
       ? port && rangeOf({ ...port, dtype: /** @type {DType} */ (dtype) }, graph)
       : { low: Number(low), high: Number(high) };
-  return made(name, sizes.split('x').map(Number), /** @type {DType} */ (dtype), range);
+  return randomInput(name, sizes.split('x').map(Number), /** @type {DType} */ (dtype), range);
 }
 
 /**
@@ -108,12 +108,12 @@ function fromShape(name, [, sizes = '', given, low, high], port, graph) {
  * @param {Graph} graph of the method
  * @param {string} command the command that needs inputs
  */
-export function filled(port, graph, command) {
+export function defaultInput(port, graph, command) {
   if (port.type === 'int') return 1;
   if (port.type === 'float') return 1;
   if (port.type === 'bool') return true;
-  if (port.type !== 'Tensor' || !port.shape || port.shape.includes(null)) throw wanted(port, command);
-  return made(port.name, /** @type {number[]} */ (port.shape), port.dtype ?? 'float32', rangeOf(port, graph));
+  if (port.type !== 'Tensor' || !port.shape || port.shape.includes(null)) throw missingInputError(port, command);
+  return randomInput(port.name, /** @type {number[]} */ (port.shape), port.dtype ?? 'float32', rangeOf(port, graph));
 }
 
 /**
@@ -123,13 +123,13 @@ export function filled(port, graph, command) {
  * @param {DType} dtype
  * @param {{ low?: number, high?: number }} [range]
  */
-function made(name, shape, dtype, { low, high } = {}) {
-  process.stderr.write(`${indented(`${name}: ${dtype} [${shape.join(', ')}], ${madeText(dtype, low, high)}`)}\n`);
+function randomInput(name, shape, dtype, { low, high } = {}) {
+  process.stderr.write(`${indented(`${name}: ${dtype} [${shape.join(', ')}], ${randomText(dtype, low, high)}`)}\n`);
   return random(shape, dtype, low, high);
 }
 
 /** The error that shows how to pass an input. @param {Port} port @param {string} command the command that needs it */
-export function wanted({ name, type, shape, dtype }, command) {
+export function missingInputError({ name, type, shape, dtype }, command) {
   const tensor = `${shape?.map((n) => n ?? 8).join('x') ?? '1x8'}:${dtype ?? 'float32'}`;
   const example = /** @type {Record<string, string>} */ ({
     Tensor: tensor,

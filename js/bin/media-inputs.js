@@ -36,14 +36,14 @@ export async function readMedia(port, text) {
 /** @param {Pick<Port, 'name' | 'dtype' | 'shape'>} port @param {RegExpExecArray} match */
 async function readPicture(port, [, path = '', scale, low = '0', high = '1']) {
   const bytes = await readLocal(path),
-    sharp = await peer('sharp', path);
-  const { data, info } = await decoded(path, () =>
+    sharp = await importPeer('sharp', path);
+  const { data, info } = await decodeFile(path, () =>
     sharp(bytes).autoOrient().toColorspace('srgb').ensureAlpha().raw().toBuffer({ resolveWithObject: true }),
   );
   const tensor = imageToInput({ data, width: info.width, height: info.height }, port, scaleOf(scale, low, high));
   const values = scale?.toLowerCase() === 'imagenet' ? "ImageNet's" : `${low} to ${high}`;
   const range = tensor.dtype === 'uint8' ? '0 to 255' : values;
-  note(port, tensor, `${path}, ${info.width} x ${info.height} pixels, values ${range}`);
+  reportConversion(port, tensor, `${path}, ${info.width} x ${info.height} pixels, values ${range}`);
   return tensor;
 }
 
@@ -65,14 +65,14 @@ async function readSound(port, [, path = '', rate]) {
   const to = rate === undefined ? sampleRate : Number(rate);
   const tensor = audioToTensor(channelData, { from: sampleRate, sampleRate: to, mono: (wanted ?? 1) === 1 });
   const fitted = { ...tensor, shape: soundShape(port, tensor.shape) };
-  note(port, fitted, `${path}, ${to} samples per second`);
+  reportConversion(port, fitted, `${path}, ${to} samples per second`);
   return fitted;
 }
 
 /** @param {string} path @param {Uint8Array} bytes */
 async function decodeSound(path, bytes) {
-  const decode = await peer('audio-decode', path);
-  return decoded(path, () => decode(bytes));
+  const decode = await importPeer('audio-decode', path);
+  return decodeFile(path, () => decode(bytes));
 }
 
 /**
@@ -91,7 +91,7 @@ function soundShape({ name, shape }, [channels = 1, length = 0]) {
  * @param {string} name
  * @param {string} path of the file that needs it
  */
-async function peer(name, path) {
+async function importPeer(name, path) {
   const module = await importOptional(name);
   if (!module)
     throw new RushlightError('unsupported', `reading ${path} needs the package ${name}: run npm install ${name}`);
@@ -99,7 +99,7 @@ async function peer(name, path) {
 }
 
 /** @template T @param {string} path @param {() => Promise<T>} decode */
-async function decoded(path, decode) {
+async function decodeFile(path, decode) {
   try {
     return await decode();
   } catch (cause) {
@@ -111,6 +111,6 @@ async function decoded(path, decode) {
  * Prints to stderr how a file was converted.
  * @param {Pick<Port, 'name'>} port @param {Tensor} tensor @param {string} of
  */
-function note({ name }, { dtype, shape }, of) {
+function reportConversion({ name }, { dtype, shape }, of) {
   process.stderr.write(`${indented(`${name}: ${dtype} [${shape.join(', ')}] of ${of}`)}\n`);
 }

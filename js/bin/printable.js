@@ -3,13 +3,14 @@
 import { CONTROL } from '../src/base/platform.js';
 
 /** Writes control characters as "\u001b". JSON stays the same JSON. @param {string} text */
-export const shown = (text) => text.replace(CONTROL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+export const escapeControls = (text) =>
+  text.replace(CONTROL, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /**
  * Indents all lines of a message except the first, because names of a file in it may have newlines.
  * @param {string} text
  */
-export const indented = (text) => shown(text).replaceAll('\n', '\n  ');
+export const indented = (text) => escapeControls(text).replaceAll('\n', '\n  ');
 
 const STYLES = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], cyan: [36, 39] };
 /** @typedef {keyof typeof STYLES} Style */

@@ -24,7 +24,7 @@ export function rangeOf({ name, dtype }, graph) {
 }
 
 /** Describes the numbers of random() for people. @param {string} dtype @param {number} [low] @param {number} [high] */
-export function madeText(dtype, low, high) {
+export function randomText(dtype, low, high) {
   if (/float|complex/.test(dtype)) return `random numbers from ${low ?? -1} to ${high ?? 1}`;
   const from = low ?? LOW,
     to = (high ?? HIGH) - 1;

@@ -7,7 +7,7 @@ import { RushlightError } from '../src/base/errors.js';
 import { cache } from './cache.js';
 import { bench, chat, diff, inspect, run, serve, slim, verify } from './commands.js';
 import { commandHelp, helpText } from './help.js';
-import { indented, shown, styled } from './printable.js';
+import { escapeControls, indented, styled } from './printable.js';
 import { types } from './types.js';
 
 const OPTIONS = /** @type {const} */ ({
@@ -85,9 +85,12 @@ const NAMES = Object.keys(COMMANDS)
   .join(', ')
   .replace(/, (?=\w+$)/, ' and ');
 
-/** Tests whether the command line is wrong, as opposed to an error during a run. @param {RushlightError} e */
-const isUsage = ({ code, op, message }) =>
-  code === 'bad-argument' && (op === undefined || message.startsWith('load: '));
+/**
+ * Tests whether the command line is wrong. An error of a run has an operator and no cause. The error of a schema that
+ * `--ops` gives has both.
+ * @param {RushlightError} e
+ */
+const isUsage = ({ code, op, cause }) => code === 'bad-argument' && (op === undefined || cause !== undefined);
 
 /** @param {string} message @returns {never} */
 function usage(message) {
@@ -136,7 +139,8 @@ if (values.help || name === 'help' || process.argv.length === 2) {
   for (const option of Object.keys(values)) {
     if (!command.options.includes(option)) usage(`${name} has no option --${option}`);
   }
-  console.log = (text) => void process.stdout.write(`${shown(String(text))}\n`); // the output of a program's print()
+  // the output of a program's print()
+  console.log = (text) => void process.stdout.write(`${escapeControls(String(text))}\n`);
   try {
     process.exitCode = await command.act(file ?? '', values, rest);
   } catch (e) {

@@ -64,7 +64,7 @@ export async function slimFor(files, dir, ops, gpu) {
         `rushlight-${backend}.wasm must be the file of this package; another build cannot be slimmed`,
       );
     }
-    const slimmed = shrink(binaryen, cut(full, reach, needs));
+    const slimmed = removeUnreferenced(binaryen, cut(full, reach, needs));
     const file = join(dir, `rushlight-${backend}.wasm`);
     await mkdir(dir, { recursive: true });
     await writeFile(file, slimmed);
@@ -134,7 +134,7 @@ export function cut(full, reach, needs) {
   const { kept, n } = cutRows(memory, reach.table, needs.operators),
     live = new Set(kept.keys());
   reach.parts.forEach(({ name, address, rows }, i) => {
-    if (spread(rows).some((row) => kept.get(row)?.some((op) => reaches(name, op, needs)))) live.add(n + i);
+    if (decodeRuns(rows).some((row) => kept.get(row)?.some((op) => reaches(name, op, needs)))) live.add(n + i);
     else memory.image.fill(0, address - memory.first, address - memory.first + 4);
   });
 
@@ -144,9 +144,9 @@ export function cut(full, reach, needs) {
     deadFunctions = [],
     deadBytes = [];
   for (const [rows, functions, bytes] of reach.groups) {
-    const stays = spread(rows).some((row) => live.has(row));
-    for (const f of spread(functions)) stays ? liveFunctions.add(f) : deadFunctions.push(f);
-    for (const b of spread(bytes)) stays ? liveBytes.add(b) : deadBytes.push(b);
+    const stays = decodeRuns(rows).some((row) => live.has(row));
+    for (const f of decodeRuns(functions)) stays ? liveFunctions.add(f) : deadFunctions.push(f);
+    for (const b of decodeRuns(bytes)) stays ? liveBytes.add(b) : deadBytes.push(b);
   }
   for (const f of deadFunctions) if (!liveFunctions.has(f)) table.functions[f - table.first] = refuses;
   for (const b of deadBytes) if (!liveBytes.has(b)) memory.image[b - memory.first] = 0;
@@ -205,7 +205,7 @@ function countImports(bytes, sections) {
 }
 
 /** Decodes numbers from distances and lengths of runs. @param {readonly number[]} runs */
-function spread(runs) {
+function decodeRuns(runs) {
   const numbers = [];
   for (let i = 0, n = 0; i < runs.length; i += 2) {
     n += /** @type {number} */ (runs[i]);
@@ -216,7 +216,7 @@ function spread(runs) {
 
 // eslint-disable-next-line types/any -- a module of Emscripten, which is not a dependency of this package
 /** Removes unreferenced code. The result is deterministic. @param {any} binaryen @param {Uint8Array} bytes */
-function shrink(binaryen, bytes) {
+function removeUnreferenced(binaryen, bytes) {
   const module = binaryen.readBinary(bytes),
     { Features: f } = binaryen;
   try {

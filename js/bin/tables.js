@@ -1,14 +1,14 @@
 // The tables of the commands, with colors on a terminal.
 
 import { Graph } from '../src/api/graph.js';
-import { shown, styled } from './printable.js';
+import { escapeControls, styled } from './printable.js';
 import { counted, number, size } from './units.js';
 import { weightsOf } from './weights.js';
 
 /** @typedef {import('./printable.js').Style} Style */
 
 /** Nothing for 0. @param {number} n */
-const some = (n) => (n ? number(n) : '');
+const numberOrEmpty = (n) => (n ? number(n) : '');
 
 /**
  * Aligns the cells of a table, and makes them safe to print.
@@ -18,7 +18,7 @@ const some = (n) => (n ? number(n) : '');
  * @param {Record<number, Style>} styles of columns
  */
 function table(head, rows, right, styles) {
-  const lines = [head, ...rows].map((row) => row.map(shown)),
+  const lines = [head, ...rows].map((row) => row.map(escapeControls)),
     widths = head.map((_, i) => Math.max(...lines.map((row) => row[i]?.length ?? 0)));
   return lines
     .map((row, r) => {
@@ -49,15 +49,24 @@ export function runText(layers, runs) {
     l.layer || '-',
     l.op.replace(/^\w+::/, '') + (l.calls > 1 ? ` x${Math.round(l.calls)}` : ''),
     l.outputs.join(', ').replaceAll('float32 ', ''),
-    some(l.parameters),
-    some(l.bytes),
+    numberOrEmpty(l.parameters),
+    numberOrEmpty(l.bytes),
     l.ms.toFixed(3),
     (100 * l.share).toFixed(1),
     bar(l.share / most),
   ]);
   const sum = (/** @type {'parameters' | 'bytes' | 'ms' | 'firstMs'} */ of) =>
     layers.reduce((all, l) => all + l[of], 0);
-  rows.push(['all', '', '', some(sum('parameters')), some(sum('bytes')), sum('ms').toFixed(3), '', '']);
+  rows.push([
+    'all',
+    '',
+    '',
+    numberOrEmpty(sum('parameters')),
+    numberOrEmpty(sum('bytes')),
+    sum('ms').toFixed(3),
+    '',
+    '',
+  ]);
   const head = ['layer', 'operator', 'output', 'parameters', 'bytes', 'ms', '%', ''];
   return (
     `${table(head, rows, [3, 4, 5, 6], { 1: 'cyan', 2: 'dim', 7: 'green' })}\nms: ` +
@@ -116,7 +125,7 @@ export function benchText(r) {
     const times = `${String(Math.round(calls)).padStart(5)} ${Math.round(calls) === 1 ? 'call ' : 'calls'}`,
       part = (100 * share).toFixed(1).padStart(5),
       onGpu = gpuMs === undefined ? '' : ` + ${ms(gpuMs).padStart(11)} on the GPU`;
-    return `  ${colored(shown(op).padEnd(40), 'cyan')} ${times} ${ms(time).padStart(11)}${onGpu} ${part} %`;
+    return `  ${colored(escapeControls(op).padEnd(40), 'cyan')} ${times} ${ms(time).padStart(11)}${onGpu} ${part} %`;
   });
   const others =
     `; first ${ms(r.firstMs)}, load ${ms(r.loadMs)}; peak ${size(r.memory.peak)}, ` +

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { plan } from '../src/api/load.js';
 import { parseType } from '../src/base/types.js';
-import { shown } from './printable.js';
+import { escapeControls } from './printable.js';
 
 /**
  * @typedef {import('../src/base/types.js').Port} Port
@@ -69,7 +69,7 @@ const label = (name, i) => (NAME.test(name) && !RESERVED.has(name) ? name : `arg
 const IMPORTED = ['Complex', 'InputValue', 'Tensor', 'TensorLike', 'Value'];
 
 /** @param {string} name */
-const key = (name) => (NAME.test(name) ? name : shown(JSON.stringify(name)));
+const key = (name) => (NAME.test(name) ? name : escapeControls(JSON.stringify(name)));
 /** A comment with text of a file, which must not end the comment. @param {string} text */
 const comment = (text) => `/** ${text.replace(/\*\//g, '* /').replace(/[^ -~]/gu, '?')} */`;
 

@@ -20,7 +20,7 @@ import { DTYPES, partsOf } from '../src/base/types.js';
  */
 
 /** Arguments of an operator that are scales or zero points. @type {Record<string, number[]>} */
-const BESIDE = {
+const QUANTIZATION_ARGUMENTS = {
   'rush::linear_int8': [2],
   'rush::linear_dynamic': [2, 3],
   'rush::linear_weights': [2, 3],
@@ -46,10 +46,10 @@ const PACKED = {
 };
 
 /** Endings of the names of scales and zero points. */
-const OF_ANOTHER = /\.(?:scales|zero_points)$/;
+const QUANTIZATION_SUFFIX = /\.(?:scales|zero_points)$/;
 
 /** The exporter's names for constants without a name in PyTorch. */
-const NAMELESS = /^constant\.\d+$/;
+const UNNAMED_CONSTANT = /^constant\.\d+$/;
 
 /** @param {readonly number[]} shape */
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
@@ -62,7 +62,12 @@ function width(dtype) {
 
 /** @param {Node} node @param {number} i which argument @param {Constant} constant */
 function parametersOf({ target, args }, i, { tensor, dtype, shape }) {
-  if (BESIDE[target]?.includes(i) || OF_ANOTHER.test(tensor) || /^(?:u?int(?:16|32|64)|bool)$/.test(dtype)) return 0;
+  if (
+    QUANTIZATION_ARGUMENTS[target]?.includes(i) ||
+    QUANTIZATION_SUFFIX.test(tensor) ||
+    /^(?:u?int(?:16|32|64)|bool)$/.test(dtype)
+  )
+    return 0;
   const [at, count] = PACKED[target] ?? [];
   return count && i === at ? count(/** @type {PackedArguments} */ (/** @type {unknown} */ (args))) : product(shape);
 }
@@ -90,8 +95,8 @@ export function weightsOf(graphs, known) {
         const { tensor, dtype, shape } = constant,
           key = tensor || constant;
         if (found.has(key)) return;
-        const named = tensor && !NAMELESS.test(tensor),
-          point = tensor.replace(OF_ANOTHER, '').lastIndexOf('.');
+        const named = tensor && !UNNAMED_CONSTANT.test(tensor),
+          point = tensor.replace(QUANTIZATION_SUFFIX, '').lastIndexOf('.');
         found.set(key, {
           layer: named ? tensor.slice(0, Math.max(point, 0)) : node.module,
           name: named ? tensor.slice(point + 1) : '',

@@ -104,7 +104,7 @@ xs = [torch.randn(1, 1, WIDTH) for _ in range(5)]
 out = {}
 
 
-def tell(name, start, steps, goes_round, want, last=None):
+def write_case(name, start, steps, goes_round, want, last=None):
     out[name] = {"start": start, "steps": steps, "goesRound": goes_round, "answer": "y", "want": [plain(y) for y in want], "last": last}
 
 
@@ -114,7 +114,7 @@ rushlight.export(program, None, FOLDER / "dynamic.rush")
 start = {"cache": tree(cache)}
 with torch.no_grad():
     ys = [model(x, cache)["y"] for x in xs]
-tell("dynamic", start, [{"x": plain(x)} for x in xs], "cache", ys, tree(cache))
+write_case("dynamic", start, [{"x": plain(x)} for x in xs], "cache", ys, tree(cache))
 
 model, own, given = Pair().eval(), cache_of(1), cache_of(6)
 program = torch.export.export(model, (xs[0], (cache_of(4), cache_of(5))), dynamic_shapes={"x": None, "caches": (grows, stays)}, strict=False)
@@ -122,12 +122,12 @@ rushlight.export(program, None, FOLDER / "pair.rush", output_names=["y", "caches
 start = {"caches": [tree(own), tree(given)]}
 with torch.no_grad():
     ys = [model(x, (own, given))[0] for x in xs]
-tell("pair", start, [{"x": plain(x)} for x in xs], "caches", ys, [tree(own), tree(given)])
+write_case("pair", start, [{"x": plain(x)} for x in xs], "caches", ys, [tree(own), tree(given)])
 
 model = Static().eval()
 program = torch.export.export(model, (torch.randn(1, 3, WIDTH), torch.arange(3)), dynamic_shapes={"x": {1: (t := Dim("t", min=1, max=LENGTH))}, "position": {0: t}}, strict=False)
 rushlight.export(program, None, FOLDER / "static.rush", output_names=["y"])
 with torch.no_grad():
     ys = [model(x, torch.tensor([i])) for i, x in enumerate(xs)]
-tell("static", {}, [{"x": plain(x), "position": plain(torch.tensor([i]))} for i, x in enumerate(xs)], "", ys)
+write_case("static", {}, [{"x": plain(x), "position": plain(torch.tensor([i]))} for i, x in enumerate(xs)], "", ys)
 print(json.dumps(out))

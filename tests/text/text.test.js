@@ -10,10 +10,10 @@ import * as tokenizers from '@huggingface/tokenizers';
 
 import { load } from '../../js/src/index.js';
 import { loadText } from '../../js/src/text/load-text.js';
-import { Detokenizer, Stops } from '../../js/src/text/detokenizer.js';
+import { Detokenizer, StopSequences } from '../../js/src/text/detokenizer.js';
 import { placesOf } from '../../js/src/text/offsets.js';
 import { withUnicodeSpaces } from '../../js/src/text/white-space.js';
-import { candidates, chooser, logProbabilities, randomNumbers } from '../../js/src/text/sampling.js';
+import { candidates, tokenSampler, logProbabilities, randomNumbers } from '../../js/src/text/sampling.js';
 
 const folder = fileURLToPath(new URL('../../build/text/', import.meta.url)); // export_models.py writes it
 const want = JSON.parse(readFileSync(`${folder}expected.json`, 'utf8'));
@@ -351,7 +351,7 @@ test('sampling leaves the tokens and probabilities of transformers', () => {
 
 test('tokens are chosen as often as their probabilities say', () => {
   const logits = Float32Array.from([0, 1, 2, -1]),
-    choose = chooser({ temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 }, randomNumbers(3)),
+    choose = tokenSampler({ temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 }, randomNumbers(3)),
     counts = [0, 0, 0, 0];
   for (let i = 0; i < 20000; i++) counts[choose(logits, [])]++;
   counts.forEach((n, i) => assert(Math.abs(n / 20000 - Math.exp(logProbabilities(logits)(i))) < 0.015, `${counts}`));
@@ -368,13 +368,13 @@ test('text comes in whole characters', () => {
 });
 
 test('a stop string may be spread over pieces', () => {
-  const stops = new Stops(['END', '']);
+  const stops = new StopSequences(['END', '']);
   assert.deepEqual(
     ['aE', 'N', 'x', 'E', 'N', 'D'].map((piece) => stops.add(piece)),
     ['a', '', 'ENx', '', '', ''],
   );
   assert.equal(stops.found, true);
-  const open = new Stops(['END']);
+  const open = new StopSequences(['END']);
   assert.equal(open.add('aEN') + open.end(), 'aEN');
 });
 

@@ -75,7 +75,7 @@ export function drawFlame(flame, detail, layers) {
   const blocks = blocksOf(layers),
     all = /** @type {Block} */ (blocks[0]);
   const hottest = Math.max(...layers.map((l) => l.ms));
-  const say = (/** @type {Block} */ b) => {
+  const showDetail = (/** @type {Block} */ b) => {
     detail.textContent = detailOf(b, all.ms);
   };
   const draw = (/** @type {Block} */ root) => {
@@ -95,12 +95,12 @@ export function drawFlame(flame, detail, layers) {
         button.style.width = `${(Math.min(b.from + b.width, to) - left) * scale}%`;
         button.style.top = `${rem * b.depth}rem`;
         button.ariaLabel = `${b.path} ${b.label}, ${b.ms.toFixed(3)} ms`;
-        button.onpointerenter = button.onfocus = () => say(b);
+        button.onpointerenter = button.onfocus = () => showDetail(b);
         button.onclick = () => draw(b === root ? all : b);
         return button;
       }),
     );
-    say(root);
+    showDetail(root);
   };
   draw(all);
 }

@@ -5,7 +5,7 @@ import { DTYPES } from '../../src/base/types.js';
 import { readNpy } from '../../src/media/npy.js';
 import { layersOf } from '../layers.js';
 import { IMAGENET, imageToInput } from '../image-input.js';
-import { madeText, random, rangeOf } from '../random.js';
+import { randomText, random, rangeOf } from '../random.js';
 import { counted, size } from '../units.js';
 import { weightsOf } from '../weights.js';
 import { make } from './dom.js';
@@ -116,8 +116,8 @@ function valueOf(text, { type, optional }) {
 /** @typedef {{ dtype: import('../../src/base/types.js').DType, shape: number[], data: string }} Encoded */
 
 /** Decodes a value of /test-inputs, whose tensors have base64. @param {unknown} value @returns {InputValue} */
-function decoded(value) {
-  if (Array.isArray(value)) return value.map(decoded);
+function decodeValue(value) {
+  if (Array.isArray(value)) return value.map(decodeValue);
   if (typeof value !== 'object' || value === null) return /** @type {InputValue} */ (value);
   const { dtype, shape, data } = /** @type {Encoded} */ (value);
   const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
@@ -188,7 +188,7 @@ class Field {
   #begin(first) {
     if (first === undefined || first === null) return undefined;
     const simple = this.#tensor ? undefined : textOf(first);
-    const vector = typeof first === 'object' && simple === undefined ? decoded(first) : undefined;
+    const vector = typeof first === 'object' && simple === undefined ? decodeValue(first) : undefined;
     if (simple !== undefined) this.#text.value = simple;
     else if (vector) this.#text.value = this.#tensor ? /** @type {Encoded} */ (first).shape.join(' x ') : VECTOR;
     return vector;
@@ -198,7 +198,7 @@ class Field {
     const { name, type, shape, optional } = this.#port,
       { low, high } = this.#range;
     const about = this.#tensor
-      ? `${this.#dtype}${shape ? '' : ', any size'}; ${madeText(this.#dtype, low, high)}`
+      ? `${this.#dtype}${shape ? '' : ', any size'}; ${randomText(this.#dtype, low, high)}`
       : type + (optional ? ', may be empty' : '');
     return make(
       'div',
@@ -257,14 +257,14 @@ class Field {
     this.#check();
   }
 
-  /** Returns the value, or throws Misread. @returns {InputValue | undefined} */
+  /** Returns the value, or throws InvalidInput. @returns {InputValue | undefined} */
   value() {
     // Another run has random numbers in the place of the first test vector.
     if (this.#tensor && this.#given === this.#vector && seed > 1) this.#changed();
     if (this.#given !== undefined) return this.#given;
     if (!this.#check()) {
       this.#text.focus();
-      throw new Misread();
+      throw new InvalidInput();
     }
     const found = this.#read(),
       { low, high } = this.#range;
@@ -275,10 +275,10 @@ class Field {
 }
 
 /** Thrown for a wrong input, whose message is beside the input. */
-class Misread extends Error {}
+class InvalidInput extends Error {}
 
 /** Hides the error of an earlier input. */
-const quiet = () => {
+const hideError = () => {
   get('error').hidden = true;
 };
 
@@ -293,7 +293,7 @@ function showFields(model, vector) {
 /** Runs the chosen method on the values of the fields. @param {Model} model @param {GraphView} view */
 async function runOnce(model, view) {
   run.disabled = again.disabled = true;
-  quiet();
+  hideError();
   try {
     /** @type {Record<string, InputValue>} */ const inputs = {};
     for (const [name, field] of fields) {
@@ -309,7 +309,7 @@ async function runOnce(model, view) {
     view.ran({ method: method.value, inputs }, layers);
     document.documentElement.dataset.done = String(seed);
   } catch (e) {
-    if (!(e instanceof Misread)) fail(e);
+    if (!(e instanceof InvalidInput)) fail(e);
   } finally {
     run.disabled = again.disabled = false;
   }
@@ -319,8 +319,8 @@ async function runOnce(model, view) {
 function showTimes(layers) {
   get('time').hidden = false;
   get('total').textContent =
-    `${total(layers, 'ms')} ms in ${counted(layers.length, 'operator')} (median of ${RUNS} ` +
-    `runs); the first run took ${total(layers, 'firstMs')} ms`;
+    `${totalTime(layers, 'ms')} ms in ${counted(layers.length, 'operator')} (median of ${RUNS} ` +
+    `runs); the first run took ${totalTime(layers, 'firstMs')} ms`;
   drawFlame(get('flame'), get('detail'), layers);
   get('layers').replaceChildren(...table(layers));
 }
@@ -350,8 +350,8 @@ async function start(model) {
     event.preventDefault();
     void runOnce(model, view);
   };
-  form.addEventListener('input', quiet); // the error belongs to the earlier input
-  form.addEventListener('change', quiet);
+  form.addEventListener('input', hideError); // the error belongs to the earlier input
+  form.addEventListener('change', hideError);
   again.onclick = () => {
     seed++;
     void runOnce(model, view);
@@ -361,7 +361,7 @@ async function start(model) {
 }
 
 /** @param {import('../layers.js').Layer[]} layers @param {'ms' | 'firstMs'} of */
-const total = (layers, of) => layers.reduce((sum, l) => sum + l[of], 0).toFixed(2);
+const totalTime = (layers, of) => layers.reduce((sum, l) => sum + l[of], 0).toFixed(2);
 
 const COLUMNS = ['layer', 'operator', 'output', 'parameters', 'bytes', 'ms', '%'];
 const FIRST_NUMBER = 3;
@@ -378,7 +378,7 @@ function table(layers) {
         return cell;
       }),
     );
-  const some = (/** @type {number} */ n) => (n ? n.toLocaleString('en') : '');
+  const numberOrEmpty = (/** @type {number} */ n) => (n ? n.toLocaleString('en') : '');
   return [
     row('th', COLUMNS),
     ...layers.map((l) =>
@@ -386,8 +386,8 @@ function table(layers) {
         l.layer || '–',
         l.op + (l.calls > 1 ? ` ×${Math.round(l.calls)}` : ''),
         l.outputs.join(', '),
-        some(l.parameters),
-        some(l.bytes),
+        numberOrEmpty(l.parameters),
+        numberOrEmpty(l.bytes),
         l.ms.toFixed(3),
         (100 * l.share).toFixed(1),
       ]),

@@ -9,9 +9,9 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const here = fileURLToPath(new URL('../../src/', import.meta.url));
+const sourceFolder = fileURLToPath(new URL('../../src/', import.meta.url));
 /** The entry points of the package. @type {{ exports: Record<string, string | { default: string }> }} */
-const { exports: names } = JSON.parse(readFileSync(join(here, '../package.json'), 'utf8'));
+const { exports: names } = JSON.parse(readFileSync(join(sourceFolder, '../package.json'), 'utf8'));
 /** The expression with which a file of the package refers to a file that it does not import. */
 const LITERAL = /new URL\('(\.\.?\/[^']+)', import\.meta\.url\)/g;
 
@@ -52,7 +52,7 @@ async function bundledScript(path, { build }, { assetNames = '[name]-[hash]', ..
     write: false,
     metafile: true,
     absWorkingDir,
-    outdir: here,
+    outdir: sourceFolder,
     entryNames: assetNames,
     assetNames,
     minify,
@@ -77,7 +77,7 @@ export const esbuild = () => ({
   /** @param {EsbuildParts} build */
   setup({ esbuild, initialOptions, onLoad, onResolve }) {
     onLoad({ filter: /\.js$/, namespace: 'file' }, async ({ path }) =>
-      path.startsWith(here) ? withImports(path) : undefined,
+      path.startsWith(sourceFolder) ? withImports(path) : undefined,
     );
     onResolve({ filter: /^rushlight-file:/ }, ({ path }) => ({ path: path.slice(15), namespace: 'rushlight-file' }));
     onLoad({ filter: /./, namespace: 'rushlight-file' }, async ({ path }) => ({
@@ -97,7 +97,7 @@ export const rollup = () => ({
   /** @param {string} id */
   resolveId(id) {
     const name = id.startsWith('rushlight') && names[`.${id.slice(9)}`];
-    return name ? join(here, '..', typeof name === 'string' ? name : name.default) : null;
+    return name ? join(sourceFolder, '..', typeof name === 'string' ? name : name.default) : null;
   },
   /**
    * @this {{ emitFile: (file: { type: 'chunk', id: string } | { type: 'asset', name: string, source: Uint8Array }) =>
@@ -105,7 +105,7 @@ export const rollup = () => ({
    * @param {string} code @param {string} id
    */
   async transform(code, id) {
-    if (!id.startsWith(here)) return null;
+    if (!id.startsWith(sourceFolder)) return null;
     /** @type {Map<string, string>} */ const emitted = new Map();
     for (const [, file = ''] of code.matchAll(LITERAL)) {
       const path = join(dirname(id), file);

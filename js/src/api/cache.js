@@ -89,7 +89,7 @@ const inStore = (options, otherwise, use) =>
   });
 
 /** Reads the records of whole files and of parts. @param {import('../source/cache-store.js').Store} store */
-const every = async (store) => [...(await records(store)), ...(await records(store, 'part'))];
+const allRecords = async (store) => [...(await records(store)), ...(await records(store, 'part'))];
 
 /**
  * Lists the stored models. While a new version of a model arrives, the list has both versions.
@@ -105,7 +105,7 @@ export function list(options = {}) {
     integrity,
   });
   return inStore(options, /** @type {CachedModel[]} */ ([]), async (store) =>
-    (await every(store)).map(of).sort((a, b) => (a.url < b.url ? -1 : 1)),
+    (await allRecords(store)).map(of).sort((a, b) => (a.url < b.url ? -1 : 1)),
   );
 }
 
@@ -117,7 +117,7 @@ export function list(options = {}) {
 export function size(options = {}) {
   return inStore(options, 0, async (store) => {
     /** @type {Map<string, number>} */ const pieces = new Map();
-    for (const record of await every(store)) {
+    for (const record of await allRecords(store)) {
       record.pieces.forEach((piece, i) => pieces.set(piece, Math.min(PIECE, record.bytes - i * PIECE)));
     }
     return [...pieces.values()].reduce((sum, n) => sum + n, 0);

@@ -103,8 +103,8 @@ export class Interpreter {
         const value = await this.runNode(node);
         if (node.op === 'output') return value;
         if (node.op === 'call_function') {
-          if (!this.#ran) await steps.provide(node, several(node, value));
-          else if (value !== this.#native) await steps.replace(node, several(node, value));
+          if (!this.#ran) await steps.provide(node, resultsOf(node, value));
+          else if (value !== this.#native) await steps.replace(node, resultsOf(node, value));
         } else if (!this.#ran) {
           await this.#step();
         }
@@ -212,7 +212,7 @@ function packed(v, node, i) {
 }
 
 /** @param {Node} node @param {NodeValue} value @returns {InputValue[]} */
-function several(node, value) {
+function resultsOf(node, value) {
   const n = node.outputs.length;
   if (n > 1 && !Array.isArray(value))
     throw badArgument(`the results of ${node.target} must be an array of ${n}, got ${describeValue(value)}`, {

@@ -36,7 +36,7 @@ async function loadOnCpu(source, options) {
   if (worker) return loadInWorker(source, options);
   if (!cache && integrity === undefined) return loadLocal(source, options, modules);
   return loadCached(source, { cache, integrity, request, signal }, (bytes, lock) =>
-    loadLocal(bytes, { ...options, onProgress: lock.telling(onProgress) }, modules),
+    loadLocal(bytes, { ...options, onProgress: lock.wrapProgress(onProgress) }, modules),
   );
 }
 

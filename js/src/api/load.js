@@ -53,7 +53,7 @@ const OPTIONS = ['signal', 'onProgress', 'wasm', 'backend', 'request', 'limits']
 export const LOAD_OPTIONS = [...OPTIONS, 'threads', 'ops', 'worker', 'cache', 'integrity', 'device', 'gpu'];
 
 /** @param {unknown} cause @returns {never} */
-function cannot(cause) {
+function importFailed(cause) {
   throw new RushlightError(
     'unsupported',
     `cannot import a module of rushlight (${messageOf(cause)}). A service worker cannot import ` +
@@ -75,18 +75,18 @@ function cannot(cause) {
 
 /** @type {LazyModules} */
 const lazy = {
-  steps: () => import('./steps.js').catch(cannot),
-  assets: () => import('./assets.js').catch(cannot),
-  diagnostics: () => import('../engine/diagnostics.js').catch(cannot),
-  threads: () => import('../worker/threads.js').catch(cannot),
-  ops: async () => imported.ops ?? import('../engine/ops.js').catch(cannot),
+  steps: () => import('./steps.js').catch(importFailed),
+  assets: () => import('./assets.js').catch(importFailed),
+  diagnostics: () => import('../engine/diagnostics.js').catch(importFailed),
+  threads: () => import('../worker/threads.js').catch(importFailed),
+  ops: async () => imported.ops ?? import('../engine/ops.js').catch(importFailed),
   hints: () =>
     import('../engine/error-hints.js').catch(() => ({
       addHint: (/** @type {unknown} */ e) => e,
       cloneError: (/** @type {unknown} */ e) => badArgument(messageOf(e), { cause: e }),
     })),
 };
-const loadOptions = () => import('./load-options.js').catch(cannot);
+const loadOptions = () => import('./load-options.js').catch(importFailed);
 /** Without this module, plan() still stops the download after the head. */
 const headSource = () =>
   import('../source/head-source.js').then(
@@ -111,7 +111,7 @@ async function throwWithHint(cause, { wasm }) {
  */
 export function load(source, options = {}) {
   return withCallerStack(() => {
-    const { device, worker, cache, integrity } = checked('load', options, LOAD_OPTIONS);
+    const { device, worker, cache, integrity } = checkLoadOptions('load', options, LOAD_OPTIONS);
     const made =
       device || worker || cache || integrity !== undefined
         ? loadOptions().then((m) => m.loadWithOptions(source, options))
@@ -133,7 +133,7 @@ export function load(source, options = {}) {
  */
 export function plan(source, options = {}) {
   return withCallerStack(() => {
-    checked('plan', options, OPTIONS);
+    checkLoadOptions('plan', options, OPTIONS);
     return headSource()
       .then((head) => head(source, options))
       .then((head) => readHead(head, options))
@@ -145,7 +145,7 @@ export function plan(source, options = {}) {
 }
 
 /** @template {LoadOptions} O @param {string} where @param {O} options @param {string[]} known @returns {O} */
-export function checked(where, options, known) {
+export function checkLoadOptions(where, options, known) {
   checkOptions(where, options, known);
   const { onProgress, request } = options;
   if (onProgress !== undefined && typeof onProgress !== 'function')

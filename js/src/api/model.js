@@ -202,7 +202,7 @@ export class Model {
    * @returns {Promise<T>}
    */
   #enqueue(job, signal) {
-    if (this.#host?.ops?.asks)
+    if (this.#host?.ops?.isCalling)
       throw new RushlightError(
         'bad-state',
         'a function of `ops` must not call its own model, which waits for the function',

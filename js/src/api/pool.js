@@ -16,11 +16,11 @@ import {
 } from '../base/errors.js';
 import { builtin, isAddress } from '../base/platform.js';
 import { cloneError } from '../engine/error-hints.js';
-import { tell } from '../engine/load-local.js';
+import { reportProgress } from '../engine/load-local.js';
 import { loadCached } from '../source/cached-source.js';
 import { HEADER, fileSize } from '../source/download.js';
 import { open } from '../source/source.js';
-import { LOAD_OPTIONS, checked, load } from './load.js';
+import { checkLoadOptions, LOAD_OPTIONS, load } from './load.js';
 import { RUN_OPTIONS } from './model.js';
 
 /**
@@ -79,7 +79,7 @@ function checkedSize(size, threads) {
  */
 function readOnce(source, { cache, integrity, request, signal, onProgress }) {
   return loadCached(source, { cache, integrity, request, signal }, (bytes, turn) =>
-    readAll(bytes, { request, signal, onProgress: turn.telling(onProgress) }),
+    readAll(bytes, { request, signal, onProgress: turn.wrapProgress(onProgress) }),
   );
 }
 
@@ -94,7 +94,7 @@ async function readAll(source, { request, signal, onProgress }) {
     parts.push(/** @type {Uint8Array<ArrayBuffer>} */ (chunk));
     if (loaded < HEADER) head.set(chunk.subarray(0, HEADER - loaded), loaded);
     loaded += chunk.length;
-    await tell(onProgress, { loaded, total: loaded < HEADER ? null : (fileSize(head) ?? null) });
+    await reportProgress(onProgress, { loaded, total: loaded < HEADER ? null : (fileSize(head) ?? null) });
   }
   throwIfAborted(signal, 'loading');
   if (typeof SharedArrayBuffer === 'undefined') return new Blob(parts);
@@ -127,7 +127,7 @@ export function loadPool(source, options = {}) {
       request,
       signal,
       ...each
-    } = checked('loadPool', options, OPTIONS);
+    } = checkLoadOptions('loadPool', options, OPTIONS);
     const count = checkedSize(size, options.threads);
     const bytes = await readOnce(source, options);
     /** @param {Source} from @param {AbortSignal} [stop] */
@@ -382,12 +382,12 @@ export class Pool {
     } finally {
       this.#renew(slot);
       slot.busy = false;
-      this.#hand(slot);
+      this.#offer(slot);
     }
   }
 
   /** Gives a free place to the call that has waited longest. @param {Slot<M>} slot */
-  #hand(slot) {
+  #offer(slot) {
     const next = this.#waiting.shift();
     if (!next) return;
     slot.busy = true;

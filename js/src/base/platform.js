@@ -54,7 +54,7 @@ export const bytesOf = (v) =>
     ? new Uint8Array(v.buffer, v.byteOffset, v.byteLength)
     : new Uint8Array(/** @type {ArrayBuffer} */ (v));
 
-let rested = 0;
+let lastTimer = 0;
 
 /** Yields to the event loop once, so that timers, clicks and aborts are handled. @returns {Promise<void>} */
 export function yieldToEventLoop() {
@@ -65,9 +65,9 @@ export function yieldToEventLoop() {
   if (setImmediate) return new Promise((resolve) => setImmediate(resolve));
   return new Promise((resolve) => {
     // A message is faster than a timer, which waits 4 ms.
-    if (!document && !scheduler && now > rested + 100) {
+    if (!document && !scheduler && now > lastTimer + 100) {
       // A worker of WebKit runs no timers between messages.
-      rested = now;
+      lastTimer = now;
       setTimeout(resolve);
       return;
     }

@@ -259,6 +259,7 @@ export class Engine {
     return new RushlightError(code, message, {
       op: this.memory.cString(op) || undefined,
       source: this.line(file, line) || undefined,
+      // C has it only in the message: another field would cost each slim runtime more than this pattern.
       input: message.match(/^(size .+)?input "(.*?)"/)?.[2],
     });
   }
@@ -279,15 +280,15 @@ export class Engine {
   feed(chunk, headOnly) {
     const out = this.scratch;
     let used = 0;
-    while (used < chunk.length && !(headOnly && this.#known())) {
+    while (used < chunk.length && !(headOnly && this.#isHeadComplete())) {
       this.check(this.c.rush_loader_window(this.#loader, out, out + 4));
       const [at, room] = this.memory.words(out);
       if (room === 0) break;
       const n = Math.min(room, chunk.length - used);
       this.memory.copyIn(at, chunk.subarray(used, used + n));
-      const known = this.#known();
+      const known = this.#isHeadComplete();
       this.check(this.c.rush_loader_advance(this.#loader, n));
-      if (!known && this.#known()) this.ops?.check(this.head());
+      if (!known && this.#isHeadComplete()) this.ops?.check(this.head());
       used += n;
     }
     return used;
@@ -299,11 +300,11 @@ export class Engine {
   }
 
   /** Returns the model. During loading it is the head, or 0 before the head has arrived. */
-  #known() {
+  #isHeadComplete() {
     return this.model || this.c.rush_loader_head(this.#loader);
   }
   hasHead() {
-    return this.#known() !== 0;
+    return this.#isHeadComplete() !== 0;
   }
 
   /** Returns the contents of the file as data. @returns {Description} */
@@ -314,7 +315,7 @@ export class Engine {
   /** Describes the file as text. Forms 3 and 4 are PyTorch's own graphs and code. @param {0 | 1 | 2 | 3 | 4} [form] */
   describeText(form = 0) {
     const out = this.scratch;
-    this.check(this.c.rush_model_describe(this.ctx, this.#known(), form, out, out + 4));
+    this.check(this.c.rush_model_describe(this.ctx, this.#isHeadComplete(), form, out, out + 4));
     const [at, size] = this.memory.words(out),
       text = this.memory.cString(at);
     this.c.rush_free(this.ctx, at, size);

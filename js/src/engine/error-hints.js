@@ -1,5 +1,5 @@
 // Hints in messages: the kind of a wrong file, the value that cannot be cloned, and the remedy. The core imports this
-// module only after a failure.
+// module only after a failure. It is the only one that decides by the words of a message, which is an engine's.
 
 import { RushlightError, badArgument, messageOf } from '../base/errors.js';
 import { unexpectedFile } from '../source/source.js';
@@ -8,7 +8,7 @@ import { isDetached } from './values.js';
 /** @typedef {import('../source/source.js').FirstBytes} FirstBytes */
 
 /** The first bytes of other files, their kinds, and the remedies. @type {[RegExp, string, string][]} */
-const OTHERS = [
+const FILE_KINDS = [
   [/^\s*</, 'HTML', 'check the address'],
   [/^PK/, 'a PyTorch file', 'convert it with rushlight export'],
   [/^.{8}\{/s, 'a .safetensors file', 'it has weights and no program'],
@@ -20,31 +20,39 @@ const OTHERS = [
 const FORBIDDEN =
   "the Content-Security-Policy of the page, or of the worker's script, forbids " +
   "WebAssembly. Allow script-src 'wasm-unsafe-eval'";
-const WAY_OUT = 'Pass its address as the option `wasm`: see "With a bundler" in README.md of this package';
+const WASM_HINT = 'Pass its address as the option `wasm`: see "With a bundler" in README.md of this package';
+
+/** Errors that have a hint. */
+export const hinted = new WeakSet();
 
 /**
- * Adds a hint to an error of loading. It returns a new error, because several callers may have received the same one.
+ * Adds a hint to an error of loading that has none. It returns a new error, because several callers may have received
+ * the same one.
  * @param {unknown} e @param {unknown} [wasm] the option @param {number} [alive] the number of loaded models
  * @returns {unknown}
  */
 export function addHint(e, wasm, alive) {
-  if (!(e instanceof RushlightError)) return e;
+  if (!(e instanceof RushlightError) || hinted.has(e)) return e;
   e = /** @type {RushlightError & FirstBytes} */ (e).other
     ? otherFile(/** @type {RushlightError & FirstBytes} */ (e))
     : e;
   const { code, source = '', cause, message } = /** @type {RushlightError} */ (e),
     { origin } = /** @type {Partial<typeof globalThis>} */ (globalThis),
     ofWasm = /\.wasm\b|`wasm`|^the wasm/.test(source);
-  const but = (/** @type {string} */ text) => new RushlightError(code, text, /** @type {RushlightError} */ (e));
+  const withText = (/** @type {string} */ text) => {
+    const error = new RushlightError(code, text, /** @type {RushlightError} */ (e));
+    hinted.add(error);
+    return error;
+  };
   if (code === 'out-of-memory' && alive)
-    return but(
+    return withText(
       `${message}. ${alive} ${alive === 1 ? 'model is' : 'models are'} ` + 'loaded: dispose() frees the memory of one',
     );
   if (ofWasm && /Content.Security.Policy|\bCSP\b|unsafe-eval/i.test(messageOf(cause)))
-    return but(`cannot compile ${source}: ${FORBIDDEN}`);
-  if (ofWasm && wasm === undefined && !message.includes(WAY_OUT)) return but(`${message}. ${WAY_OUT}`);
+    return withText(`cannot compile ${source}: ${FORBIDDEN}`);
+  if (ofWasm && wasm === undefined) return withText(`${message}. ${WASM_HINT}`);
   const foreign = code === 'network' && cause && origin && /^http/.test(source) && !source.startsWith(origin);
-  return foreign && !message.includes(CORS) ? but(message + CORS) : e;
+  return foreign ? withText(message + CORS) : e;
 }
 
 const CORS = '; its server must allow CORS';
@@ -57,7 +65,7 @@ function otherFile(e) {
   const { name, wanted, start } = /** @type {Required<FirstBytes>} */ (e).other;
   delete e.other;
   const text = String.fromCharCode(...start).replace('\xef\xbb\xbf', '');
-  const [, actual, help] = OTHERS.find(([begins]) => begins.test(text)) ?? [];
+  const [, actual, help] = FILE_KINDS.find(([begins]) => begins.test(text)) ?? [];
   return actual && help ? unexpectedFile(name, wanted, actual, help) : e;
 }
 

@@ -24,7 +24,7 @@ import { open, withFirstBytes } from '../source/source.js';
  * @param {import('../api/load.js').LoadOptions['onProgress']} onProgress
  * @param {import('../api/load.js').Progress} progress
  */
-export async function tell(onProgress, progress) {
+export async function reportProgress(onProgress, progress) {
   try {
     await onProgress?.(progress);
   } catch (e) {
@@ -92,7 +92,7 @@ async function stream(source, options, headOnly, lazy = {}) {
           },
         );
       }
-      await tell(onProgress, { loaded, total: engine.total() || null });
+      await reportProgress(onProgress, { loaded, total: engine.total() || null });
     }
     throwIfAborted(signal, `loading ${name}`); // an aborted stream ends without an error
     const total = engine.total();
@@ -107,7 +107,7 @@ async function stream(source, options, headOnly, lazy = {}) {
     return engine;
   } catch (e) {
     engine.destroy();
-    if (e instanceof RushlightError && e.code === 'bad-file' && !e.message.includes(name)) {
+    if (e instanceof RushlightError && e.code === 'bad-file' && e.source !== name) {
       e.message = `${name}: ${e.message}`;
       e.source = name;
     }
@@ -124,7 +124,7 @@ export async function loadLocal(source, options, lazy) {
 
 /**
  * Reads the head. Returns the plan, and a text: a description, the program as JSON, or PyTorch's own graphs or code.
- * @param {Source} source @param {LoadOptions} options @param {0 | 2 | 3 | 4} [form] as of rush_model_describe
+ * @param {Source} source @param {LoadOptions} options @param {0 | 2 | 3 | 4} [form] of rush_model_describe
  * @returns {Promise<{ plan: Description, text: string }>}
  */
 export async function readHead(source, options, form) {

@@ -120,7 +120,7 @@ export class OpTable extends Map {
    * Whether the caller is a running function of this table. A call of the operator's own model would wait for itself.
    * @returns {boolean}
    */
-  get asks() {
+  get isCalling() {
     return this.#pending > 0 && (calling ?? following?.getStore()) === this;
   }
 }

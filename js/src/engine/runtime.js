@@ -70,11 +70,14 @@ const PROBE = [
 /** Tests whether the engine has relaxed SIMD. Every engine has SIMD. */
 export const hasRelaxed = () => WebAssembly.validate(new Uint8Array(PROBE));
 
-const own = {
+const packageBinaries = {
   simd: () => packageFile(new URL('../../wasm/rushlight-simd.wasm', import.meta.url)),
   relaxed: () => packageFile(new URL('../../wasm/rushlight-relaxed.wasm', import.meta.url)),
 };
-const compiled = { simd: once(() => compile(own.simd)), relaxed: once(() => compile(own.relaxed)) };
+const compiled = {
+  simd: once(() => compile(packageBinaries.simd)),
+  relaxed: once(() => compile(packageBinaries.relaxed)),
+};
 
 const ANY = 2 ** 53;
 
@@ -159,7 +162,7 @@ export async function createRuntime({ wasm, backend: wanted = 'auto', threads, i
   const made = await (wasm !== undefined
     ? compile(wasm, make)
     : make
-      ? compile(own[backend.name], make)
+      ? compile(packageBinaries[backend.name], make)
       : compiled[backend.name]());
   const runtime = await instantiate(
     /** @type {Parameters<typeof instantiate>[0]} */ (made.threads ? made : { module: made }),
@@ -175,7 +178,7 @@ export async function createRuntime({ wasm, backend: wanted = 'auto', threads, i
       });
     Object.assign(backend, { name, reason: 'the binary given as `wasm`' });
   }
-  plan?.tell(backend, made);
+  plan?.describe(backend, made);
   return runtime;
 }
 

@@ -55,7 +55,7 @@ function remember(key, choice) {
  * Returns a source with the same bytes, which puts them into `kept`.
  * @param {Source} source @param {LoadOptions} options @param {Uint8Array[]} kept
  */
-async function keeping(source, options, kept) {
+async function copyBytes(source, options, kept) {
   const { name, chunks } = await open(source, options);
   const keep = async function* () {
     for await (const chunk of chunks) {
@@ -103,7 +103,7 @@ async function compare(cpu, gpu, signal) {
 }
 
 /** Returns why trials are not possible, or undefined. @param {Host} host @param {LoadOptions} options */
-function obstacle({ description }, { ops }) {
+function whyNoTrials({ description }, { ops }) {
   if (description.tests === 0) return 'the file has no test vectors';
   if (ops) return 'trials would call functions of the option `ops`';
   if (description.operators.some(({ name }) => name === 'prim::Print')) return 'trials would print';
@@ -116,17 +116,17 @@ function obstacle({ description }, { ops }) {
  * @returns {Promise<Host>}
  */
 async function decide(cpu, file, options, load, shared) {
-  const why = obstacle(cpu, options);
-  if (why !== undefined) return explained(cpu, why);
+  const why = whyNoTrials(cpu, options);
+  if (why !== undefined) return withReason(cpu, why);
   const key = `rushlight-device ${nameOf(shared)} ${await digestOf(file, cpu.description.headBytes)}`,
     known = remembered(key);
-  if (known?.device === 'cpu') return explained(cpu, known.why);
+  if (known?.device === 'cpu') return withReason(cpu, known.why);
   /** @type {Host} */ let gpu;
   try {
     gpu = await load(file, { ...options, device: 'webgpu', onProgress: undefined });
   } catch (e) {
     throwIfAborted(options.signal, 'loading');
-    return explained(cpu, messageOf(e));
+    return withReason(cpu, messageOf(e));
   }
   try {
     const choice = known ?? (await compare(cpu, gpu, options.signal));
@@ -134,7 +134,7 @@ async function decide(cpu, file, options, load, shared) {
     const [kept, other] = choice.device === 'cpu' ? [cpu, gpu] : [gpu, cpu];
     await kept.reset();
     other.destroy();
-    return explained(kept, choice.why);
+    return withReason(kept, choice.why);
   } catch (e) {
     gpu.destroy();
     throw e;
@@ -142,7 +142,7 @@ async function decide(cpu, file, options, load, shared) {
 }
 
 /** Adds the reason of a decision. @param {Host} host @param {string} why */
-function explained(host, why) {
+function withReason(host, why) {
   host.backend.reason += `; device 'auto' runs on the ${host.backend.device ? 'GPU' : 'CPU'}: ${why}`;
   return host;
 }
@@ -153,7 +153,7 @@ function explained(host, why) {
  * @returns {Promise<Host>}
  */
 export async function loadOnFaster(source, options, load) {
-  const onCpu = async (/** @type {string} */ why) => explained(await load(source, { ...options, device: 'cpu' }), why);
+  const onCpu = async (/** @type {string} */ why) => withReason(await load(source, { ...options, device: 'cpu' }), why);
   const barred = ONLY_CPU.find((name) => options[name]);
   if (barred) return onCpu(`the GPU does not support the option \`${barred}\``);
   /** @type {import('./driver.js').Shared} */ let shared;
@@ -165,7 +165,7 @@ export async function loadOnFaster(source, options, load) {
   }
   if (shared.info?.isFallbackAdapter) return onCpu('the adapter computes in software');
   /** @type {Uint8Array[]} */ const kept = [];
-  const cpu = await load(await keeping(source, options, kept), { ...options, device: 'cpu' });
+  const cpu = await load(await copyBytes(source, options, kept), { ...options, device: 'cpu' });
   try {
     return await decide(cpu, new Blob(/** @type {BlobPart[]} */ (kept)), options, load, shared);
   } catch (e) {

@@ -295,8 +295,8 @@ export class Driver {
   }
 
   /**
-   * Copies a buffer of the caller, after all commands before. Returns why the device refuses that, if it does. No other
-   * command is between both calls for the scope, so that it has only the errors of this copy.
+   * Copies a buffer of the caller, after all commands before. Returns the reason if the device refuses the copy.
+   * No other command runs in the error scope, which therefore has only the errors of this copy.
    * @param {number} number @param {GpuBuffer} from @param {number} offset @param {number} bytes
    * @returns {Promise<string | undefined>}
    */

@@ -182,7 +182,7 @@ export class GpuValues extends Values {
  * Lets a host take inputs from the GPU, and leave results there.
  * @param {LocalHost} host @param {import('./load-gpu.js').Gpu} gpu
  */
-export function exchange(host, gpu) {
+export function useGpuValues(host, gpu) {
   const { engine } = host,
     values = (engine.values = new GpuValues(engine, gpu)),
     begin = engine.begin.bind(engine),
@@ -212,7 +212,7 @@ export function exchange(host, gpu) {
  * @template T @param {import('../engine/engine.js').Engine} engine @param {GpuValues} values
  * @param {import('./load-gpu.js').Gpu} gpu @param {() => Promise<T>} job
  */
-export async function keeping(engine, values, gpu, job) {
+export async function keepResultsOf(engine, values, gpu, job) {
   const result = engine.result.bind(engine);
   values.kept = [];
   gpu.results.beginRun();

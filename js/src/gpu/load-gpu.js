@@ -6,13 +6,13 @@ import { compile } from '../engine/runtime.js';
 import { copied } from '../engine/values.js';
 import { ONLY_CPU, TIMESTAMPS, isLost, nameOf, sharedDevice } from './device.js';
 import { Driver } from './driver.js';
-import { exchange, keeping } from './exchange.js';
+import { keepResultsOf, useGpuValues } from './exchange.js';
 import { GpuTensor, ResultBuffers } from './gpu-tensor.js';
 import { link } from './link.js';
 
 /** @typedef {import('../engine/host.js').LocalHost} LocalHost */
 
-const own = once(() => compile(() => packageFile(new URL('../../wasm/rushlight-gpu.wasm', import.meta.url))));
+const gpuModule = once(() => compile(() => packageFile(new URL('../../wasm/rushlight-gpu.wasm', import.meta.url))));
 
 /** The device of one model, in place of threads: createRuntime() of engine/runtime.js. */
 export class Gpu {
@@ -235,7 +235,7 @@ function adopt(host, gpu) {
   const state = host.state.bind(host),
     run = host.run.bind(host),
     hasState = host.description.attributes.length > 0,
-    values = exchange(host, gpu);
+    values = useGpuValues(host, gpu);
   gpu.values = values;
   host.state = () =>
     attempt(host, gpu, '', async () => {
@@ -251,7 +251,7 @@ function adopt(host, gpu) {
     const begin = (/** @type {typeof args} */ from) => run(index, from, form, yields, signal);
     if (outputDevice !== undefined) {
       checkOutputDevice(outputDevice, gpu);
-      return attempt(host, gpu, '', () => keeping(host.engine, values, gpu, () => begin(args)));
+      return attempt(host, gpu, '', () => keepResultsOf(host.engine, values, gpu, () => begin(args)));
     }
     if (gpu.fault !== undefined) return begin(args);
     if (hasState) return attempt(host, gpu, '', () => begin(args));
@@ -277,7 +277,7 @@ function adopt(host, gpu) {
 export async function planGpu({ gpu, ...options }) {
   const barred = ONLY_CPU.find((name) => options[name]);
   if (barred) throw new RushlightError('unsupported', `load: ${barred} is not supported with device: 'webgpu'`);
-  const [shared, module] = await Promise.all([sharedDevice(gpu), own()]);
+  const [shared, module] = await Promise.all([sharedDevice(gpu), gpuModule()]);
   /** @type {Gpu | undefined} */ let made;
   return {
     /** @param {LocalHost} host */
@@ -288,7 +288,7 @@ export async function planGpu({ gpu, ...options }) {
         return { module: await WebAssembly.compile(/** @type {BufferSource} */ (bytes)), threads: made };
       },
       poll: undefined,
-      tell(/** @type {import('../engine/runtime.js').Backend} */ backend) {
+      describe(/** @type {import('../engine/runtime.js').Backend} */ backend) {
         if (!made) throw badArgument('load: `wasm` must not be compiled already with device: "webgpu"');
         made.backend = backend;
         backend.device = 'webgpu';

@@ -127,8 +127,9 @@ export function numbersBetween({ minimum = -Infinity, maximum = Infinity, ...exc
     low = Math.max(minimum, exclusiveMinimum),
     high = Math.min(maximum, exclusiveMaximum),
     [above, below] = [exclusiveMinimum >= minimum, exclusiveMaximum <= maximum];
-  const plain = (/** @type {number} */ n) => !Number.isFinite(n) || (Math.abs(n) <= GREATEST && !/e/.test(String(n)));
-  if (low > high || (low === high && (above || below)) || !plain(low) || !plain(high)) return undefined;
+  const isWritable = (/** @type {number} */ n) =>
+    !Number.isFinite(n) || (Math.abs(n) <= GREATEST && !/e/.test(String(n)));
+  if (low > high || (low === high && (above || below)) || !isWritable(low) || !isWritable(high)) return undefined;
   const upTo = (/** @type {number} */ n, /** @type {boolean} */ excluded) =>
     Number.isFinite(n) ? split(n, excluded) : { whole: GREATEST, part: null };
   return choice(

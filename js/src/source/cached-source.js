@@ -2,7 +2,7 @@
 
 import { RushlightError } from '../base/errors.js';
 import { Check } from './integrity.js';
-import { Download, drop, isBroken, passes, sameVersion, versionOf } from './download.js';
+import { cancelBody, Download, isBroken, isTemporary, sameVersion, versionOf } from './download.js';
 import { asPath } from '../base/platform.js';
 import { checkResponse, open } from './source.js';
 import { openStore } from './cache-store.js';
@@ -207,11 +207,11 @@ class Job {
    */
   async beginLocked(lock, name) {
     const { signal } = this.options;
-    const { whole } = await this.#found().catch(() => this.#withoutStore());
+    const { whole } = await this.#findRecord().catch(() => this.#withoutStore());
     let response = whole && (await this.begin());
     if (whole && (!this.#incomplete || !this.store)) return response;
     if (!whole || !(await lock.begin(name, { ifAvailable: true }))) {
-      drop(response);
+      cancelBody(response);
       this.download = this.#newDownload();
       await lock.begin(name, signal ? { signal } : {});
       response = await this.begin();
@@ -247,7 +247,7 @@ class Job {
    */
   async begin() {
     const { check, download } = this;
-    const { whole, part } = await this.#found().catch(() => this.#withoutStore());
+    const { whole, part } = await this.#findRecord().catch(() => this.#withoutStore());
     if (whole && check?.accepts(whole.integrity)) return this.#use(undefined, whole);
     /** @type {Response | undefined} */ let response;
     if (whole && !check?.refuses(whole.integrity)) {
@@ -259,24 +259,24 @@ class Job {
       if (
         !response ||
         response.status === 304 ||
-        passes(response.status) ||
+        isTemporary(response.status) ||
         (response.ok && sameVersion(versionOf(response), whole))
       ) {
-        drop(response);
+        cancelBody(response);
         return this.#use(undefined, whole);
       }
       if (!part || !sameVersion(versionOf(response), part)) return this.#use(response);
-      drop(response);
+      cancelBody(response);
     }
     if (part && download.canResume(part)) {
       this.#use(undefined, part);
       download.at = part.pieces.length * PIECE;
       response = await download.askRest();
-      const rest = download.isRest(response);
+      const rest = download.isRemainder(response);
       download.at = 0;
       if (rest) return response;
       if (response.status === 200) return this.#use(response);
-      drop(response);
+      cancelBody(response);
     }
     return this.#use(await download.ask({}, whole && { cache: 'no-cache' }));
   }
@@ -286,7 +286,7 @@ class Job {
     return { whole: undefined, part: undefined };
   }
 
-  async #found() {
+  async #findRecord() {
     const { store, check } = this;
     if (!store) return this.#withoutStore();
     this.#id = await hex(encoder.encode(this.url));
@@ -313,7 +313,7 @@ class Job {
     const missing = !known || download.at < known.bytes;
     if (missing) {
       if (known && download.at < known.pieces.length * PIECE) {
-        drop(response); // it begins after the missing piece
+        cancelBody(response); // it begins after the missing piece
         response = undefined;
       }
       for await (const chunk of download.chunks(response)) {

@@ -61,12 +61,12 @@ export class DownloadLock {
    * @param {OnProgress} onProgress
    * @returns {OnProgress}
    */
-  telling(onProgress) {
+  wrapProgress(onProgress) {
     if (!onProgress) return undefined;
     return async (progress) => {
-      const told = /** @type {PromiseLike<unknown> | undefined} */ (onProgress(progress));
-      if (!told?.then) return;
-      const done = Promise.resolve(told).then(() => true);
+      const reported = /** @type {PromiseLike<unknown> | undefined} */ (onProgress(progress));
+      if (!reported?.then) return;
+      const done = Promise.resolve(reported).then(() => true);
       if (!(await Promise.race([done, yieldToEventLoop()]))) this.end();
       await done;
     };

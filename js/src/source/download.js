@@ -42,10 +42,10 @@ const sameBytes = (a, b) =>
 const strongTag = ({ etag }) => (etag.startsWith('W/') ? '' : etag);
 
 /** Tests for errors of a busy server, which are temporary. @param {number} status */
-export const passes = (status) => status >= 500 || [408, 425, 429].includes(status);
+export const isTemporary = (status) => status >= 500 || [408, 425, 429].includes(status);
 
 /** Cancels a response. @param {Response} [response] */
-export const drop = (response) => void response?.body?.cancel().catch(() => {});
+export const cancelBody = (response) => void response?.body?.cancel().catch(() => {});
 
 /** Tests for a failed connection, as opposed to an answer of the server. @param {unknown} e */
 export const isBroken = (e) => e instanceof RushlightError && e.code === 'network' && e.actual === undefined;
@@ -151,7 +151,7 @@ export class Download {
   }
 
   /** Tests whether a response to askRest() is the rest. @param {Response} response */
-  isRest(response) {
+  isRemainder(response) {
     const { headers, status } = response,
       total = this.#length ?? this.size;
     if (status !== 206 || headers.get('content-encoding')) return false;
@@ -173,7 +173,7 @@ export class Download {
     /** @type {unknown} */ let broken;
     for (let failures = 0; ;) {
       try {
-        response ??= await this.#rest();
+        response ??= await this.#requestRemainder();
         let skip = response.status === 206 ? 0 : this.at;
         for await (let chunk of (await open(response, { signal })).chunks) {
           const skipped = Math.min(skip, chunk.length);
@@ -181,7 +181,7 @@ export class Download {
           chunk = chunk.subarray(skipped);
           if (chunk.length === 0) continue;
           failures = 0;
-          this.#look(chunk);
+          this.#readFirstBytes(chunk);
           this.at += chunk.length;
           yield chunk;
         }
@@ -207,13 +207,13 @@ export class Download {
   }
 
   /** Returns a response that continues at `at`. */
-  async #rest() {
+  async #requestRemainder() {
     const response = await (this.#ranges && this.at > 0 && this.canResume(this.version) ? this.askRest() : this.ask());
     const { status } = response;
     if (status === 200) {
       if (this.at === 0) this.begin(response);
       if (this.at === 0 || this.checked || sameBytes(versionOf(response), this.version)) return response;
-      drop(response);
+      cancelBody(response);
       throw new RushlightError(
         'network',
         `the download of ${this.url} stopped at ${this.at} bytes, and its ETag and Last-Modified do ` +
@@ -221,16 +221,16 @@ export class Download {
         { source: this.url, expected: this.version, actual: versionOf(response) },
       );
     }
-    if (this.at > 0 && this.isRest(response)) return response;
-    drop(response);
+    if (this.at > 0 && this.isRemainder(response)) return response;
+    cancelBody(response);
     // The server has another file, or does not support ranges.
     if (status === 206 || status === 304 || status === 416) this.#ranges = false;
-    else if (!passes(status)) checkResponse(response, this.url, 'a .rush file');
+    else if (!isTemporary(status)) checkResponse(response, this.url, 'a .rush file');
     throw new RushlightError('network', `cannot read ${this.url}: HTTP ${status}`, { source: this.url });
   }
 
   /** Reads the size in the header. @param {Uint8Array} chunk the bytes at `at` */
-  #look(chunk) {
+  #readFirstBytes(chunk) {
     if (this.at >= HEADER) return;
     this.#head.set(chunk.subarray(0, HEADER - this.at), this.at);
     if (this.at + chunk.length >= HEADER) this.size = fileSize(this.#head);

@@ -12,7 +12,7 @@ import { RushlightError, describeValue } from '../base/errors.js';
 export const placeText = (where) => (typeof where === 'function' ? where() : where);
 
 /** Returns the place of a part. @param {Where} where @param {string} part @returns {Where} */
-export const within = (where, part) => () => `${placeText(where)}: ${part}`;
+export const placeWithin = (where, part) => () => `${placeText(where)}: ${part}`;
 
 /** @param {Where} where @param {string} must @param {unknown} value @returns {never} */
 export function refuse(where, must, value) {
@@ -95,6 +95,6 @@ export const fields =
     object(value, where);
     for (const [name, of] of Object.entries(checks)) {
       const has = Object.hasOwn(value, name) && value[name] !== undefined;
-      if (has || required.includes(name)) of(has ? value[name] : undefined, within(where, name));
+      if (has || required.includes(name)) of(has ? value[name] : undefined, placeWithin(where, name));
     }
   };

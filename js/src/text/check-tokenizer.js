@@ -13,7 +13,7 @@ import {
   record,
   refuse,
   string,
-  within,
+  placeWithin,
 } from './asset-checks.js';
 import { MOST_TOKENS } from './check-facts.js';
 import { regexCost } from './regex-cost.js';
@@ -73,16 +73,16 @@ class Parts {
       refuse(where, `one of at most ${MOST_PARTS} parts, in at most ${MOST_DEPTH} others`, part);
     PART(part, where);
     const { type, pattern } = part;
-    const least = type === 'Replace' || type === 'Split' ? this.#pattern(pattern, within(where, 'pattern')) : 1;
+    const least = type === 'Replace' || type === 'Split' ? this.#pattern(pattern, placeWithin(where, 'pattern')) : 1;
     const content = /** @type {string} */ (part['content'] ?? '').length;
     if (type === 'Replace') this.#grow(where, least > 0 ? content / least : content + 1);
-    if (type === 'FixedLength') integer(1, 1 << 20)(part['length'], within(where, 'length'));
+    if (type === 'FixedLength') integer(1, 1 << 20)(part['length'], placeWithin(where, 'length'));
     if (type === 'TemplateProcessing') this.#templates(part, where);
     for (const name of ['normalizers', 'pretokenizers', 'processors', 'decoders']) {
       const steps = part[name] ?? [];
-      list(() => {}, MOST_PARTS)(steps, within(where, name));
+      list(() => {}, MOST_PARTS)(steps, placeWithin(where, name));
       /** @type {unknown[]} */ (steps).forEach((step, i) =>
-        this.check(step, within(where, `${name}[${i}]`), depth + 1),
+        this.check(step, placeWithin(where, `${name}[${i}]`), depth + 1),
       );
     }
   }
@@ -90,9 +90,9 @@ class Parts {
   /** @param {Record<string, unknown>} part @param {Where} where */
   #templates(part, where) {
     for (const name of ['single', 'pair']) {
-      TEMPLATE(part[name], within(where, name));
+      TEMPLATE(part[name], placeWithin(where, name));
       const sequences = /** @type {object[]} */ (part[name]).filter((item) => 'Sequence' in item);
-      this.#grow(within(where, name), sequences.length / 2);
+      this.#grow(placeWithin(where, name), sequences.length / 2);
     }
   }
 }

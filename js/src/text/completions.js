@@ -9,10 +9,10 @@ import { callSchema, parseCalls, templateMessage, textBefore } from './tools.js'
  * @typedef {import('./answer.js').Answer} Answer
  * @typedef {import('./tools.js').Tool} Tool
  * @typedef {import('./tools.js').ToolCall} ToolCall
- * @typedef {import('./tools.js').Said} Said
+ * @typedef {import('./tools.js').MessageParam} MessageParam
  *
  * @typedef {object} CompletionRequest a request, as OpenAI describes it. A property that is null is treated as absent
- * @property {readonly Said[]} messages the conversation, with at least one message
+ * @property {readonly MessageParam[]} messages the conversation, with at least one message
  * @property {string} [model] the path or URL of a .rush file
  * @property {boolean | null} [stream] gives the answer in chunks; false by default
  * @property {StreamOptions | null} [stream_options] options of an answer in chunks

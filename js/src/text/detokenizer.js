@@ -48,7 +48,7 @@ export function beginningAtEnd(text, words) {
 }
 
 /** Passes text on until one of some strings has occurred, which it leaves out. */
-export class Stops {
+export class StopSequences {
   #stops;
   #held = '';
   found = false;

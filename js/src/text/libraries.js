@@ -19,7 +19,7 @@ import { RushlightError, messageOf } from '../base/errors.js';
  */
 
 /** Returns a handler for a package that cannot be imported. @param {string} name */
-const lacks = (name) => (/** @type {unknown} */ cause) => {
+const importFailed = (name) => (/** @type {unknown} */ cause) => {
   throw new RushlightError(
     'unsupported',
     `rushlight/text needs the package ${name}, which cannot be imported (${messageOf(cause)}): npm install ${name}`,
@@ -29,6 +29,6 @@ const lacks = (name) => (/** @type {unknown} */ cause) => {
 
 // Bundlers leave an import of a missing package alone if a catch() follows it.
 // @ts-ignore: an optional package
-export const importTokenizers = () => import('@huggingface/tokenizers').catch(lacks('@huggingface/tokenizers'));
+export const importTokenizers = () => import('@huggingface/tokenizers').catch(importFailed('@huggingface/tokenizers'));
 // @ts-ignore: an optional package
-export const importJinja = () => import('@huggingface/jinja').catch(lacks('@huggingface/jinja'));
+export const importJinja = () => import('@huggingface/jinja').catch(importFailed('@huggingface/jinja'));

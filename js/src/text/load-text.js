@@ -29,7 +29,7 @@ export { TextModel } from './text-model.js';
  * @typedef {import('../grammar/constraint.js').Structure} Structure
  * @typedef {import('./writer.js').Conversation} Conversation
  * @typedef {import('./text-model.js').Label} Label
- * @typedef {import('./transcriber.js').Spoken} Spoken
+ * @typedef {import('./transcriber.js').TimedText} TimedText
  * @typedef {import('./transcriber.js').TranscribeOptions} TranscribeOptions
  * @typedef {import('./transcriber.js').Transcript} Transcript
  *

@@ -109,7 +109,7 @@ export function timeRules({ begin, stop, noTimestamps, timestamps, latest }) {
       out.fill(-Infinity, 0, timestamps);
       out.fill(-Infinity, timestamps + latest + 1);
     }
-    if (timesAreLikelier(out, timestamps)) out.fill(-Infinity, 0, timestamps);
+    if (timestampsAreLikelier(out, timestamps)) out.fill(-Infinity, 0, timestamps);
     return out;
   };
 }
@@ -118,7 +118,7 @@ export function timeRules({ begin, stop, noTimestamps, timestamps, latest }) {
  * Tests whether all timestamps together are likelier than each other token.
  * @param {Float32Array} logits @param {number} timestamps
  */
-function timesAreLikelier(logits, timestamps) {
+function timestampsAreLikelier(logits, timestamps) {
   const most = (/** @type {Float32Array} */ part) => part.reduce((a, b) => Math.max(a, b), -Infinity),
     text = most(logits.subarray(0, timestamps)),
     times = logits.subarray(timestamps),

@@ -30,17 +30,20 @@ import { loadText } from './load-text.js';
  * @typedef {import('./tools.js').ToolFunction} ToolFunction
  * @typedef {import('./tools.js').ToolCall} ToolCall
  * @typedef {import('./tools.js').CalledFunction} CalledFunction
- * @typedef {import('./tools.js').Said} Said
+ * @typedef {import('./tools.js').MessageParam} MessageParam
  * @typedef {import('./tools.js').TextPart} TextPart
  * @typedef {import('./load-text.js').TextOptions} TextOptions
  *
- * @typedef {AsyncGenerator<ChatCompletionChunk, void, void>} Chunks an answer in chunks, for `for await`
+ * @typedef {AsyncGenerator<ChatCompletionChunk, void, void>} CompletionStream an answer in chunks, for `for await`
  *
- * @typedef {object} Streamed a request for chunks
+ * @typedef {object} StreamingRequest a request for chunks
  * @property {true} stream asks for chunks
  */
 
-/** @template R @typedef {R extends Streamed ? Chunks : ChatCompletion} Completed what a request gives */
+/**
+ * @template R @typedef {R extends StreamingRequest ? CompletionStream : ChatCompletion} CompletionOf
+ *   the answer to a request
+ */
 
 /**
  * @typedef {object} ClientOptions options of a client, and those of loadText()
@@ -73,7 +76,7 @@ export class OpenAI {
          * @template {CompletionRequest} R
          * @param {R} request whose `model` is the path or URL of a .rush file, from `baseURL` on
          * @param {{ signal?: AbortSignal }} [options] a signal that ends the answer
-         * @returns {Promise<Completed<R>>}
+         * @returns {Promise<CompletionOf<R>>}
          * @throws {RushlightError} as loadText(); `bad-argument` if a property of the request is unknown or has a
          *   value that the answer cannot follow
          */
@@ -83,7 +86,7 @@ export class OpenAI {
             checkRequest(request);
             const { signal } = options,
               model = await this.load(request.model);
-            return /** @type {Promise<Completed<R>>} */ (create(model, request, String(request.model), signal));
+            return /** @type {Promise<CompletionOf<R>>} */ (create(model, request, String(request.model), signal));
           }),
       },
     };
@@ -135,10 +138,10 @@ export async function CreateMLCEngine(model, options = {}) {
          * @template {CompletionRequest} R
          * @param {R} request whose `model` is not read
          * @param {{ signal?: AbortSignal }} [options] a signal that ends the answer
-         * @returns {Promise<Completed<R>>}
+         * @returns {Promise<CompletionOf<R>>}
          */
         create: (request, options) =>
-          /** @type {Promise<Completed<R>>} */ (completions.create({ ...request, model }, options)),
+          /** @type {Promise<CompletionOf<R>>} */ (completions.create({ ...request, model }, options)),
       },
     },
     /** Frees the model. */

@@ -37,7 +37,7 @@ export function checkSampling(settings) {
 }
 
 /** Scores below the greatest one by more than this have no probability in float64. */
-const BELOW = 745;
+const MAX_SCORE_GAP = 745;
 
 /**
  * Returns the tokens that may be chosen, the likeliest first, with their scores.
@@ -48,7 +48,10 @@ const BELOW = 745;
 export function candidates(logits, seen, { temperature, topK, topP, minP, repetitionPenalty }) {
   const scores = penalized(logits, seen, repetitionPenalty);
   const most = scores.reduce((a, b) => Math.max(a, b), -Infinity);
-  const least = Math.max(most - BELOW * temperature, topK > 0 && topK < scores.length ? kth(scores, topK) : -Infinity);
+  const least = Math.max(
+    most - MAX_SCORE_GAP * temperature,
+    topK > 0 && topK < scores.length ? kth(scores, topK) : -Infinity,
+  );
   /** @type {number[]} */ let tokens = [];
   for (let i = 0; i < scores.length; i++) if (/** @type {number} */ (scores[i]) >= least) tokens.push(i);
   const score = (/** @type {number} */ token) => /** @type {number} */ (scores[token]);
@@ -95,7 +98,7 @@ function kth(numbers, k) {
  * @param {Required<Sampling>} settings @param {() => number} random a number of at least 0 and below 1
  * @returns {(logits: Float32Array, seen: Iterable<number>) => number}
  */
-export function chooser(settings, random) {
+export function tokenSampler(settings, random) {
   if (settings.temperature === 0) {
     return (logits, seen) => {
       const scores = penalized(logits, seen, settings.repetitionPenalty);

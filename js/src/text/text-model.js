@@ -64,7 +64,7 @@ export class TextModel {
    * @param {import('./writer.js').GenerationConfig & import('./logits-rules.js').GenerationRules} generation
    */
   constructor(model, facts, tokenizing, generation) {
-    /** The model, for `memory()`, `profile()` and the like. */
+    /** The model, for `memory()`, `profile()` and similar calls. */
     this.model = model;
     this.#facts = facts;
     this.#tokenizing = tokenizing;
@@ -114,7 +114,7 @@ export class TextModel {
   }
 
   /** @param {TextFacts['task'][]} tasks @param {string} name */
-  #need(tasks, name) {
+  #requireTask(tasks, name) {
     if (!tasks.includes(this.task))
       throw new RushlightError('unsupported', `${name}() needs a model for '${tasks[0]}', got one for '${this.task}'`);
   }
@@ -138,9 +138,9 @@ export class TextModel {
    * @throws {RushlightError} `bad-argument`, `bad-state` while another answer is written, and the errors of Model.run()
    */
   generate(input, options = {}) {
-    this.#need(['generate', 'seq2seq'], 'generate');
+    this.#requireTask(['generate', 'seq2seq'], 'generate');
     checkGenerating(options);
-    if (this.task === 'seq2seq') return this.#rewritten(input, options);
+    if (this.task === 'seq2seq') return this.#generateFromEncoder(input, options);
     if (options.language !== undefined)
       throw badArgument('generate: language must be left out, because the model does not choose between languages');
     const prompt = this.#prompt(input, options.variables);
@@ -149,7 +149,7 @@ export class TextModel {
   }
 
   /** Writes the answer of a model with an encoder. @param {unknown} input @param {GenerateOptions} options */
-  #rewritten(input, options) {
+  #generateFromEncoder(input, options) {
     if (typeof input !== 'string')
       throw badArgument(`generate: the input must be a string, got ${describeValue(input)}`);
     const tokens = this.encode(input),
@@ -202,7 +202,7 @@ export class TextModel {
    */
   transcribe(audio, options = {}) {
     return withCallerStack(async () => {
-      this.#need(['transcribe'], 'transcribe');
+      this.#requireTask(['transcribe'], 'transcribe');
       this.#transcriber ??= import('./transcriber.js').then(
         ({ Transcriber }) =>
           new Transcriber(this.model, this.#facts, this.#generation, (tokens) => this.#tokenizing.decode(tokens)),
@@ -217,7 +217,7 @@ export class TextModel {
    * @returns {Promise<Conversation>} plain data, which structuredClone() and IndexedDB can copy
    */
   save() {
-    this.#need(['generate'], 'save');
+    this.#requireTask(['generate'], 'save');
     return withCallerStack(() => this.#writer.save());
   }
 
@@ -226,7 +226,7 @@ export class TextModel {
    * @param {Conversation} conversation @returns {Promise<void>}
    */
   restore(conversation) {
-    this.#need(['generate'], 'restore');
+    this.#requireTask(['generate'], 'restore');
     return withCallerStack(() => this.#writer.restore(conversation));
   }
 
@@ -299,7 +299,7 @@ export class TextModel {
    * @returns {Promise<Float32Array[]>} a vector for each text
    */
   async embed(texts, options = {}) {
-    this.#need(['embed'], 'embed');
+    this.#requireTask(['embed'], 'embed');
     const out = [];
     for await (const { values } of this.#batches(texts, options, 'embed')) out.push(values);
     return out;
@@ -313,7 +313,7 @@ export class TextModel {
    * @returns {Promise<Label[][]>} the labels of each text, the likeliest first; or its labeled parts, in their order
    */
   async classify(texts, options = {}) {
-    this.#need(['classify', 'tokens'], 'classify');
+    this.#requireTask(['classify', 'tokens'], 'classify');
     const out = [];
     for await (const row of this.#batches(texts, options, 'classify'))
       out.push(this.task === 'tokens' ? await this.#parts(row) : this.#scored(row.values));

@@ -89,7 +89,8 @@ export function callSchema(tools, name, template) {
 }
 
 /**
- * @typedef {object} Said a message of a request. The chat template may read further properties, such as `tool_call_id`
+ * @typedef {object} MessageParam a message of a request. The chat template may read further properties, such as
+ *   `tool_call_id`
  * @property {string} role such as "user", "assistant", "system" or "tool"
  * @property {string | TextPart[] | null} [content] its text, as one string or as parts
  * @property {ToolCall[]} [tool_calls] the calls of an earlier answer
@@ -110,7 +111,7 @@ function argumentsOf({ function: { name, arguments: given } }) {
   }
 }
 
-/** Changes a message of the interface to one of a chat template. @param {Said} message */
+/** Changes a message of the interface to one of a chat template. @param {MessageParam} message */
 export function templateMessage(message) {
   const { content, tool_calls: calls, ...rest } = message;
   const text = Array.isArray(content)

@@ -3,7 +3,7 @@
 import { RushlightError, badArgument, checkOptions, describeValue, throwIfAborted } from '../base/errors.js';
 import { audioToTensor } from '../media/audio.js';
 import { rulesOf, timeRules } from './logits-rules.js';
-import { chooser } from './sampling.js';
+import { tokenSampler } from './sampling.js';
 import { wordsOf } from './words.js';
 
 /**
@@ -30,7 +30,7 @@ import { wordsOf } from './words.js';
  *   default
  * @property {AbortSignal} [signal] ends the transcription
  *
- * @typedef {object} Spoken a text and when it is spoken
+ * @typedef {object} TimedText a text and when it is spoken
  * @property {string} text the text
  * @property {number} start when it begins, in seconds
  * @property {number} end when it ends, in seconds
@@ -38,8 +38,8 @@ import { wordsOf } from './words.js';
  * @typedef {object} Transcript the result of transcribe()
  * @property {string} text the whole text
  * @property {string} [language] the code of the language that was given or detected
- * @property {Spoken[]} [segments] parts of the text, with the option timestamps
- * @property {Spoken[]} [words] the words, with timestamps: 'word'
+ * @property {TimedText[]} [segments] parts of the text, with the option timestamps
+ * @property {TimedText[]} [words] the words, with timestamps: 'word'
  */
 /**
  * @typedef {object} Segment tokens that are spoken together
@@ -118,7 +118,7 @@ export class Transcriber {
   async #windows(samples, { language, task = 'transcribe', timestamps = false, signal }) {
     const { samples: most } = this.#facts,
       timed = this.#facts.noTimestamps !== null && (timestamps !== false || samples.length > most),
-      /** @type {(Segment & { words: Spoken[] })[]} */ segments = [];
+      /** @type {(Segment & { words: TimedText[] })[]} */ segments = [];
     for (let at = 0; at === 0 || samples.length - at >= HOP;) {
       throwIfAborted(signal, 'the transcription');
       const part = samples.subarray(at, at + most);
@@ -187,7 +187,7 @@ export class Transcriber {
       },
       rules = rulesOf(this.#generation, { begin, start: begin, end, stop }),
       times = timed ? timeRules(place) : (/** @type {Float32Array} */ logits) => logits,
-      choose = chooser(
+      choose = tokenSampler(
         { temperature: 0, topK: 0, topP: 1, minP: 0, repetitionPenalty: repetition_penalty },
         Math.random,
       );
@@ -249,7 +249,7 @@ export class Transcriber {
 
   /**
    * @param {Segment} segment @param {Float32Array} times @param {number} offset @param {string} [language]
-   * @returns {Spoken[]}
+   * @returns {TimedText[]}
    */
   #words({ tokens, from }, times, offset, language) {
     const places = tokens.flatMap((token, i) => (this.#isText(token) ? [from + i] : [])),

@@ -9,8 +9,8 @@ import {
   throwIfAborted,
 } from '../base/errors.js';
 import { Answer } from './answer.js';
-import { Detokenizer, Stops } from './detokenizer.js';
-import { checkSampling, chooser, likeliest, logProbabilities, randomNumbers } from './sampling.js';
+import { Detokenizer, StopSequences } from './detokenizer.js';
+import { checkSampling, tokenSampler, likeliest, logProbabilities, randomNumbers } from './sampling.js';
 
 /**
  * @typedef {import('../api/model.js').Model} Model
@@ -27,7 +27,7 @@ import { checkSampling, chooser, likeliest, logProbabilities, randomNumbers } fr
  * @property {number} [repetition_penalty]
  * @property {number} [max_length] the most tokens
  * @property {number} [max_new_tokens] the most tokens that are generated
- * @typedef {object} Before what comes before the tokens of an answer, for a model with an encoder
+ * @typedef {object} EncoderPart what comes before the tokens of an answer, for a model with an encoder
  * @property {() => Promise<import('./logits-rules.js').Rules>} encode runs the encoder and returns the rules for tokens
  * @property {number} tokens the number of its tokens
  * @property {number} most the most tokens of the answer
@@ -126,7 +126,7 @@ export class Writer {
     };
   }
 
-  /** @param {number[]} prompt @param {GenerateOptions} options @param {Before} [before] */
+  /** @param {number[]} prompt @param {GenerateOptions} options @param {EncoderPart} [before] */
   answer(prompt, options, before) {
     return new Answer((answer) => this.#write(answer, prompt, options, before));
   }
@@ -136,12 +136,12 @@ export class Writer {
     if (this.#busy) throw new RushlightError('bad-state', `${what}: the model is still generating another answer`);
   }
 
-  /** @param {Answer} answer @param {number[]} prompt @param {GenerateOptions} options @param {Before} [before] */
+  /** @param {Answer} answer @param {number[]} prompt @param {GenerateOptions} options @param {EncoderPart} [before] */
   async *#write(answer, prompt, options, before) {
     this.#checkIdle('generate');
     this.#busy = true;
     const { stop } = this.#parts,
-      stops = new Stops(typeof options.stop === 'string' ? [options.stop] : (options.stop ?? []));
+      stops = new StopSequences(typeof options.stop === 'string' ? [options.stop] : (options.stop ?? []));
     try {
       const constraint = await this.#constraint(options),
         decoder = constraint ?? new Detokenizer((tokens) => this.#parts.decode(tokens));
@@ -175,11 +175,11 @@ export class Writer {
    * @param {GenerateOptions} options @param {Constraint | undefined} constraint
    * @returns {(logits: Float32Array, context: number[]) => number}
    */
-  #chooser(options, constraint) {
+  #sampler(options, constraint) {
     const given = Object.fromEntries(Object.entries(options).filter(([, v]) => v !== undefined)),
       settings = { ...this.#defaults, ...given },
       seed = options.seed ?? /** @type {number} */ (crypto.getRandomValues(new Uint32Array(1))[0]),
-      choose = chooser(settings, randomNumbers(seed));
+      choose = tokenSampler(settings, randomNumbers(seed));
     if (!constraint) return choose;
     return (logits, context) => {
       const best = settings.temperature === 0 ? choose(logits, context) : -1;
@@ -190,21 +190,21 @@ export class Writer {
   /**
    * Yields the tokens of an answer.
    * @param {Answer} answer @param {number[]} prompt @param {GenerateOptions} options
-   * @param {Constraint} [constraint] @param {Before} [before]
+   * @param {Constraint} [constraint] @param {EncoderPart} [before]
    */
   async *#tokens(answer, prompt, options, constraint, before) {
     const { signal, overflow = 'error', logProbabilities: wanted } = options,
       most = before?.most ?? options.maxTokens ?? Infinity,
-      choose = this.#chooser(options, constraint);
+      choose = this.#sampler(options, constraint);
     if (before) this.#cached = []; // which is of another input
     const rules = await before?.encode();
-    let context = this.#fitting(prompt, overflow);
-    answer.usage = { prompt: before?.tokens ?? prompt.length, cached: this.#known(context), answer: 0 };
+    let context = this.#tokensThatFit(prompt, overflow);
+    answer.usage = { prompt: before?.tokens ?? prompt.length, cached: this.#cachedCount(context), answer: 0 };
     while (answer.usage.answer < most) {
       throwIfAborted(signal, 'the answer');
       if (context.length > this.#parts.length) {
         if (overflow === 'truncate') return;
-        context = this.#fitting(context, overflow);
+        context = this.#tokensThatFit(context, overflow);
       }
       const scores = await this.#step(context, signal),
         logits = rules ? rules(scores, context) : scores,
@@ -217,7 +217,7 @@ export class Writer {
   }
 
   /** Returns the tokens that have room, or throws. @param {number[]} tokens @param {string} overflow */
-  #fitting(tokens, overflow) {
+  #tokensThatFit(tokens, overflow) {
     const { length } = this.#parts;
     if (tokens.length <= length) return tokens;
     if (overflow === 'slide') return tokens.slice(-Math.max(1, length >> 1));
@@ -229,7 +229,7 @@ export class Writer {
   }
 
   /** Returns the number of tokens that are in the cache. The last token is always computed. @param {number[]} tokens */
-  #known(tokens) {
+  #cachedCount(tokens) {
     let n = 0;
     while (n < tokens.length - 1 && tokens[n] === this.#cached[n]) n++;
     return n;
@@ -237,7 +237,7 @@ export class Writer {
 
   /** Computes the tokens that are not in the cache. @param {number[]} context @param {AbortSignal} [signal] */
   async #step(context, signal) {
-    const position = this.#known(context),
+    const position = this.#cachedCount(context),
       data = BigInt64Array.from(context.slice(position), BigInt);
     this.#cached = context.slice(0, position); // if the run fails, the rows after it may be written in part
     const { logits } = await this.#model.run(

@@ -17,12 +17,12 @@ const port = /** @type {import('./start-worker.js').Port} */ (
 async function help(given) {
   if (given === 'here?') return port.postMessage('here');
   const { module, memory, pool, stack, lost } = given;
-  const no = () => 0; // kernels never call it
+  const unused = () => 0; // kernels never call it
   const { exports: c } = /** @type {{ exports: Exports }} */ (
     /** @type {unknown} */ (
       await WebAssembly.instantiate(module, {
-        env: { memory, emscripten_notify_memory_growth: no },
-        rush: { now: no, poll: no, pause: no, entropy: no, log: no },
+        env: { memory, emscripten_notify_memory_growth: unused },
+        rush: { now: unused, poll: unused, pause: unused, entropy: unused, log: unused },
       })
     )
   );

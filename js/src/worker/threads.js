@@ -53,7 +53,7 @@ async function missingHeaders() {
  * @param {unknown} wanted the option
  * @returns {Promise<{ count: number, reason: string }>}
  */
-async function howMany(wanted) {
+async function threadCount(wanted) {
   const auto = wanted === 'auto',
     n = /** @type {number} */ (wanted);
   if (!auto && !(Number.isInteger(n) && n >= 1 && n <= MAX_THREADS))
@@ -62,21 +62,21 @@ async function howMany(wanted) {
     );
   const { crossOriginIsolated, navigator, document } = /** @type {Partial<typeof globalThis>} */ (globalThis),
     node = builtin('node:worker_threads');
-  const one = (/** @type {string} */ why) => ({ count: 1, reason: `one thread: ${why}` });
-  if (n === 1) return one('as requested');
-  if (!node && typeof Worker === 'undefined') return one('workers are not available here');
+  const singleThread = (/** @type {string} */ why) => ({ count: 1, reason: `one thread: ${why}` });
+  if (n === 1) return singleThread('as requested');
+  if (!node && typeof Worker === 'undefined') return singleThread('workers are not available here');
   if (crossOriginIsolated === false)
-    return one(
+    return singleThread(
       `${document ? 'the page' : 'this worker'} is not cross-origin isolated: it must be ` +
         `served with ${(await missingHeaders()).join(' and ')}`,
     );
-  if (typeof SharedArrayBuffer === 'undefined') return one('SharedArrayBuffer is not available here');
+  if (typeof SharedArrayBuffer === 'undefined') return singleThread('SharedArrayBuffer is not available here');
   if (!auto) return { count: n, reason: `${n} threads: as requested` };
   const cores = navigator?.hardwareConcurrency ?? builtin('node:os')?.availableParallelism() ?? 1;
   // Of many logical cores, half are second threads of a core, or slow cores.
   const count = cores <= 4 ? cores : Math.min(8, Math.ceil(cores / 2));
   return count === 1
-    ? one('this machine has no more')
+    ? singleThread('this machine has no more')
     : { count, reason: `${count} threads: this machine has ${cores}` };
 }
 
@@ -85,7 +85,7 @@ async function howMany(wanted) {
  * @param {unknown} wanted the option @param {() => unknown} [interrupted] of createRuntime()
  */
 export async function planFor(wanted, interrupted) {
-  const { count, reason } = await howMany(wanted);
+  const { count, reason } = await threadCount(wanted);
   /** @type {Threads | undefined} */ let threads;
   return {
     make:
@@ -108,7 +108,7 @@ export async function planFor(wanted, interrupted) {
       return interrupted?.();
     },
     /** @param {import('../engine/runtime.js').Backend} backend @param {Partial<Shared>} made or a module */
-    tell(backend, made) {
+    describe(backend, made) {
       const { fault } = made;
       if (threads) backend.threads = threads.count;
       const n = backend.threads === 1 ? 'one thread' : `${backend.threads} threads`;

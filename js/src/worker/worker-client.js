@@ -9,7 +9,7 @@ import {
   rejectOnAbort,
 } from '../base/errors.js';
 import { headersOf } from '../source/download.js';
-import { addHint, cloneError } from '../engine/error-hints.js';
+import { addHint, cloneError, hinted } from '../engine/error-hints.js';
 import { buffersIn } from './transferables.js';
 import { readOps } from '../engine/ops.js';
 import { asPath, builtin, isAddress, tagOf } from '../base/platform.js';
@@ -27,7 +27,7 @@ import { listen, startWorker, scriptAddress, startFailure } from './start-worker
  * @typedef {{ backend: import('../engine/runtime.js').Backend, description: import('../engine/engine.js').Description,
  *   text: string, graph: string }} Loaded
  * @typedef {{ code: import('../base/errors.js').ErrorCode, message: string, op?: string, input?: string, expected?:
- *   unknown, actual?: unknown, source?: string, cause?: unknown, thrown?: number }} Failure
+ *   unknown, actual?: unknown, source?: string, cause?: unknown, thrown?: number, hinted?: boolean }} Failure
  *   thrown: the id of the call of a function of `ops` whose error is the cause
  *
  * @typedef {object} ToWorker a message to the worker: a call, the abort of a call, the reply of a function of `ops`,
@@ -107,13 +107,15 @@ async function notStarted(cause, directive) {
   const code =
     found instanceof RushlightError
       ? found.code
-      : cause.message.startsWith('Cannot find module')
+      : /MODULE_NOT_FOUND$/.test(/** @type {NodeJS.ErrnoException} */ (cause).code ?? '')
         ? 'unreadable'
         : 'internal';
-  return new RushlightError(code, `the worker did not start: ${messageOf(found)}${hint}. ${HELP}`, {
+  const error = new RushlightError(code, `the worker did not start: ${messageOf(found)}${hint}. ${HELP}`, {
     source: script.href,
     cause,
   });
+  hinted.add(error);
+  return error;
 }
 
 /** @implements {Host} */
@@ -126,7 +128,7 @@ class WorkerClient {
   #flag = typeof SharedArrayBuffer === 'undefined' ? undefined : new Int32Array(new SharedArrayBuffer(4));
   /** The reason why the worker has ended. @type {RushlightError | undefined} */ #end;
   /** Aborted when the first message of the worker has arrived. */ #started = new AbortController();
-  /** Fulfilled when `onProgress` has returned for all progress so far. @type {Promise<unknown>} */ #told =
+  /** Fulfilled when `onProgress` has returned for all progress so far. @type {Promise<unknown>} */ #progressReported =
     Promise.resolve();
   /** @type {Loaded} */ loaded = /** @type {Loaded} */ (/** @type {unknown} */ (undefined));
 
@@ -312,7 +314,7 @@ class WorkerClient {
   /** @param {unknown[]} args of load() in worker.js */
   async load(args) {
     this.loaded = await this.ask('load', args);
-    await this.#told;
+    await this.#progressReported;
     if (this.#end) throw this.#end;
     return this;
   }
@@ -321,23 +323,25 @@ class WorkerClient {
    * Calls `onProgress` after its last call has finished.
    * @param {import('../api/load.js').Progress} progress
    */
-  #tell(progress) {
-    this.#told = this.#told
+  #reportProgress(progress) {
+    this.#progressReported = this.#progressReported
       .then(() => this.alive && this.onProgress?.(progress))
       .catch((e) => this.#fail(callbackFailed('onProgress', e)));
   }
 
   /** @param {FromWorker | null} m */
   #take(m) {
-    if (m?.progress) return this.#tell(m.progress);
+    if (m?.progress) return this.#reportProgress(m.progress);
     if (m?.op) return void this.#compute(/** @type {OpCall} */ (m));
     if (m?.lost) return this.#lose();
     const waiting = this.#waiting.get(/** @type {number} */ (m?.id));
     if (!m?.error) return waiting?.resolve(/** @type {never} */ (/** @type {FromWorker} */ (m).value));
-    const { code, message, ...details } = m.error;
+    const { code, message, hinted: hasHint, ...details } = m.error;
     if (details.thrown !== undefined) details.cause = this.#thrown.get(details.thrown);
     if (details.cause === undefined) delete details.cause;
-    waiting?.reject(new RushlightError(code, message, details));
+    const error = new RushlightError(code, message, details);
+    if (hasHint) hinted.add(error);
+    waiting?.reject(error);
   }
 
   /** Fails all calls after a message that cannot be read, because they get no reply. */

@@ -4,7 +4,7 @@
 // threads.
 
 import { RushlightError, badArgument, describeValue, messageOf } from '../base/errors.js';
-import { addHint } from '../engine/error-hints.js';
+import { addHint, hinted } from '../engine/error-hints.js';
 import { loadLocal } from '../engine/load-local.js';
 import { loadCached } from '../source/cached-source.js';
 import { buffersIn } from './transferables.js';
@@ -49,6 +49,7 @@ function pack(e) {
     expected,
     actual,
     source,
+    hinted: typeof e === 'object' && e !== null && hinted.has(e),
     thrown,
     cause: thrown === undefined && cause instanceof Error ? cause : undefined,
   };
@@ -65,7 +66,7 @@ function fail(id, e) {
 }
 
 /** Fails the calls of functions whose result could not be read. */
-const lose = () => {
+const failLostCalls = () => {
   for (const take of [...calls.values()]) take({ thrown: 'its result was lost on the way to the worker' });
 };
 
@@ -135,7 +136,7 @@ async function answer(call, args) {
 
 /** Handles a message of worker-client.js, and ignores others. @param {ToWorker | null} m */
 async function take(m) {
-  if (m?.lost) return lose();
+  if (m?.lost) return failLostCalls();
   if (m?.abort) return stops.get(m.abort)?.abort();
   if (m?.reply) return calls.get(m.reply)?.(m);
   if (typeof m?.id !== 'number') return;
@@ -154,7 +155,7 @@ async function take(m) {
 
 const lost = () => {
   port.postMessage({ lost: true });
-  lose();
+  failLostCalls();
 };
 if (port.on) {
   port.on('message', take);

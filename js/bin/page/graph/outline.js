@@ -40,7 +40,7 @@ export class Outline {
       if (!item) return;
       if (item.children && /** @type {Element} */ (event.target).closest('.twist'))
         this.#fold(item, !this.#isOpen(item));
-      else this.#go(item);
+      else this.#select(item);
     });
   }
 
@@ -108,7 +108,7 @@ export class Outline {
   }
 
   /** @param {Item | undefined} item */
-  #go(item) {
+  #select(item) {
     if (!item) return;
     for (const row of this.#element.querySelectorAll('[tabindex="0"]')) /** @type {HTMLElement} */ (row).tabIndex = -1;
     this.#current = item;
@@ -129,7 +129,7 @@ export class Outline {
     const item = this.#current,
       at = item ? this.#items.indexOf(item) : -1;
     if (!item) return false;
-    const move = (/** @type {number} */ to) => (this.#go(this.#items[to]), true);
+    const move = (/** @type {number} */ to) => (this.#select(this.#items[to]), true);
     switch (key) {
       case 'ArrowDown':
         return move(at + 1);
@@ -144,7 +144,7 @@ export class Outline {
         return this.#isOpen(item) ? move(at + 1) : (this.#fold(item, true), true);
       case 'ArrowLeft':
         if (item.children && this.#isOpen(item)) return (this.#fold(item, false), true);
-        return !item.parent?.parent || (this.#go(item.parent), true);
+        return !item.parent?.parent || (this.#select(item.parent), true);
       case 'Enter':
       case ' ':
         if (item.children) this.#fold(item, !this.#isOpen(item));
@@ -161,7 +161,7 @@ export class Outline {
     this.#typed = { text, at: now };
     const from = this.#items.indexOf(/** @type {Item} */ (this.#current)) + (text.length > 1 ? 0 : 1);
     const around = [...this.#items.slice(from), ...this.#items.slice(0, from)];
-    this.#go(around.find((item) => titleOf(item, this.#facts).toLowerCase().startsWith(text)));
+    this.#select(around.find((item) => titleOf(item, this.#facts).toLowerCase().startsWith(text)));
     return true;
   }
 }

@@ -132,24 +132,24 @@ export class GraphView {
   /** @param {Set<string>} open */
   #reopen(open) {
     this.#open = open;
-    this.#say('');
+    this.#setStatus('');
     this.#draw();
     this.#surface.fit();
   }
 
   /** @param {Group} group @param {boolean} open */
   #fold(group, open) {
-    if (open && this.#count([group]) > MAX_ITEMS) return this.#say(TOO_MANY);
+    if (open && this.#count([group]) > MAX_ITEMS) return this.#setStatus(TOO_MANY);
     if (open) this.#open.add(group.id);
     else this.#open.delete(group.id);
-    this.#say('');
+    this.#setStatus('');
     this.#surface.keep(group.id, () => this.#draw());
   }
 
   /** Opens every group that is visible and closed. */
   #unfold() {
     const groups = this.#shown(this.#tree.root).filter((item) => item.children && !this.#isOpen(item));
-    if (this.#count(/** @type {Group[]} */ (groups)) > MAX_ITEMS) return this.#say(TOO_MANY);
+    if (this.#count(/** @type {Group[]} */ (groups)) > MAX_ITEMS) return this.#setStatus(TOO_MANY);
     this.#reopen(new Set([...this.#open, ...groups.map(({ id }) => id)]));
   }
 
@@ -164,7 +164,7 @@ export class GraphView {
   }
 
   /** @param {string} text */
-  #say(text) {
+  #setStatus(text) {
     get('graph-status').textContent = text;
   }
 
@@ -185,8 +185,8 @@ export class GraphView {
     this.#marks.selected = item;
     this.#draw();
     this.#surface.reveal(item.id);
-    const go = (/** @type {Node} */ node) => this.select(/** @type {Item} */ (this.#tree.itemOf.get(node)));
-    const wanted = this.#describe(...detailOf(item, this.#facts, this.#model, go));
+    const selectNode = (/** @type {Node} */ node) => this.select(/** @type {Item} */ (this.#tree.itemOf.get(node)));
+    const wanted = this.#describe(...detailOf(item, this.#facts, this.#model, selectNode));
     if (item.children) return;
     get('node').ariaBusy = 'true';
     await this.#fill(item.node, wanted);
@@ -240,12 +240,12 @@ export class GraphView {
   async #compare() {
     const button = /** @type {HTMLButtonElement} */ (get('compare'));
     button.disabled = true;
-    this.#say('Comparing…');
+    this.#setStatus('Comparing…');
     const { text, differs } = await comparison(this.#model);
     const item = differs && this.#tree.itemOf.get(differs);
     this.#marks.differs = item;
     if (item) await this.select(item);
-    this.#say(text);
+    this.#setStatus(text);
     button.disabled = false;
   }
 }
