@@ -32,6 +32,7 @@ test('C functions that JavaScript calls are exported, and no others', () => {
     .map((name) => name.slice(1));
   const sources = [
     'engine/engine.js',
+    'engine/ops.js',
     'engine/runtime.js',
     'worker/thread.js',
     'worker/threads.js',
