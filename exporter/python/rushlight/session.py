@@ -331,7 +331,7 @@ class Session:
     def manual_seed(self, seed: int) -> None:
         """Seeds the random numbers of the session, which are then those of torch.manual_seed(seed) (torch 2.6, CPU, without MKL).
 
-        A new session has a seed of the system's. reset() does not change the random numbers.
+        The operating system gives the seed of a new session. reset() does not change the random numbers.
 
         Args:
             seed (int): the seed

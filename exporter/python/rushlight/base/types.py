@@ -20,31 +20,31 @@ class Type:
 
     @staticmethod
     def list(item):
-        return _made("list", [Type(item)])
+        return _make_type("list", [Type(item)])
 
     @staticmethod
     def dict(key, item):
-        return _made("Dict", [Type(key), Type(item)])
+        return _make_type("Dict", [Type(key), Type(item)])
 
     @staticmethod
     def tuple(items, name="", fields=()):
-        return _made("tuple", list(map(Type, items)), name, fields)
+        return _make_type("tuple", list(map(Type, items)), name, fields)
 
     @staticmethod
     def optional(item):
-        return _made("optional", [Type(item)])
+        return _make_type("optional", [Type(item)])
 
     @staticmethod
     def union(items):
-        return _made("Union", list(map(Type, items)))
+        return _make_type("Union", list(map(Type, items)))
 
     @staticmethod
     def object(name, fields):
-        return _made("Object", [], name, fields)
+        return _make_type("Object", [], name, fields)
 
     @staticmethod
     def enum(name):
-        return _made("Enum", [], name)
+        return _make_type("Enum", [], name)
 
     def __str__(self):
         return self.text
@@ -68,10 +68,11 @@ def type_of(described):
     """The type that librushlight_native describes: its text, or a dict with "kind", "items", "name" and "fields"."""
     if isinstance(described, str):
         return _parsed(described)
-    return _made(described["kind"], list(map(type_of, described.get("items", ()))), described.get("name", ""), described.get("fields", ()))
+    items = list(map(type_of, described.get("items", ())))
+    return _make_type(described["kind"], items, described.get("name", ""), described.get("fields", ()))
 
 
-def _made(kind, items, name="", fields=()):
+def _make_type(kind, items, name="", fields=()):
     out = object.__new__(Type)
     out.items, fields = items, list(fields)
     inner = ", ".join([f"{field} : {item}" for field, item in zip(fields, items, strict=True)] if items and fields else map(str, items))

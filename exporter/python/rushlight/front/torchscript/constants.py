@@ -65,7 +65,7 @@ def _container(value, type_):
     if kind == "EnumType":
         return _enum(type_, value.name, value.value)
     if kind == "AnyType":
-        return _guessed(value)
+        return _infer_container(value)
     return None
 
 
@@ -84,7 +84,7 @@ def _closed(type_, value):
     return type_
 
 
-def _guessed(value):
+def _infer_container(value):
     if not isinstance(value, (list, tuple, dict)):
         return None
     inferred = torch._C._jit_try_infer_type(value)

@@ -27,7 +27,7 @@ def sources_of(nodes):
     modules = [node.getModuleHierarchy() for node, _ in nodes]
     frames = [_frames_of_range(text) for _, text in nodes]
     called = [i for i in range(len(nodes)) if modules[i] and not (_is_traced(frames[i]) and _users(frames[i]))]
-    for i, whole in zip(called, _with_calls([nodes[i][0] for i in called], [frames[i] for i in called])):
+    for i, whole in zip(called, _frames_with_calls([nodes[i][0] for i in called], [frames[i] for i in called])):
         frames[i] = whole
     return [_chosen(own, _module_path(module)) for own, module in zip(frames, modules)]
 
@@ -36,7 +36,7 @@ def _is_traced(frames):
     return bool(frames) and frames[0][2] != ""
 
 
-def _with_calls(nodes, frames):
+def _frames_with_calls(nodes, frames):
     """The frames of nodes with those of the calls around them."""
     out, originals = [], {}
     for node, own, (function, calls) in zip(nodes, frames, call_stacks(nodes)):

@@ -72,7 +72,7 @@ def cast(value, argument):
     try:
         return _identity(TypeKey(type_))(value)
     except RuntimeError:
-        if not _is_guessed(type_):
+        if not _has_type_to_infer(type_):
             raise
         return value
 
@@ -86,6 +86,6 @@ def _identity(key):
     return torch._C._create_function_from_graph("argument", graph)
 
 
-def _is_guessed(type_):
+def _has_type_to_infer(type_):
     """Whether PyTorch must guess the type of a value in it, which fails for a list of several types."""
-    return type_.kind() in ("UnionType", "AnyType") or any(map(_is_guessed, type_.containedTypes()))
+    return type_.kind() in ("UnionType", "AnyType") or any(map(_has_type_to_infer, type_.containedTypes()))
