@@ -200,6 +200,44 @@ static void threads_change_nothing(void **state) {
   }
 }
 
+/* The planes of the result are so large that each is split, too: x[i][0][k] + y[0][j][k], and the
+ * same times x. */
+static void large_planes_are_split(void **state) {
+  (void)state;
+  enum { N = (1 << 20) + 3 };
+  rig rig_, *r = &rig_;
+  builder b_, *b = &b_;
+  double now = 0;
+  types(b);
+  build_method(b, "forward", TENSOR, 2, U32(TENSOR, TENSOR));
+  chain(b, 2);
+  const uint32_t sum = CALL("aten::add.Tensor", TENSOR, 0, 1);
+  build_return(b, CALL("aten::mul.Tensor", TENSOR, sum, 0));
+  rig_open(r);
+  rig_start(r, b);
+  float *data = malloc(2 * N * sizeof *data);
+  for (int i = 0; i < 2 * N; i++) data[i] = (float)(i % 1013) - 500;
+  rush_value x = rig_tensor(r, RUSH_FLOAT32, 3, SIZES(2, 1, N), data), result;
+  rush_value y = rig_tensor(r, RUSH_FLOAT32, 3, SIZES(1, 2, N), data);
+  rush_tensor_info info;
+  OK(rush_session_profile(r->session, tick, &now));
+  const rush_value args[] = {x, y};
+  OK(rush_session_run(r->session, 0, args, 2, &result));
+  assert_int_equal(calls_of(r, "aten::mul.Tensor"), 0);
+  OK(rush_tensor_inspect(r->session, &result, &info));
+  assert_int_equal(info.numel, 4 * N);
+  const float *got = info.data;
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 2; j++)
+      for (int k = 0; k < N; k++, got++)
+        assert_true(*got == (data[i * N + k] + data[j * N + k]) * data[i * N + k]);
+  free(data);
+  rush_value_release(r->session, &result);
+  rush_value_release(r->session, &x);
+  rush_value_release(r->session, &y);
+  rig_close(r);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(it_computes_what_stands_behind_it),
@@ -209,6 +247,7 @@ int main(void) {
       cmocka_unit_test(it_may_stand_anywhere),
       cmocka_unit_test(what_stays_is_kept_and_what_dies_is_taken_over),
       cmocka_unit_test(threads_change_nothing),
+      cmocka_unit_test(large_planes_are_split),
   };
   return cmocka_run_group_tests_name("chain", tests, NULL, NULL);
 }

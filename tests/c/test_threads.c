@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "harness.h"
 #include "kernels/gemm.h"
+#include "tensor/planes.h"
 
 static rush_ctx *with_threads(unsigned n) {
   rush_ctx *ctx;
@@ -96,6 +97,54 @@ static void test_a_loop_ends_when_the_host_wants_it(void **state) {
   }
 }
 
+typedef struct planes {
+  rush_iter it;
+  atomic_llong most; /* elements in one plane */
+} planes;
+
+/* Adds 1 to each byte of the planes. */
+static void mark_planes(const void *arg, size_t begin, size_t end, unsigned who) {
+  planes *p = *(planes *const *)arg;
+  rush_iter it = p->it;
+  const int d = it.rank - 1;
+  long long each = 1;
+  (void)who;
+  for (int k = 0; k < d; k++) each *= it.size[k];
+  if (each > p->most) p->most = each;
+  it.at[0] += it.stride[0][d] * (int64_t)begin;
+  it.size[d] = (int64_t)(end - begin);
+  do
+    for (int64_t i = 0; i < it.size[0]; i++) it.at[0][i * it.stride[0][0]]++;
+  while (rush_iter_next(&it));
+}
+
+static void test_large_planes_are_split(void **state) {
+  (void)state;
+  enum { N = (1 << 20) + 1, ALL = 6 * N };
+  for (unsigned threads = 1; threads <= THREADS; threads += THREADS - 1) {
+    rush_ctx *ctx = with_threads(threads);
+    char *bytes = calloc(ALL, 1);
+    planes p = {.it = {1, 3, {N, 2, 3}, {{1, N, 2 * N}}, {bytes}, {0}}}, *at = &p;
+    const rush_iter before = p.it;
+    rush_parallel_planes(ctx, &p.it, ALL, 7, mark_planes, &at);
+    assert_int_equal(rush_take_stop(ctx), RUSH_OK);
+    assert_memory_equal(&p.it, &before, sizeof before);
+    assert_int_equal(p.most, 1);
+    assert_int_equal(rush_ctx_work(ctx), 7 * ALL);
+    for (size_t i = 0; i < ALL; i++) assert_int_equal(bytes[i], 1);
+    /* A stop request ends all planes. */
+    int times = 0;
+    size_t done = 0;
+    rush_ctx_set_poll(ctx, asked, &times);
+    rush_parallel_planes(ctx, &p.it, ALL, 7, mark_planes, &at);
+    assert_int_equal(rush_take_stop(ctx), RUSH_ERR_INTERRUPTED);
+    for (size_t i = 0; i < ALL; i++) done += bytes[i] == 2;
+    assert_in_range(done, 1, ALL - 1);
+    free(bytes);
+    rush_ctx_destroy(ctx);
+  }
+}
+
 static void test_numbers_of_threads(void **state) {
   (void)state;
   rush_ctx *ctx = with_threads(1);
@@ -152,6 +201,7 @@ int main(void) {
       cmocka_unit_test(test_each_item_is_done_once),
       cmocka_unit_test(test_work_is_counted_alike),
       cmocka_unit_test(test_a_loop_ends_when_the_host_wants_it),
+      cmocka_unit_test(test_large_planes_are_split),
       cmocka_unit_test(test_numbers_of_threads),
       cmocka_unit_test(test_products_are_the_same_to_the_last_bit),
   };

@@ -101,12 +101,15 @@ bool rush_piece(rush_ctx *ctx, size_t n, size_t each, size_t at, size_t *some);
  * 65,536th one. Step 0 sees whether the run has stopped before. */
 enum { RUSH_OFTEN = 1 << 16 };
 bool rush_often_should_stop(rush_ctx *ctx, int64_t i);
-rush_status rush_often_charge(rush_ctx *ctx, int64_t i);
 static inline bool rush_stops_at(rush_ctx *ctx, int64_t i) {
   return i % RUSH_OFTEN == 0 && rush_often_should_stop(ctx, i);
 }
-static inline rush_status rush_pass(rush_ctx *ctx, int64_t i) {
-  return i % RUSH_OFTEN == 0 ? rush_often_charge(ctx, i) : RUSH_OK;
+
+/* For step `i` of a loop of `n` short steps: counts the next 65,536 ones, or the rest, before each
+ * 65,536th one, and checks for a stop request. */
+rush_status rush_charge_next(rush_ctx *ctx, int64_t left);
+static inline rush_status rush_charge_steps(rush_ctx *ctx, int64_t i, int64_t n) {
+  return i % RUSH_OFTEN == 0 ? rush_charge_next(ctx, n - i) : RUSH_OK;
 }
 
 /* memcpy and memset in pieces, with checks for a stop request. Tensors need these. */

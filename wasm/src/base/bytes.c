@@ -11,8 +11,8 @@ bool rush_piece(rush_ctx *ctx, size_t n, size_t each, size_t at, size_t *some) {
 bool rush_often_should_stop(rush_ctx *ctx, int64_t i) {
   return rush_should_stop(ctx, i > 0 ? RUSH_OFTEN : 0);
 }
-rush_status rush_often_charge(rush_ctx *ctx, int64_t i) {
-  return rush_charge(ctx, i > 0 ? RUSH_OFTEN : 0);
+rush_status rush_charge_next(rush_ctx *ctx, int64_t left) {
+  return rush_charge(ctx, (uint64_t)(left < RUSH_OFTEN ? left : RUSH_OFTEN));
 }
 
 rush_status rush_copy_bytes(rush_ctx *ctx, void *to, const void *from, size_t n) {

@@ -17,6 +17,11 @@ static int64_t clipped(int64_t v, int64_t most) {
   return v < 0 ? 0 : v > most ? most : v;
 }
 
+/* Returns whether a bin between columns w[0] and w[1] has pixels and the run goes on with a row. */
+static bool goes_on(const rush_rois *r, const int64_t *w) {
+  return w[0] < w[1] && !rush_should_stop(r->ctx, (uint64_t)(w[1] - w[0]));
+}
+
 enum { TAPS = 32 }; /* samples per batch */
 
 #define REGIONS(T, f, FLOOR, CEIL)                                                                \
@@ -62,7 +67,8 @@ enum { TAPS = 32 }; /* samples per batch */
     const int64_t bins = r->pooled_height * r->pooled_width, channels = rush_roi_channels(r);     \
     const int64_t step = r->by_place ? bins * r->channel_step : r->channel_step;                  \
     if (r->by_place) x += bin * r->channel_step;                                                  \
-    for (int64_t c = 0; c < channels; c++, x += step) {                                           \
+    for (int64_t c = 0; c < channels && !rush_should_stop(r->ctx, 4 * (uint64_t)n);               \
+         c++, x += step) {                                                                        \
       T sum = y[c * bins + bin];                                                                  \
       for (int k = 0; k < n; k++)                                                                 \
         sum += s[k].weight[0] * x[s[k].at[0]] + s[k].weight[1] * x[s[k].at[1]] +                  \
@@ -77,12 +83,12 @@ enum { TAPS = 32 }; /* samples per batch */
     const int64_t channels = rush_roi_channels(r);                                                \
     sample_##f samples[TAPS];                                                                     \
     int n = 0;                                                                                    \
-    for (int64_t c = 0; c < channels; c++) y[c * bins + bin] = 0;                                 \
+    for (int64_t c = 0; c < channels && !rush_stops_at(r->ctx, c); c++) y[c * bins + bin] = 0;    \
     for (int64_t i = 0; i < h.samples; i++) {                                                     \
       const T at_y = h.start + (T)ph * h.size + ((T)i + (T)0.5) * h.size / (T)h.samples;          \
       for (int64_t j = 0; j < w.samples; j++) {                                                   \
         const T at_x = w.start + (T)pw * w.size + ((T)j + (T)0.5) * w.size / (T)w.samples;        \
-        if (rush_should_stop(r->ctx, 16 + 4 * (uint64_t)channels)) return;                        \
+        if (rush_should_stop(r->ctx, 16)) return;                                                 \
         n += sample_at_##f(r, at_y, at_x, samples + n);                                           \
         if (n < TAPS) continue;                                                                   \
         add_samples_##f(r, bin, n, samples, x, y);                                                \
@@ -92,7 +98,8 @@ enum { TAPS = 32 }; /* samples per batch */
     add_samples_##f(r, bin, n, samples, x, y);                                                    \
     T count = (T)h.samples * (T)w.samples;                                                        \
     if (!r->by_place && count < 1) count = 1;                                                     \
-    for (int64_t c = 0; c < channels; c++) y[c * bins + bin] /= count;                            \
+    for (int64_t c = 0; c < channels && !rush_stops_at(r->ctx, c); c++)                           \
+      y[c * bins + bin] /= count;                                                                 \
   }                                                                                               \
                                                                                                   \
   void rush_roi_align_##f(const rush_rois *r, const T *regions, const T *x, T *y) {               \
@@ -126,8 +133,8 @@ enum { TAPS = 32 }; /* samples per batch */
                         int32_t *from) {                                                          \
     T best = h[0] < h[1] && w[0] < w[1] ? -FLT_MAX : 0;                                           \
     *from = -1;                                                                                   \
-    for (int64_t i = h[0]; i < h[1]; i++)                                                         \
-      for (int64_t j = w[0]; j < w[1]; j++)                                                       \
+    for (int64_t i = h[0]; i < h[1] && goes_on(r, w); i++)                                        \
+      for (int64_t j = w[0]; j < w[1] && !rush_stops_at(r->ctx, j - w[0]); j++)                   \
         if (x[i * r->row_step + j * r->col_step] > best) {                                        \
           best = x[i * r->row_step + j * r->col_step];                                            \
           *from = (int32_t)(i * r->width + j);                                                    \
@@ -137,8 +144,9 @@ enum { TAPS = 32 }; /* samples per batch */
                                                                                                   \
   static T mean_##f(const rush_rois *r, const int64_t *h, const int64_t *w, const T *x) {         \
     T sum = 0;                                                                                    \
-    for (int64_t i = h[0]; i < h[1]; i++)                                                         \
-      for (int64_t j = w[0]; j < w[1]; j++) sum += x[i * r->row_step + j * r->col_step];          \
+    for (int64_t i = h[0]; i < h[1] && goes_on(r, w); i++)                                        \
+      for (int64_t j = w[0]; j < w[1] && !rush_stops_at(r->ctx, j - w[0]); j++)                   \
+        sum += x[i * r->row_step + j * r->col_step];                                              \
     return h[0] < h[1] && w[0] < w[1] ? sum / (T)((h[1] - h[0]) * (w[1] - w[0])) : 0;             \
   }                                                                                               \
                                                                                                   \
@@ -152,8 +160,7 @@ enum { TAPS = 32 }; /* samples per batch */
                      r->height, h, h + 1);                                                        \
           pixels_##f(r, regions[1], regions[3], bin % r->pooled_width, r->pooled_width, r->width, \
                      w, w + 1);                                                                   \
-          if (rush_should_stop(r->ctx, 32 + (uint64_t)(h[1] - h[0]) * (uint64_t)(w[1] - w[0])))   \
-            return;                                                                               \
+          if (rush_should_stop(r->ctx, 32)) return;                                               \
           const T *image = x + (int64_t)regions[0] * r->batch_step +                              \
                            (r->by_place ? c * bins + bin : c) * r->channel_step;                  \
           *y = r->by_place ? mean_##f(r, h, w, image) : greatest_##f(r, h, w, image, from++);     \
@@ -186,7 +193,7 @@ enum { TAPS = 32 }; /* samples per batch */
         const int64_t x0 = k % d->kernel[1] * d->dilation[1] - d->padding[1];                     \
         for (int64_t i = 0, o = 0; i < d->out[0]; i++) {                                          \
           if (rush_should_stop(d->ctx, 8 * (uint64_t)d->out[1])) return;                          \
-          for (int64_t j = 0; j < d->out[1]; j++, o++)                                            \
+          for (int64_t j = 0; j < d->out[1] && !rush_stops_at(d->ctx, j); j++, o++)               \
             *columns++ =                                                                          \
                 (factor ? factor[o] : 1) * between_##f(d, x + c * d->channel_step,                \
                                                        (T)(i * d->stride[0] + y0) + by[o],        \

@@ -146,9 +146,9 @@ enum { TAPS = 4, MAX_TAPS = 16 /* 16 for 2-d cubic; 8 for 3-d linear */, BLOCK =
     block_##f block;                                                                               \
     for (size_t i = 0; i < n; i += BLOCK, at += BLOCK * g->dims, y += BLOCK) {                     \
       const size_t m = n - i < BLOCK ? n - i : BLOCK;                                              \
-      if (rush_should_stop(g->ctx, m * (8 * (uint64_t)g->channels + 64))) return;                  \
+      if (rush_should_stop(g->ctx, 64 * (uint64_t)m)) return;                                      \
       block_of_##f(g, m, at, &block);                                                              \
-      for (int64_t c = 0; c < g->channels; c++)                                                    \
+      for (int64_t c = 0; c < g->channels && !rush_should_stop(g->ctx, 8 * (uint64_t)m); c++)      \
         sum_block_##f(&block, m, x + c * g->channel_step, y + (size_t)c * n);                      \
     }                                                                                              \
   }

@@ -136,12 +136,14 @@ static void one_row(size_t n, size_t k, const float *a, const float *packed, flo
   rush_gemv(sizeof(float), load_floats, 1, n, k, a, packed, c, min, max);
 }
 
+enum { LONG = 1 << 17 }; /* sums are no faster in larger tiles */
+
 size_t rush_gemm_columns(size_t k, size_t n) {
   /* The part of the packed matrix that stays in the L2 cache while all rows pass by. */
   enum { CACHE = 256 * 1024 };
-  const size_t nr = rush_gemm_nr();
+  const size_t nr = rush_gemm_nr(), least = k > LONG ? nr : 4 * nr;
   size_t columns = CACHE / sizeof(float) / (k + 1) / nr * nr;
-  if (columns < 4 * nr) columns = 4 * nr;
+  if (columns < least) columns = least;
   return columns < n ? columns : n;
 }
 
@@ -223,7 +225,7 @@ void rush_gemm_parallel(rush_ctx *ctx, size_t m, size_t n, size_t k, const float
     p.down = 1;
     p.columns = rush_gemm_columns_of_few(m, n, k, threads);
   } else {
-    p.rows = TILES * p.mr;
+    p.rows = k > LONG ? p.mr : TILES * p.mr;
     p.down = multiple(stack_of(&p), p.rows) / p.rows;
     if (p.down > (m - 1) / p.rows + 1) p.down = (m - 1) / p.rows + 1;
     stacks = (m - 1) / (p.rows * p.down) + 1;

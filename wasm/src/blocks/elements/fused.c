@@ -1,7 +1,7 @@
 #include "blocks/elements/fused.h"
 
-#include "base/threads.h"
 #include "blocks/elements/pointwise.h"
+#include "tensor/planes.h"
 
 enum {
   STEPS = RUSH_MAX_CHAIN,
@@ -363,8 +363,9 @@ static bool place_values(rush_fused *w, rush_heap *heap, rush_value *results,
 typedef struct loop {
   rush_fused *w;
   int64_t n;
-  rush_iter it; /* iterates over the first stored result and the operands aside */
-  size_t item;  /* item size of that result */
+  rush_iter it;      /* iterates over the first stored result and the operands aside */
+  const char *first; /* where that result begins */
+  size_t item;       /* item size of that result */
 } loop;
 
 /* State of one thread. */
@@ -449,7 +450,7 @@ static void run_planes(const void *arg, size_t begin, size_t end, unsigned who) 
   for (int k = 0; k < it.n; k++) it.at[k] += it.stride[k][d] * (int64_t)begin;
   it.size[d] = (int64_t)(end - begin);
   do {
-    const int64_t row = (it.at[0] - l->it.at[0]) / (int64_t)l->item;
+    const int64_t row = (it.at[0] - l->first) / (int64_t)l->item;
     for (int64_t done = 0; done < it.size[0]; done += l->w->block) {
       const int64_t m = it.size[0] - done < l->w->block ? it.size[0] - done : l->w->block;
       for (uint32_t k = 0; k < l->w->n_aside; k++) copy_aside(&me, &it, k, done, m, held + k);
@@ -471,8 +472,8 @@ static bool walk_all(rush_fused *w, rush_ctx *ctx, const rush_tensor *stored) {
   for (uint32_t k = 0; k < w->n_aside; k++) all[k + 1] = w->outside[w->aside[k] - STEPS].t;
   rush_iter_init(&l.it, stored->rank, stored->sizes, (int)w->n_aside + 1, all);
   if (l.it.size[0] <= SHORT && l.it.rank > 1) return false;
-  const int64_t planes = l.it.size[l.it.rank - 1];
-  rush_parallel(ctx, (size_t)planes, w->n * (uint64_t)(l.n / planes), run_planes, &l);
+  l.first = l.it.at[0];
+  rush_parallel_planes(ctx, &l.it, l.n, w->n, run_planes, &l);
   return true;
 }
 

@@ -1,6 +1,6 @@
 #include "blocks/elements/pointwise_rows.h"
 
-#include "base/threads.h"
+#include "tensor/planes.h"
 
 enum { LANES = RUSH_PW_LANES, SHORT = 16 /* rows that are put together */ };
 
@@ -268,6 +268,5 @@ void rush_pw_run_all(rush_ctx *ctx, rush_pw_run *r, const rush_pw_operands *o,
     walk_rows(r, &w.it, &w);
     return;
   }
-  const int64_t planes = w.it.size[w.it.rank - 1];
-  rush_parallel(ctx, (size_t)planes, (uint64_t)(dst->numel / planes), run_planes, &w);
+  rush_parallel_planes(ctx, &w.it, dst->numel, 1, run_planes, &w);
 }

@@ -110,10 +110,9 @@ static rush_status add_offsets(rush_call *c, indexed *x, const rush_tensor *self
   do {
     char *to = it.at[0];
     const char *at = it.at[1];
-    RUSH_TRY(rush_charge(c->ctx, 4 * (uint64_t)it.size[0]));
     for (int64_t k = 0; k < it.size[0]; k++, to += it.stride[0][0], at += it.stride[1][0]) {
       int64_t i, sum;
-      RUSH_TRY(rush_pass(c->ctx, k));
+      RUSH_TRY(rush_charge_steps(c->ctx, k, it.size[0]));
       if (index->dtype == RUSH_INT64)
         memcpy(&i, at, sizeof i);
       else

@@ -116,7 +116,7 @@ static rush_status check_info(rush_call *c, uint32_t check, const rush_tensor *t
   char where[48] = "";
   RUSH_TRY(rush_take_stop(c->ctx));
   for (int64_t k = 0; arg_bool(c, check) && k < count_of(t); k++) {
-    RUSH_TRY(rush_pass(c->ctx, k));
+    RUSH_TRY(rush_charge_steps(c->ctx, k, count_of(t)));
     if (info[k] == 0) continue;
     if (t->rank > 2) snprintf(where, sizeof where, "(Batch element %lld): ", (long long)k);
     RUSH_CHECK_ARG(
@@ -457,7 +457,7 @@ RUSH_OP(linalg_ldl_solve) {
   RUSH_TRY(rush_tensor_copy(c->heap, pivots, given));
   const int32_t *data = rush_data(pivots);
   for (int64_t k = 0; k < pivots->numel; k++) {
-    RUSH_TRY(rush_pass(c->ctx, k));
+    RUSH_TRY(rush_charge_steps(c->ctx, k, pivots->numel));
     RUSH_CHECK_ARG(data[k] != 0 && data[k] <= n && data[k] >= -n,
                    "torch.linalg.ldl_solve: a pivot is %d, of %lld rows", data[k], (long long)n);
   }

@@ -31,7 +31,7 @@ static rush_status copy_row(const rush_call *c, const rush_tensor *w, int64_t ro
   const char *from = (const char *)rush_data(w) + row * w->strides[0] * (int64_t)item;
   if (w->strides[1] == 1 || n == 1) return rush_copy_bytes(c->ctx, to, from, n * item);
   for (size_t j = 0; j < n; j++, from += w->strides[1] * (int64_t)item, to += item) {
-    RUSH_TRY(rush_pass(c->ctx, (int64_t)j));
+    RUSH_TRY(rush_charge_steps(c->ctx, (int64_t)j, w->sizes[1]));
     memcpy(to, from, item);
   }
   return RUSH_OK;
@@ -59,7 +59,7 @@ RUSH_OP(embedding) {
   const size_t row = (size_t)w->sizes[1] * rush_itemsize(w);
   char *to = rush_data(out);
   for (int64_t i = 0; i < indices->numel; i++, to += row) {
-    RUSH_TRY(rush_charge(c->ctx, (uint64_t)w->sizes[1] / 4 + 8));
+    RUSH_TRY(rush_charge(c->ctx, 8));
     RUSH_TRY(copy_row(c, w, index_at(indices, i), to));
   }
   return RUSH_OK;

@@ -227,7 +227,7 @@ static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
   const size_t item = rush_itemsize(out);
   char *at = rush_data(out), taken[8];
   for (int64_t i = 0; i < n; i++) {
-    RUSH_TRY(rush_pass(c->ctx, i));
+    RUSH_TRY(rush_charge_steps(c->ctx, i, n));
     rush_store_int(dtype, at + (size_t)i * item, i);
   }
   for (int64_t i = 0; i + 1 < n; i++, at += item) {
@@ -263,10 +263,9 @@ static double probability(const samples *s, const char *row, int64_t i) {
 /* The sum is computed in the tensor's dtype, as in PyTorch. */
 static rush_status check_row(rush_call *c, const samples *s, const char *row) {
   double sum = 0;
-  RUSH_TRY(rush_charge(c->ctx, 8 * (uint64_t)s->categories));
   for (int64_t i = 0; i < s->categories; i++) {
     const double p = probability(s, row, i);
-    RUSH_TRY(rush_pass(c->ctx, i));
+    RUSH_TRY(rush_charge_steps(c->ctx, i, s->categories));
     RUSH_CHECK_ARG(p >= 0 && p < INFINITY,
                    "probability tensor contains either `inf`, `nan` or element < 0");
     sum += p;
@@ -282,9 +281,8 @@ static rush_status pick_greatest(rush_call *c, const samples *s, char *q) {
   rush_sort_item *ranked;
   RUSH_TRY(tmp_items(c, s->categories, sizeof *ranked, (void **)&ranked));
   for (int64_t r = 0; r < s->rows; r++, q += (size_t)s->categories * item) {
-    RUSH_TRY(rush_charge(c->ctx, 8 * (uint64_t)s->categories));
     for (int64_t i = 0; i < s->categories; i++) {
-      RUSH_TRY(rush_pass(c->ctx, i));
+      RUSH_TRY(rush_charge_steps(c->ctx, i, s->categories));
       const double p = probability(s, s->from, r * s->categories + i);
       const double by = probability(s, q, i);
       rush_store_double(s->dtype, q + (size_t)i * item,
@@ -294,7 +292,7 @@ static rush_status pick_greatest(rush_call *c, const samples *s, char *q) {
     RUSH_TRY(rush_take_stop(c->ctx));
     rush_top_k(c->ctx, ranked, s->categories, s->wanted, true);
     for (int64_t k = 0; k < s->wanted; k++) {
-      RUSH_TRY(rush_pass(c->ctx, k));
+      RUSH_TRY(rush_charge_steps(c->ctx, k, s->wanted));
       s->to[r * s->wanted + k] = ranked[k].index;
     }
   }
@@ -317,15 +315,14 @@ static rush_status with_replacement(rush_call *c, const samples *s) {
   for (int64_t r = 0; r < s->rows; r++, row += (size_t)s->categories * rush_dtype_size(s->dtype)) {
     const bool single = s->dtype == RUSH_FLOAT32;
     double sum = 0;
-    RUSH_TRY(rush_charge(c->ctx, 16 * (uint64_t)s->categories));
     for (int64_t i = 0; i < s->categories; i++) {
-      RUSH_TRY(rush_pass(c->ctx, i));
+      RUSH_TRY(rush_charge_steps(c->ctx, i, s->categories));
       sum += probability(s, row, i);
       if (single) sum = (double)(float)sum;
       sums[i] = sum;
     }
     for (int64_t i = 0; i < s->categories; i++) {
-      RUSH_TRY(rush_pass(c->ctx, i));
+      RUSH_TRY(rush_charge_steps(c->ctx, i, s->categories));
       sums[i] = single ? (double)((float)sums[i] / (float)sum) : sums[i] / sum;
     }
     sums[s->categories - 1] = 1;

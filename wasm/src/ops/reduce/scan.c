@@ -142,12 +142,11 @@ RUSH_OP(logcumsumexp) {
 #define EXTREME(T, op)                                                      \
   for (int64_t o = 0; o < l.outer; o++) {                                   \
     for (int64_t i = 0; i < l.inner; i++) {                                 \
-      RUSH_TRY(rush_charge(l.ctx, LINE_WORK(l)));                           \
       const int64_t start = o * l.n * l.inner + i;                          \
       T *p = (T *)rush_data(values) + start, best = *p;                     \
       int64_t *at = (int64_t *)rush_data(indices) + start, where = 0;       \
       for (int64_t k = 0; k < l.n; k++, p += l.inner, at += l.inner) {      \
-        RUSH_TRY(rush_pass(l.ctx, k));                                      \
+        RUSH_TRY(rush_charge_steps(l.ctx, k, l.n));                         \
         if (*p != *p || (best == best && *p op best)) best = *p, where = k; \
         *p = best;                                                          \
         *at = where;                                                        \

@@ -75,7 +75,7 @@ static rush_status search_lines(rush_call *c, const rush_tensor *sorted, const r
   search s = {sorted->dtype, right, rush_data(sorted), sorter != NULL ? rush_data(sorter) : NULL,
               n};
   for (int64_t i = 0; s.order != NULL && i < sorter->numel; i++) {
-    RUSH_TRY(rush_pass(c->ctx, i));
+    RUSH_TRY(rush_charge_steps(c->ctx, i, sorter->numel));
     RUSH_CHECK_ARG(s.order[i] >= 0 && s.order[i] < n,
                    "torch.searchsorted(): sorter index out of range");
   }

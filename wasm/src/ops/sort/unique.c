@@ -139,7 +139,7 @@ static rush_status group_slices(rush_call *c, const slices *s, const rush_tensor
   RUSH_TRY(tmp_items(c, s->n, 4 * sizeof *order, (void **)&order));
   inverse = order + s->n, first = inverse + s->n, counts = first + s->n;
   for (int64_t i = 0; i < s->n; i++) {
-    RUSH_TRY(rush_pass(c->ctx, i));
+    RUSH_TRY(rush_charge_steps(c->ctx, i, s->n));
     order[i] = i;
   }
   if (sort) sort_slices(c->ctx, s, order, inverse);

@@ -70,7 +70,7 @@ RUSH_OP(nms) {
   RUSH_TRY(rush_result(c, 0, RUSH_INT64, 1, &kept, &out));
   int64_t *places = rush_data(out);
   for (int64_t i = 0; i < kept; i++) {
-    RUSH_TRY(rush_pass(c->ctx, i));
+    RUSH_TRY(rush_charge_steps(c->ctx, i, kept));
     places[i] = items[i].index;
   }
   return RUSH_OK;
