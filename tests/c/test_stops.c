@@ -83,9 +83,7 @@ enum { INTS = 3, LISTS = 3 };
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static size_t bytes_of(const shape *how) {
-  size_t bytes = how->dtype == RUSH_BOOL || how->dtype == RUSH_UINT8 ? 1
-                 : how->dtype == RUSH_FLOAT32                        ? 4
-                                                                     : 8;
+  size_t bytes = rush_dtype_size(how->dtype);
   for (int d = 0; d < how->rank; d++) bytes *= (size_t)how->sizes[d];
   return bytes;
 }
@@ -298,8 +296,8 @@ static void every_operator_on_nothing_ends_soon(void **state) {
 
 /* ---- Operators with arguments that depend on each other -------------------------------------- */
 
-/* Arguments in words: x is a tensor of zeros with these sizes. zeros[2,3] is another tensor, and
- * same[2,3] is one whose elements share one place in memory. */
+/* Arguments in words: x is a tensor of zeros with these sizes, and m is where x > 0. zeros[2,3] is
+ * another tensor, and same[2,3] is one whose elements share one place in memory. */
 typedef struct row {
   const char *op;
   shape x;
@@ -343,6 +341,9 @@ static const row rows[] = {
      {RUSH_FLOAT32, 4, {1, 1 << 24, 1, 1}},
      "x zeros[1,5] 1.0 1 1 2 true"},
     {"aten::atan2", {RUSH_FLOAT32, 3, {2, 1, 1 << 22}}, "x same[1,2,4194304]"},
+    {"aten::scatter_reduce.two", {RUSH_INT64, 1, {1 << 24}}, "x 0 x x 'mean' true"},
+    {"aten::lstm_cell", {RUSH_FLOAT32, 2, {1 << 21, 1}}, "x (x,x) zeros[4,1] zeros[4,1]"},
+    {"aten::gru_cell", {RUSH_FLOAT32, 2, {1 << 21, 1}}, "x x zeros[3,1] zeros[3,1]"},
     {"aten::layer_norm", {RUSH_FLOAT32, 2, {2048, 1024}}, "x [1024]"},
     {"aten::rms_norm", {RUSH_FLOAT64, 2, {2048, 1024}}, "x [1024]"},
     {"aten::group_norm", {RUSH_FLOAT32, 3, {4, 4, 200000}}, "x 2"},
@@ -385,6 +386,7 @@ static uint32_t build_word(builder *b, const char *word) {
   int64_t n[8];
   uint32_t items[8];
   if (*word == 'x') return 0;
+  if (*word == 'm') return CALL("aten::gt.Scalar", VALUE, 0, K(build_int(b, 0)));
   if (*word == 'N') return K(build_none(b));
   if (*word == 't' || *word == 'f') return K(build_bool(b, *word == 't'));
   if (*word == '(') return build_call(b, "prim::ListConstruct", TENSOR_LIST, 2, U32(0, 0));
@@ -445,23 +447,164 @@ static uint32_t results_of(const char *op) {
   return n;
 }
 
+static void build_first_result(builder *b, const row *how) {
+  uint32_t in[16], out[4], n = 0;
+  build_types(b);
+  build_method(b, "forward", VALUE, 1, U32(VALUE));
+  for (const char *word = how->args; word; word = strchr(word, ' '))
+    in[n++] = build_word(b, word += *word == ' ');
+  const uint32_t results = results_of(how->op);
+  for (uint32_t i = 0; i < results; i++) out[i] = build_reg(b, VALUE);
+  build_op(b, how->op, n, in, results, out);
+  build_return(b, out[0]);
+}
+
 static void each_of_these_looks_whether_to_stop(void **state) {
   (void)state;
   size_t late = 0;
   for (size_t k = 0; k < COUNT(rows); k++) {
     builder b_ = {0}, *b = &b_;
-    uint32_t in[16], out[4], n = 0;
-    build_types(b);
-    build_method(b, "forward", VALUE, 1, U32(VALUE));
-    for (const char *word = rows[k].args; word; word = strchr(word, ' '))
-      in[n++] = build_word(b, word += *word == ' ');
-    const uint32_t results = results_of(rows[k].op);
-    for (uint32_t i = 0; i < results; i++) out[i] = build_reg(b, VALUE);
-    build_op(b, rows[k].op, n, in, results, out);
-    build_return(b, out[0]);
+    build_first_result(b, rows + k);
     try_built(b, rows[k].op, &rows[k].x, &late);
   }
   assert_int_equal(late, 0);
+}
+
+/* ---- A stop at any poll ---------------------------------------------------------------------- */
+
+/* Rows that are much longer than the work between two polls, so that the host may stop the run in
+ * any of their loops. */
+enum { ROW = 3 << 19 };
+#define ROWS_OF(op, dtype, args) {op, {dtype, 1, {ROW}}, args}
+#define COLUMNS_OF(op, dtype, args) {op, {dtype, 2, {ROW, 3}}, args}
+static const row long_rows[] = {
+    ROWS_OF("aten::softmax.int", RUSH_FLOAT32, "x 0"),
+    ROWS_OF("aten::softmax.int", RUSH_FLOAT64, "x 0"),
+    ROWS_OF("aten::log_softmax.int", RUSH_FLOAT32, "x 0"),
+    ROWS_OF("aten::log_softmax.int", RUSH_FLOAT64, "x 0"),
+    COLUMNS_OF("aten::softmax.int", RUSH_FLOAT32, "x 0"),
+    COLUMNS_OF("aten::softmax.int", RUSH_FLOAT64, "x 0"),
+    COLUMNS_OF("aten::log_softmax.int", RUSH_FLOAT32, "x 0"),
+    COLUMNS_OF("aten::log_softmax.int", RUSH_FLOAT64, "x 0"),
+    ROWS_OF("aten::layer_norm", RUSH_FLOAT32, "x [1572864]"),
+    ROWS_OF("aten::layer_norm", RUSH_FLOAT32, "x [1572864] x"),
+    ROWS_OF("aten::layer_norm", RUSH_FLOAT32, "x [1572864] None x"),
+    ROWS_OF("aten::layer_norm", RUSH_FLOAT32, "x [1572864] x x"),
+    ROWS_OF("aten::layer_norm", RUSH_FLOAT64, "x [1572864]"),
+    ROWS_OF("aten::layer_norm", RUSH_FLOAT64, "x [1572864] x"),
+    ROWS_OF("aten::layer_norm", RUSH_FLOAT64, "x [1572864] None x"),
+    ROWS_OF("aten::layer_norm", RUSH_FLOAT64, "x [1572864] x x"),
+    ROWS_OF("aten::rms_norm", RUSH_FLOAT32, "x [1572864]"),
+    ROWS_OF("aten::rms_norm", RUSH_FLOAT32, "x [1572864] x"),
+    ROWS_OF("aten::rms_norm", RUSH_FLOAT64, "x [1572864]"),
+    ROWS_OF("aten::rms_norm", RUSH_FLOAT64, "x [1572864] x"),
+    ROWS_OF("aten::masked_select", RUSH_FLOAT32, "x m"),
+    ROWS_OF("aten::masked_select", RUSH_FLOAT64, "x m"),
+    ROWS_OF("aten::masked_select", RUSH_UINT8, "x m"),
+    ROWS_OF("aten::masked_scatter", RUSH_FLOAT32, "x m x"),
+    ROWS_OF("aten::masked_scatter", RUSH_FLOAT64, "x m x"),
+    ROWS_OF("aten::masked_scatter", RUSH_UINT8, "x m x"),
+    ROWS_OF("aten::cumsum", RUSH_FLOAT32, "x 0 0"),
+    ROWS_OF("aten::cumsum", RUSH_FLOAT32, "x 0 3"),
+    ROWS_OF("aten::cumsum", RUSH_FLOAT32, "x 0 4"),
+    ROWS_OF("aten::cumsum", RUSH_FLOAT32, "x 0 6"),
+    ROWS_OF("aten::cumsum", RUSH_FLOAT32, "x 0 7"),
+    ROWS_OF("aten::cumsum", RUSH_FLOAT32, "x 0 9"),
+    ROWS_OF("aten::cumsum", RUSH_FLOAT32, "x 0 10"),
+    ROWS_OF("aten::cumprod", RUSH_FLOAT32, "x 0 0"),
+    ROWS_OF("aten::cumprod", RUSH_FLOAT32, "x 0 3"),
+    ROWS_OF("aten::cumprod", RUSH_FLOAT32, "x 0 4"),
+    ROWS_OF("aten::cumprod", RUSH_FLOAT32, "x 0 6"),
+    ROWS_OF("aten::cumprod", RUSH_FLOAT32, "x 0 7"),
+    ROWS_OF("aten::cumprod", RUSH_FLOAT32, "x 0 9"),
+    ROWS_OF("aten::cumprod", RUSH_FLOAT32, "x 0 10"),
+    {"aten::logcumsumexp", {RUSH_FLOAT32, 1, {1 << 16}}, "x 0"},
+    {"aten::logcumsumexp", {RUSH_FLOAT64, 1, {1 << 16}}, "x 0"},
+    ROWS_OF("aten::cummax", RUSH_FLOAT32, "x 0"),
+    ROWS_OF("aten::cummax", RUSH_FLOAT64, "x 0"),
+    ROWS_OF("aten::cummax", RUSH_INT32, "x 0"),
+    ROWS_OF("aten::cummax", RUSH_INT64, "x 0"),
+    ROWS_OF("aten::cummax", RUSH_UINT8, "x 0"),
+    ROWS_OF("aten::cummin", RUSH_FLOAT32, "x 0"),
+    ROWS_OF("aten::cummin", RUSH_FLOAT64, "x 0"),
+    ROWS_OF("aten::cummin", RUSH_INT32, "x 0"),
+    ROWS_OF("aten::cummin", RUSH_INT64, "x 0"),
+    ROWS_OF("aten::cummin", RUSH_UINT8, "x 0"),
+    ROWS_OF("aten::sort", RUSH_FLOAT32, "x 0 false"),
+    ROWS_OF("aten::sort", RUSH_BOOL, "x 0 false"),
+    ROWS_OF("aten::topk", RUSH_FLOAT32, "x 9 0 true true"),
+    ROWS_OF("aten::topk", RUSH_FLOAT64, "x 300000 0 true true"),
+    ROWS_OF("aten::topk", RUSH_INT32, "x 20000 0 false true"),
+    ROWS_OF("aten::kthvalue", RUSH_FLOAT32, "x 1000 0 false"),
+    ROWS_OF("aten::kthvalue", RUSH_UINT8, "x 1000000 0 false"),
+    ROWS_OF("aten::median", RUSH_FLOAT32, "x"),
+    ROWS_OF("aten::median.dim", RUSH_INT32, "x 0 false"),
+    ROWS_OF("aten::mode", RUSH_UINT8, "x 0 false"),
+    {"aten::scaled_dot_product_attention",
+     {RUSH_FLOAT32, 3, {1, 1500, 8}},
+     "x x x zeros[1500,1500] 0.0 false"},
+};
+
+/* Numbers from -1 to 1, or bytes from 0 to 99. */
+static void draw(const shape *x, void *data) {
+  uint32_t seed = 1;
+  const size_t bytes = bytes_of(x), item = rush_dtype_size(x->dtype);
+  memset(data, 0, bytes);
+  for (size_t at = 0; at < bytes; at += item) {
+    seed = seed * 1664525 + 1013904223;
+    char *to = (char *)data + at;
+    const double d = (double)(seed >> 8) / (1 << 23) - 1;
+    const float f = (float)d;
+    if (x->dtype == RUSH_FLOAT32)
+      memcpy(to, &f, sizeof f);
+    else if (x->dtype == RUSH_FLOAT64)
+      memcpy(to, &d, sizeof d);
+    else
+      *to = (char)(x->dtype == RUSH_BOOL ? seed >> 31 : (seed >> 16) % 100);
+  }
+}
+
+/* Returns the number of polls. */
+static int run_to_poll(rig *r, const rush_value *x, int at, rush_status expected,
+                       rush_value *result) {
+  stop_watch w = stop_begin(at);
+  rush_ctx_set_poll(r->ctx, stop_ask, &w);
+  assert_int_equal(rush_session_run(r->session, 0, x, 1, result), expected);
+  rush_ctx_set_poll(r->ctx, NULL, NULL);
+  return w.looks;
+}
+
+static void it_stops_at_any_poll(const row *how) {
+  enum { TRIES = 12 };
+  rig rig_, *r = &rig_;
+  builder b_ = {0};
+  rush_value x, result, again;
+  rush_tensor_info a, b;
+  void *data;
+  build_first_result(&b_, how);
+  open_plainly(r);
+  rig_start(r, &b_);
+  OK(rush_tensor_create(r->session, how->x.dtype, how->x.rank, how->x.sizes, &x, &data));
+  draw(&how->x, data);
+  const int looks = run_to_poll(r, &x, INT_MAX, RUSH_OK, &result);
+  if (looks < 2) fail_msg("%s %s has %d polls", how->op, how->args, looks);
+  for (int at = 1; at <= looks; at += looks / TRIES + 1)
+    run_to_poll(r, &x, at, RUSH_ERR_INTERRUPTED, &again);
+  run_to_poll(r, &x, INT_MAX, RUSH_OK, &again);
+  OK(rush_tensor_inspect(r->session, &result, &a));
+  OK(rush_tensor_inspect(r->session, &again, &b));
+  assert_int_equal(a.numel, b.numel);
+  assert_memory_equal(a.data, b.data, (size_t)a.numel * rush_dtype_size(a.dtype));
+  rush_value_release(r->session, &x);
+  rush_value_release(r->session, &result);
+  rush_value_release(r->session, &again);
+  rig_close(r);
+}
+
+/* The next run has the same answer as before. */
+static void a_long_row_stops_at_any_poll(void **state) {
+  (void)state;
+  for (size_t k = 0; k < COUNT(long_rows) && !measures; k++) it_stops_at_any_poll(long_rows + k);
 }
 
 /* ---- Large lists ----------------------------------------------------------------------------- */
@@ -852,6 +995,7 @@ int main(int argc, char **argv) {
   measures = argc > 1 && strcmp(argv[1], "--times") == 0;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_of_these_looks_whether_to_stop),
+      cmocka_unit_test(a_long_row_stops_at_any_poll),
       cmocka_unit_test(loops_over_large_lists_look),
       cmocka_unit_test(operators_on_large_strings_look),
       cmocka_unit_test(operators_on_large_quantized_tensors_look),

@@ -46,14 +46,17 @@ static rush_status product(rush_heap *heap, int64_t n, const void *from, const r
   const char *b = rush_data(bias);
   const int64_t step = bias->strides[0] * (int64_t)rush_itemsize(bias);
   for (int64_t i = 0; i < n; i++) {
-    for (int64_t j = 0; j < rows; j++) {
-      if (dtype == RUSH_FLOAT32)
-        ((float *)to)[i * rows + j] += *(const float *)(const void *)(b + j * step);
-      else
-        ((double *)to)[i * rows + j] += *(const double *)(const void *)(b + j * step);
-    }
+    size_t some;
+    for (int64_t at = 0; rush_piece(heap->ctx, (size_t)rows, 1, (size_t)at, &some);
+         at += (int64_t)some)
+      for (int64_t j = at; j < at + (int64_t)some; j++) {
+        if (dtype == RUSH_FLOAT32)
+          ((float *)to)[i * rows + j] += *(const float *)(const void *)(b + j * step);
+        else
+          ((double *)to)[i * rows + j] += *(const double *)(const void *)(b + j * step);
+      }
   }
-  return RUSH_OK;
+  return rush_take_stop(heap->ctx);
 }
 
 rush_status rush_cell_input(rush_heap *heap, const rush_cell *cell, int64_t n, const void *x,
@@ -110,9 +113,22 @@ static void tanh_f64(size_t n, double *out, const double *in) {
 CELLS(float, f32)
 CELLS(double, f64)
 
-void rush_cell_state(rush_cell_kind kind, int64_t n, int64_t hidden, float *gates,
-                     const float *of_state, float *h, float *c) {
-  cell_f32(kind, n, hidden, gates, of_state, h, c);
+/* Some rows at a time, between which the host may stop the run. */
+static rush_status update(rush_ctx *ctx, rush_cell_kind kind, rush_dtype dtype, int64_t n,
+                          int64_t hidden, char *gates, const char *of_state, char *h, char *c) {
+  const size_t gate_rows = (size_t)(rush_cell_gates(kind) * hidden);
+  const size_t item = rush_dtype_size(dtype), row = gate_rows * item, out = (size_t)hidden * item;
+  for (size_t i = 0, some; rush_piece(ctx, (size_t)n, 2 * gate_rows + 8, i, &some); i += some)
+    (dtype == RUSH_FLOAT32 ? cell_f32 : cell_f64)(kind, (int64_t)some, hidden, gates + i * row,
+                                                  of_state + i * row, h + i * out,
+                                                  c ? c + i * out : c);
+  return rush_take_stop(ctx);
+}
+
+rush_status rush_cell_state(rush_ctx *ctx, rush_cell_kind kind, int64_t n, int64_t hidden,
+                            float *gates, const float *of_state, float *h, float *c) {
+  return update(ctx, kind, RUSH_FLOAT32, n, hidden, (char *)gates, (const char *)of_state,
+                (char *)h, (char *)c);
 }
 
 bool rush_cell_packed(const rush_cell *cell, size_t *bytes) {
@@ -137,7 +153,7 @@ rush_status rush_cell_step(rush_heap *heap, const rush_cell *cell, int64_t n, vo
                            void *room, void *h, void *c) {
   const int64_t hidden = cell->w_hh->sizes[0] / rush_cell_gates(cell->kind);
   const size_t gate_rows = (size_t)cell->w_hh->sizes[0], out = (size_t)cell->w_hh->sizes[1];
-  RUSH_TRY(rush_charge(heap->ctx, (uint64_t)n * gate_rows * 2 + 64));
+  RUSH_TRY(rush_charge(heap->ctx, 64));
   if (cell->packed != NULL)
     rush_gemm_parallel(heap->ctx, (size_t)n, gate_rows, out, h, out, cell->packed, room, gate_rows,
                        -INFINITY, INFINITY);
@@ -146,7 +162,6 @@ rush_status rush_cell_step(rush_heap *heap, const rush_cell *cell, int64_t n, vo
   /* The projection reads an unprojected state that overwrites the old state's gates. Row k of it
    * ends before row k + 1 of the gates, which is read next. */
   void *full = cell->w_hr == NULL ? h : room;
-  (cell->w_hh->dtype == RUSH_FLOAT32 ? cell_f32 : cell_f64)(cell->kind, n, hidden, gates, room,
-                                                            full, c);
+  RUSH_TRY(update(heap->ctx, cell->kind, cell->w_hh->dtype, n, hidden, gates, room, full, c));
   return cell->w_hr == NULL ? RUSH_OK : product(heap, n, full, cell->w_hr, NULL, h);
 }

@@ -39,7 +39,7 @@ rush_status rush_cell_step(rush_heap *heap, const rush_cell *cell, int64_t n, vo
                            void *room, void *h, void *c);
 /* Computes the elementwise part of a step in float32 from the gates of the input and of the state,
  * both [n][gates * hidden]. Overwrites `gates`. */
-void rush_cell_state(rush_cell_kind kind, int64_t n, int64_t hidden, float *gates,
-                     const float *of_state, float *h, float *c);
+rush_status rush_cell_state(rush_ctx *ctx, rush_cell_kind kind, int64_t n, int64_t hidden,
+                            float *gates, const float *of_state, float *h, float *c);
 
 #endif

@@ -21,11 +21,11 @@ static ptrdiff_t input_position(const rush_conv *s, int d, size_t o, size_t k) {
                              const type *w, const ptrdiff_t *ws, ptrdiff_t in, const size_t *o) {  \
     sum_type sum = 0;                                                                              \
     for (size_t d = 0; d < s->kernel[0]; d++) {                                                    \
-      const ptrdiff_t id = input_position(s, 0, o[0], d);                                                    \
+      const ptrdiff_t id = input_position(s, 0, o[0], d);                                          \
       for (size_t h = 0; id >= 0 && h < s->kernel[1] && !rush_should_stop(s->ctx, 4); h++) {       \
-        const ptrdiff_t ih = input_position(s, 1, o[1], h);                                                  \
+        const ptrdiff_t ih = input_position(s, 1, o[1], h);                                        \
         for (size_t k = 0; ih >= 0 && k < s->kernel[2]; k++) {                                     \
-          const ptrdiff_t iw = input_position(s, 2, o[2], k);                                                \
+          const ptrdiff_t iw = input_position(s, 2, o[2], k);                                      \
           if (rush_should_stop(s->ctx, iw < 0 ? 4 : 4 * s->in_c + 4)) return sum;                  \
           if (iw < 0) continue;                                                                    \
           const type *xp = x + id * xs[2] + ih * xs[3] + iw * xs[4];                               \

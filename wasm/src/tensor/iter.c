@@ -82,8 +82,8 @@ void rush_iter_init(rush_iter *it, int rank, const int64_t *sizes, int n,
   for (int d = 0; d < it->rank; d++) it->index[d] = 0;
 }
 
-bool rush_iter_next(rush_iter *it) {
-  for (int d = 1; d < it->rank; d++) {
+bool rush_iter_next_from(rush_iter *it, int d) {
+  for (; d < it->rank; d++) {
     for (int k = 0; k < it->n; k++) it->at[k] += it->stride[k][d];
     if (++it->index[d] < it->size[d]) return true;
     for (int k = 0; k < it->n; k++) it->at[k] -= it->stride[k][d] * it->size[d];

@@ -28,6 +28,11 @@ typedef struct rush_iter {
 /* Starts the iteration. The order of dimensions follows tensors[0], the destination. */
 void rush_iter_init(rush_iter *it, int rank, const int64_t *sizes, int n,
                     const rush_tensor *const *tensors);
-bool rush_iter_next(rush_iter *it);
+/* Goes on to the next index of dimensions d and above. False after the last one, back at the first
+ * one. */
+bool rush_iter_next_from(rush_iter *it, int d);
+static inline bool rush_iter_next(rush_iter *it) {
+  return rush_iter_next_from(it, 1);
+}
 
 #endif

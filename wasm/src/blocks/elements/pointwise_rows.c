@@ -113,16 +113,6 @@ static void flush(run *r, int64_t n, char *to) {
   }
 }
 
-static bool next_plane(rush_iter *it) {
-  for (int d = 2; d < it->rank; d++) {
-    for (int k = 0; k < it->n; k++) it->at[k] += it->stride[k][d];
-    if (++it->index[d] < it->size[d]) return true;
-    for (int k = 0; k < it->n; k++) it->at[k] -= it->stride[k][d] * it->size[d];
-    it->index[d] = 0;
-  }
-  return false;
-}
-
 /* Runs short rows, several in one block. The destination is dense, and the iterator follows its
  * order. lane[i] is the lane of r for operand i of the iterator. */
 RUSH_RARE __attribute__((noinline)) static void run_short_rows(run *r, rush_iter *it,
@@ -156,7 +146,7 @@ RUSH_RARE __attribute__((noinline)) static void run_short_rows(run *r, rush_iter
       fill += rows * n0;
       j += rows;
     }
-  } while (next_plane(it));
+  } while (rush_iter_next_from(it, 2));
   flush(r, fill, to);
 }
 

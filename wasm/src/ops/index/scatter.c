@@ -142,7 +142,8 @@ static rush_status divide_by_counts(rush_call *c, rush_tensor *out, int dim,
   int64_t one = 1;
   rush_tensor value = rush_scalar_tensor(RUSH_INT64, &storage, &one);
   RUSH_TRY(tmp_new(c, RUSH_INT64, out->rank, out->sizes, &counts));
-  for (int64_t k = 0; k < counts->numel; k++) ((int64_t *)rush_data(counts))[k] = include_self;
+  const rush_value start = rush_int(include_self);
+  rush_fill(c->ctx, counts, &start);
   RUSH_TRY(rush_scatter(c->ctx, counts, dim, index, &value, RUSH_COMBINE_ADD, false));
   divide(c->ctx, out, counts);
   return RUSH_OK;

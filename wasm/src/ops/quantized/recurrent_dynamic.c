@@ -125,11 +125,10 @@ static rush_status step(rush_call *c, const rush_recurrent *base, int64_t rows_h
   rush_int8_rows rows = n->rows;
   rows.m = (size_t)rows_here;
   rows.k = (size_t)hidden;
-  RUSH_TRY(rush_charge(c->ctx, (uint64_t)rows_here * (uint64_t)n->shape.rows * 2 + 64));
+  RUSH_TRY(rush_charge(c->ctx, 64));
   RUSH_TRY(rush_int8_dynamic(c->ctx, n->levels, h, rows.k, &rows, (size_t)n->shape.rows,
                              n->of_state, n->room));
-  rush_cell_state(n->base.kind, rows_here, hidden, gates, n->room, h, state);
-  return RUSH_OK;
+  return rush_cell_state(c->ctx, n->base.kind, rows_here, hidden, gates, n->room, h, state);
 }
 
 /* Packs weights that are not constant. */
