@@ -2,11 +2,14 @@
 // files needs (wasm/src/kernels/optional.h), and what a GPU needs (wasm/bridge/gpu_services.h).
 
 /**
- * @typedef {{ name: string, shape: number[], dtype: string } | undefined} Weight a constant of the file; undefined
- *    if it is computed
+ * @typedef {{ name: string, shape: number[], dtype: string }} Constant a tensor of the file
+ * @typedef {Constant & { bias?: Constant | null } | undefined} Weight undefined if it is computed; so is its bias
  */
 
-/** Operators whose second argument is a weight, and whose other tensors must have its dtype. */
+/**
+ * Operators whose second argument is a weight, whose third is its bias, and whose other tensors must have the weight's
+ * dtype.
+ */
 const WEIGHTED = /^(aten|rush)::_?(conv|linear)/;
 
 /**
@@ -27,12 +30,23 @@ const all = (fits) => (weights) => weights?.every(fits);
 
 const allFloat32 = all((weight) => weight?.dtype === 'float32');
 
+/**
+ * Tests whether linear packs a weight: rush_constant_matrix() and rush_constant_bias() in wasm/src/blocks.
+ * @param {Weight} weight
+ */
+function isPacked(weight) {
+  if (weight?.dtype !== 'float32' || weight.shape.length !== 2) return false;
+  const { bias, shape } = weight;
+  return bias === null || (bias?.dtype === 'float32' && String(bias.shape) === String(shape[0]));
+}
+
 /** The fewest channels for which wasm/src/kernels/winograd.c is used. */
 const LEAST_CHANNELS = 16;
 
 /** For each part, the rule by which an operator does not reach it. @type {Record<string, Rule>} */
 const WITHOUT = {
   conv_any: allFloat32,
+  linear_any: all(isPacked),
   gemm_any: allFloat32,
   halves: allFloat32,
   copy_halves: (_, { halves }) => !halves, // every operator may copy
@@ -60,9 +74,12 @@ export function weightsOf(graphs) {
   for (const { methods, constants } of graphs) {
     for (const { op, in: operands } of methods.flatMap(({ instructions }) => instructions)) {
       if (op === undefined || !WEIGHTED.test(op)) continue;
-      const operand = operands[1],
-        value = /** @type {Weight} */ (typeof operand === 'object' ? constants[operand.constant] : undefined);
-      weights.set(op, [...(weights.get(op) ?? []), value?.shape && value]);
+      const [weight, bias] = operands
+        .slice(1, 3)
+        .map((operand) =>
+          typeof operand === 'object' ? /** @type {Constant | null} */ (constants[operand.constant]) : undefined,
+        );
+      weights.set(op, [...(weights.get(op) ?? []), weight?.shape ? { ...weight, bias } : undefined]);
     }
   }
   return weights;

@@ -260,10 +260,13 @@ for (const [address, keys] of dataAt) {
       address,
     );
 }
-const callers = ({ data }) => {
-  if (always.has(dataKey(data))) return [0, rows.n];
-  return runs((rowsOf.get(dataKey(data)) ?? []).filter((row) => row < rows.n));
-};
+/** Returns the rows that may call a part, perhaps through another part. */
+function callers({ data }, seen = new Set()) {
+  if (seen.has(data)) return [];
+  seen.add(data);
+  if (always.has(dataKey(data))) return Array.from({ length: rows.n }, (_, row) => row);
+  return (rowsOf.get(dataKey(data)) ?? []).flatMap((row) => (row < rows.n ? row : callers(parts[row - rows.n], seen)));
+}
 writeFileSync(
   out,
   JSON.stringify({
@@ -272,7 +275,7 @@ writeFileSync(
     parts: parts.map((part) => ({
       name: part.name.slice('rush_optional_'.length),
       address: part.data.address,
-      rows: callers(part),
+      rows: runs(callers(part)),
     })),
     groups: [...groups.values()].map((group) => group.map(runs)),
   }),
@@ -295,8 +298,7 @@ function readFamilies() {
 // before wasm-opt and compressed separately.
 const familyOf = readFamilies(),
   sizes = new Map();
-const callersOf = (row) =>
-  row < rows.n ? [row] : (rowsOf.get(dataKey(parts[row - rows.n].data)) ?? []).filter((caller) => caller < rows.n);
+const callersOf = (row) => (row < rows.n ? [row] : callers(parts[row - rows.n]));
 function count(key, part) {
   const by = new Set((rowsOf.get(key) ?? []).flatMap(callersOf).map((row) => familyOf[row]));
   const name = always.has(key) || by.size === 0 ? 'no operator' : by.size > 1 ? 'several families' : [...by][0];

@@ -19,9 +19,13 @@ rush_matrices rush_matrices_of(const rush_tensor *t, int rank) {
  * matrix. */
 typedef struct scratch {
   rush_ctx *ctx;
-  float *a, *b;
+  float *a, *b, *part;
   const char *a_of, *b_of;
 } scratch;
+
+/* Longer sums go in pieces, with a check for a stop request between them. `part` is then the
+ * product of one piece. */
+enum { LONG = 1 << 20 };
 
 static const float *dense_rows(scratch *s, int64_t m, int64_t k, const rush_matrices *a,
                                const char *data, size_t *lda) {
@@ -66,6 +70,20 @@ static void product_f32(scratch *s, int64_t m, int64_t n, int64_t k, const rush_
                      INFINITY);
 }
 
+static void summed_f32(scratch *s, int64_t m, int64_t n, int64_t k, const rush_matrices *a,
+                       const char *pa, const rush_matrices *b, const char *pb,
+                       const rush_matrices *c, char *pc) {
+  const rush_matrices part = {NULL, n, 1, {0}};
+  int64_t p = 0;
+  do {
+    product_f32(s, m, n, k - p < LONG ? k - p : LONG, a, pa + p * a->col * (int64_t)sizeof(float),
+                b, pb + p * b->row * (int64_t)sizeof(float), p ? &part : c,
+                p ? (char *)s->part : pc);
+    for (int64_t i = 0; p && i < m; i++)
+      for (int64_t j = 0; j < n; j++) ((float *)(void *)pc)[i * c->row + j] += s->part[i * n + j];
+  } while ((p += LONG) < k && !rush_should_stop(s->ctx, (uint64_t)m * (uint64_t)n));
+}
+
 /* Merges batches whose rows of a and c continue those of the previous batch, with the same b, into
  * one taller product. */
 static int fold(int rank, const int64_t *batch, int64_t *m, const rush_matrices *a,
@@ -84,6 +102,13 @@ static int fold(int rank, const int64_t *batch, int64_t *m, const rush_matrices 
 static rush_status take_scratch(rush_heap *heap, int64_t m, int64_t n, int64_t k,
                                 const rush_matrices *a, const rush_matrices *b, scratch *s) {
   size_t floats, bytes;
+  if (k > LONG) {
+    k = LONG;
+    RUSH_CHECK(heap->ctx,
+               rush_mul((size_t)m, (size_t)n, &floats) && rush_mul(floats, sizeof(float), &bytes),
+               RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
+    RUSH_TRY(rush_heap_alloc(heap, bytes, (void **)&s->part));
+  }
   if (a->col != 1 && k > 1) {
     RUSH_CHECK(heap->ctx,
                rush_mul((size_t)m, (size_t)k, &floats) && rush_mul(floats, sizeof(float), &bytes),
@@ -119,6 +144,22 @@ static void complex_row(rush_ctx *ctx, bool wide, int64_t n, int64_t k, const ch
   }
 }
 
+/* Computes one row of a product of another dtype than float32, which is not complex. */
+static void any_row(rush_ctx *ctx, rush_dtype dtype, int64_t n, int64_t k, const char *a,
+                    const rush_matrices *as, const char *b, const rush_matrices *bs, char *c) {
+  const int64_t size = (int64_t)rush_dtype_size(dtype);
+  int64_t p = 0;
+  do {
+    const size_t depth = (size_t)(k - p < LONG ? k - p : LONG);
+    size_t some;
+    for (int64_t j = 0; rush_piece(ctx, (size_t)n, depth + 1, (size_t)j, &some); j += (int64_t)some)
+      rush_optional_gemm_any(dtype, p > 0, 1, some, depth, a + p * as->col * size,
+                             (ptrdiff_t)as->row, (ptrdiff_t)as->col,
+                             b + (p * bs->row + j * bs->col) * size, (ptrdiff_t)bs->row,
+                             (ptrdiff_t)bs->col, c + j * size, 0);
+  } while ((p += LONG) < k);
+}
+
 static void run_batches(rush_dtype dtype, int64_t m, int64_t n, int64_t k, int rank,
                         const int64_t *batch, const rush_matrices *a, const rush_matrices *b,
                         const rush_matrices *c, scratch *s) {
@@ -128,7 +169,7 @@ static void run_batches(rush_dtype dtype, int64_t m, int64_t n, int64_t k, int r
   for (;;) {
     if (dtype == RUSH_FLOAT32) {
       if (rush_should_stop(s->ctx, (uint64_t)n + (uint64_t)k)) return;
-      product_f32(s, m, n, k, a, pa, b, pb, c, pc);
+      summed_f32(s, m, n, k, a, pa, b, pb, c, pc);
     } else {
       for (int64_t i = 0; i < m; i++) { /* row by row, like the kernel */
         if (rush_should_stop(s->ctx, 16)) return;
@@ -137,13 +178,7 @@ static void run_batches(rush_dtype dtype, int64_t m, int64_t n, int64_t k, int r
                       pc + i * c->row * size);
           continue;
         }
-        size_t some;
-        for (int64_t j = 0; rush_piece(s->ctx, (size_t)n, (size_t)k + 1, (size_t)j, &some);
-             j += (int64_t)some)
-          rush_optional_gemm_any(dtype, 1, some, (size_t)k, pa + i * a->row * size,
-                                 (ptrdiff_t)a->row, (ptrdiff_t)a->col, pb + j * b->col * size,
-                                 (ptrdiff_t)b->row, (ptrdiff_t)b->col, pc + (i * c->row + j) * size,
-                                 (ptrdiff_t)c->row);
+        any_row(s->ctx, dtype, n, k, pa + i * a->row * size, a, pb, b, pc + i * c->row * size);
       }
     }
     int d = rank - 1;
@@ -176,6 +211,7 @@ rush_status rush_matmul_run(rush_heap *heap, rush_dtype dtype, int64_t m, int64_
   if (st == RUSH_OK) run_batches(dtype, m, n, k, rank, batch, &a, &b, &c, &s);
   rush_heap_free(heap, s.a);
   rush_heap_free(heap, s.b);
+  rush_heap_free(heap, s.part);
   return st;
 }
 

@@ -60,9 +60,26 @@ static int64_t mean_i64(uint64_t sum, int64_t divisor) {
   return divisor == -1 ? (int64_t)(0 - sum) : (int64_t)sum / divisor;
 }
 
-/* A work item is one row of output pixels. Long rows check for a stop request every LONG_WINDOW
- * columns of a window, and every few windows. */
-enum { LONG_WINDOW = 1024, LONG_ROW = 1 << 16 };
+/* A work item is one row of output pixels. Long rows check for a stop request every few windows,
+ * and long windows for each few channels. Huge windows have scalar code, which also checks in each
+ * row of the window and every LONG_ROW columns. */
+enum { LONG_WINDOW = 1024, LONG_ROW = 1 << 16, HUGE_WINDOW = 1 << 20 };
+
+static size_t positions_of(const window *n) {
+  return n->d.n * n->h.n * n->w.n;
+}
+/* Many loops call it. */
+RUSH_ALONE static bool stops(rush_ctx *ctx, size_t work) {
+  return rush_should_stop(ctx, work);
+}
+/* Ends the function if its host wants to stop before a part of a long window. */
+#define CHECK(window, work)                                                               \
+  do {                                                                                    \
+    if (RUSH_UNLIKELY(positions_of(window) >= LONG_WINDOW) && stops(ctx, (work))) return; \
+  } while (0)
+#define EACH_COLUMN(window, at)                                                       \
+  for (size_t at = 0, end_; at < (window)->w.n && !(at > 0 && stops(ctx, LONG_ROW));) \
+    for (end_ = (window)->w.n - at < LONG_ROW ? (window)->w.n : at + LONG_ROW; at < end_; at++)
 
 struct job;
 typedef void rows_fn(const struct job *j, size_t begin, size_t end, rush_ctx *ctx);
@@ -76,18 +93,23 @@ typedef struct job {
   int64_t zero; /* zero point for averages of quantized integers */
 } job;
 
-/* Returns the work of a row of windows. */
-static uint64_t row_work(const rush_pool *s) {
-  uint64_t positions = 1, row;
+/* Returns the most positions that a window can have. */
+RUSH_ALONE static uint64_t window_size(const rush_pool *s) {
+  uint64_t positions = 1;
   for (int d = 0; d < 3; d++) {
     const uint64_t n = s->adaptive               ? s->in[d] / s->out[d] + 1
                        : s->kernel[d] < s->in[d] ? s->kernel[d]
                                                  : s->in[d];
     if (__builtin_mul_overflow(positions, n, &positions)) return UINT64_MAX;
   }
+  return positions;
+}
+
+/* Returns the work of a row of windows. */
+static uint64_t row_work(const rush_pool *s) {
+  uint64_t work = window_size(s) / 4, row;
   if (__builtin_mul_overflow((uint64_t)s->out[2], s->channels, &row) ||
-      __builtin_mul_overflow(row, positions / 4, &positions) ||
-      __builtin_add_overflow(row, positions, &row))
+      __builtin_mul_overflow(row, work, &work) || __builtin_add_overflow(row, work, &row))
     return UINT64_MAX;
   return row;
 }
@@ -96,41 +118,43 @@ static void some_rows(const void *arg, size_t begin, size_t end, unsigned who) {
   const job *j = arg;
   j->rows(j, begin, end, who == 0 ? j->s->ctx : NULL);
 }
-static void run(const job *j) {
+RUSH_ALONE static void run(const job *j) {
   const rush_pool *s = j->s;
   rush_parallel(s->ctx, s->batch * s->out[0] * s->out[1], row_work(s), some_rows, j);
 }
 
 /* Evaluates `call` for each output pixel of rows [begin, end). n is its window in x, y is the
  * pixel, and indices points to its index or is NULL. */
-#define EACH_PIXEL(type, call)                                                              \
-  do {                                                                                      \
-    const rush_pool *s = j->s;                                                              \
-    window n = {.row = s->in[2] * s->channels, .image = s->in[1] * s->in[2] * s->channels}; \
-    for (size_t r = begin; r < end; r++) {                                                  \
-      const size_t oh = r % s->out[1], od = r / s->out[1] % s->out[0];                      \
-      const type *x = (const type *)j->x + r / s->out[1] / s->out[0] * s->in[0] * n.image;  \
-      type *y = (type *)j->y + r * s->out[2] * s->channels;                                 \
-      int64_t *indices = j->indices ? j->indices + r * s->out[2] * s->channels : NULL;      \
-      (void)indices;                                                                        \
-      n.d = span_of(s, 0, od);                                                              \
-      n.h = span_of(s, 1, oh);                                                              \
-      for (size_t ow = 0; ow < s->out[2]; ow++, y += s->channels) {                         \
-        n.w = span_of(s, 2, ow);                                                            \
-        if (RUSH_UNLIKELY(n.w.n >= LONG_WINDOW || ow % LONG_ROW == LONG_ROW - 1) &&         \
-            rush_should_stop(ctx, n.w.n * s->channels))                                     \
-          return;                                                                           \
-        call;                                                                               \
-      }                                                                                     \
-    }                                                                                       \
+#define EACH_PIXEL(type, call)                                                                 \
+  do {                                                                                         \
+    const rush_pool *s = j->s;                                                                 \
+    window n = {.row = s->in[2] * s->channels, .image = s->in[1] * s->in[2] * s->channels};    \
+    for (size_t r = begin; r < end; r++) {                                                     \
+      const size_t oh = r % s->out[1], od = r / s->out[1] % s->out[0];                         \
+      const type *x = (const type *)j->x + r / s->out[1] / s->out[0] * s->in[0] * n.image;     \
+      type *y = (type *)j->y + r * s->out[2] * s->channels;                                    \
+      int64_t *indices = j->indices ? j->indices + r * s->out[2] * s->channels : NULL;         \
+      (void)indices;                                                                           \
+      n.d = span_of(s, 0, od);                                                                 \
+      n.h = span_of(s, 1, oh);                                                                 \
+      for (size_t ow = 0; ow < s->out[2]; ow++, y += s->channels) {                            \
+        n.w = span_of(s, 2, ow);                                                               \
+        if (RUSH_UNLIKELY(positions_of(&n) >= LONG_WINDOW || ow % LONG_ROW == LONG_ROW - 1) && \
+            rush_should_stop(ctx, n.w.n * s->channels))                                        \
+          return;                                                                              \
+        call;                                                                                  \
+      }                                                                                        \
+    }                                                                                          \
   } while (0)
 
 /* ---- float32, four channels at a time -------------------------------------------------------- */
 
-static void max_pixel(const rush_pool *s, const window *n, const float *x, float *y) {
+static void max_pixel(const rush_pool *s, const window *n, rush_ctx *ctx, const float *x,
+                      float *y) {
   if (n->d.n * n->h.n * n->w.n > 0) x += first_of(s, n);
   for (size_t c = 0; c < s->channels; c += 4) {
     const size_t left = s->channels - c;
+    CHECK(n, positions_of(n));
     f4 best = f4_set(-INFINITY);
     for (size_t d = 0; d < n->d.n; d++) {
       for (size_t h = 0; h < n->h.n; h++) {
@@ -144,12 +168,14 @@ static void max_pixel(const rush_pool *s, const window *n, const float *x, float
 }
 
 /* Each row is summed separately first, which is more accurate for large windows. */
-static void avg_pixel(const rush_pool *s, const window *n, const float *x, float *y) {
+static void avg_pixel(const rush_pool *s, const window *n, rush_ctx *ctx, const float *x,
+                      float *y) {
   if (n->d.n * n->h.n * n->w.n > 0) x += first_of(s, n);
   const f4 divisor = f4_set((float)divisor_of(s, n));
   const bool empty = n->d.n * n->h.n * n->w.n == 0;
   for (size_t c = 0; c < s->channels; c += 4) {
     const size_t left = s->channels - c;
+    CHECK(n, positions_of(n));
     f4 sum = f4_set(0);
     for (size_t d = 0; d < n->d.n; d++) {
       for (size_t h = 0; h < n->h.n; h++) {
@@ -185,13 +211,14 @@ static void avg_single(const rush_pool *s, const window *n, const float *x, floa
 
 /* Handles at least sixteen channels. The last block may overlap the one before. `flip` maps the
  * bytes of x to unsigned order. */
-RUSH_INLINE void max_bytes_pixel(const rush_pool *s, const window *n, b16 flip, const uint8_t *x,
-                                 uint8_t *y) {
+RUSH_INLINE void max_bytes_pixel(const rush_pool *s, const window *n, rush_ctx *ctx, b16 flip,
+                                 const uint8_t *x, uint8_t *y) {
   enum { LANES = 16 };
   const size_t last = s->channels - LANES;
   if (n->d.n * n->h.n * n->w.n > 0) x += first_of(s, n);
   for (size_t i = 0; i < s->channels; i += LANES) {
     const size_t c = i < last ? i : last;
+    CHECK(n, positions_of(n));
     b16 best = {0};
     for (size_t d = 0; d < n->d.n; d++) {
       for (size_t h = 0; h < n->h.n; h++) {
@@ -213,8 +240,8 @@ RUSH_INLINE i4 mean_of_bytes(i4 sum, i4 zeros, f4 divisor, i4 zero) {
   f4_round_small(f4_less(f4_more(mean, f4_zero() - most), most), &steps);
   return i4_add(steps, zero);
 }
-RUSH_INLINE void avg_bytes_pixel(const rush_pool *s, const window *n, b16 flip, int32_t zero,
-                                 const uint8_t *x, uint8_t *y) {
+RUSH_INLINE void avg_bytes_pixel(const rush_pool *s, const window *n, rush_ctx *ctx, b16 flip,
+                                 int32_t zero, const uint8_t *x, uint8_t *y) {
   enum { LANES = 16 };
   const size_t last = s->channels - LANES, positions = n->d.n * n->h.n * n->w.n;
   if (positions > 0) x += first_of(s, n);
@@ -222,6 +249,7 @@ RUSH_INLINE void avg_bytes_pixel(const rush_pool *s, const window *n, b16 flip, 
   const i4 zeros = i4_set((int32_t)((uint32_t)positions * (uint32_t)zero));
   for (size_t i = 0; i < s->channels; i += LANES) {
     const size_t c = i < last ? i : last;
+    CHECK(n, positions_of(n));
     i4 sum[4] = {{0}, {0}, {0}, {0}};
     for (size_t d = 0; d < n->d.n; d++) {
       for (size_t h = 0; h < n->h.n; h++) {
@@ -255,12 +283,14 @@ RUSH_INLINE void avg_bytes_pixel(const rush_pool *s, const window *n, b16 flip, 
             size_t p =                                                                        \
                 ((n.d.from + d * n.d.step) * s->in[1] + n.h.from + h * n.h.step) * s->in[2] + \
                 n.w.from;                                                                     \
-            for (size_t w = 0; w < n.w.n; w++, p += n.w.step) {                               \
+            CHECK(&n, n.w.n);                                                                 \
+            EACH_COLUMN(&n, w) {                                                              \
               const type v = x[p * s->channels + c];                                          \
               if (v > best || v != v) {                                                       \
                 best = v;                                                                     \
                 at = p;                                                                       \
               }                                                                               \
+              p += n.w.step;                                                                  \
             }                                                                                 \
           }                                                                                   \
         }                                                                                     \
@@ -284,14 +314,17 @@ MAX_POOL(RUSH_RARE, max_i64, int64_t, INT64_MIN)
       for (size_t c = 0; c < s->channels; c++) {                                       \
         sum_type sum = 0;                                                              \
         for (size_t d = 0; d < n.d.n; d++)                                             \
-          for (size_t h = 0; h < n.h.n; h++)                                           \
-            for (size_t w = 0; w < n.w.n; w++)                                         \
-              sum += (sum_type)first[d * n.image + h * n.row + w * s->channels + c];   \
-        y[c] = !any ? 0 : mean(sum, divisor_of(s, &n));                                \
+          for (size_t h = 0; h < n.h.n; h++) {                                         \
+            CHECK(&n, n.w.n);                                                          \
+            EACH_COLUMN(&n, w)                                                         \
+            sum += (sum_type)first[d * n.image + h * n.row + w * s->channels + c];     \
+          }                                                                            \
+        y[c] = !any ? 0 : (type)mean(sum, divisor_of(s, &n));                          \
       }                                                                                \
     });                                                                                \
   }
 AVG_POOL(RUSH_RARE, avg_f64, double, double, mean_f64)
+AVG_POOL(RUSH_RARE, avg_huge, float, double, mean_f64)
 AVG_POOL(RUSH_RARE, avg_i64, int64_t, uint64_t, mean_i64)
 
 /* Averages quantized integers minus their zero point, with the same rounding as the vectorized
@@ -310,9 +343,11 @@ RUSH_RARE static double steps_of(double sum, int64_t divisor, double zero, doubl
       for (size_t c = 0; c < s->channels; c++) {                                                 \
         double sum = 0;                                                                          \
         for (size_t d = 0; d < n.d.n; d++)                                                       \
-          for (size_t h = 0; h < n.h.n; h++)                                                     \
-            for (size_t w = 0; w < n.w.n; w++)                                                   \
-              sum += (double)first[d * n.image + h * n.row + w * s->channels + c] - zero;        \
+          for (size_t h = 0; h < n.h.n; h++) {                                                   \
+            CHECK(&n, n.w.n);                                                                    \
+            EACH_COLUMN(&n, w)                                                                   \
+            sum += (double)first[d * n.image + h * n.row + w * s->channels + c] - zero;          \
+          }                                                                                      \
         y[c] =                                                                                   \
             (type)steps_of(sum, any ? divisor_of(s, &n) : 1, zero, (double)least, (double)most); \
       }                                                                                          \
@@ -323,26 +358,26 @@ AVG_STEPS(avg_steps_i8, int8_t, INT8_MIN, INT8_MAX)
 AVG_STEPS(avg_steps_i32, int32_t, INT32_MIN, INT32_MAX)
 
 static void avg_bytes(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
-  EACH_PIXEL(uint8_t, avg_bytes_pixel(s, &n, (b16){0}, (int32_t)j->zero, x, y));
+  EACH_PIXEL(uint8_t, avg_bytes_pixel(s, &n, ctx, (b16){0}, (int32_t)j->zero, x, y));
 }
 static void avg_signed(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
-  EACH_PIXEL(uint8_t, avg_bytes_pixel(s, &n, b16_set(128), (int32_t)j->zero + 128, x, y));
+  EACH_PIXEL(uint8_t, avg_bytes_pixel(s, &n, ctx, b16_set(128), (int32_t)j->zero + 128, x, y));
 }
 static void max_bytes(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
-  EACH_PIXEL(uint8_t, max_bytes_pixel(s, &n, (b16){0}, x, y));
+  EACH_PIXEL(uint8_t, max_bytes_pixel(s, &n, ctx, (b16){0}, x, y));
 }
 static void max_signed(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
-  EACH_PIXEL(uint8_t, max_bytes_pixel(s, &n, b16_set(128), x, y));
+  EACH_PIXEL(uint8_t, max_bytes_pixel(s, &n, ctx, b16_set(128), x, y));
 }
 static void max_vectors(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
-  EACH_PIXEL(float, max_pixel(s, &n, x, y));
+  EACH_PIXEL(float, max_pixel(s, &n, ctx, x, y));
 }
 static void avg_f32(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
   EACH_PIXEL(float, {
     if (s->channels == 1)
       avg_single(s, &n, x, y);
     else
-      avg_pixel(s, &n, x, y);
+      avg_pixel(s, &n, ctx, x, y);
   });
 }
 
@@ -373,7 +408,6 @@ static void max_tap(const rush_pool *s, size_t k, const float *x, float *y) {
 }
 static void max_single(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
   const rush_pool *s = j->s;
-  (void)ctx;
   for (size_t r = begin; r < end; r++) {
     const span h = span_of(s, 1, r % s->out[1]), d = span_of(s, 0, r / s->out[1] % s->out[0]);
     const float *image =
@@ -381,6 +415,7 @@ static void max_single(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
     float *y = (float *)j->y + r * s->out[2];
     for (size_t o = 0; o < s->out[2]; o++) y[o] = -INFINITY;
     for (size_t a = 0; a < d.n * h.n; a++) {
+      if (rush_should_stop(ctx, (uint64_t)s->kernel[2] * s->out[2])) return;
       const size_t row = (d.from + a / h.n * d.step) * s->in[1] + h.from + a % h.n * h.step;
       for (size_t k = 0; k < s->kernel[2]; k++) max_tap(s, k, image + row * s->in[2], y);
     }
@@ -388,10 +423,11 @@ static void max_single(const job *j, size_t begin, size_t end, rush_ctx *ctx) {
 }
 
 static rows_fn *max_of(rush_dtype dtype, const rush_pool *s, bool indices) {
-  const bool short_windows = !s->adaptive && s->kernel[2] < LONG_WINDOW && s->out[2] < LONG_ROW;
+  const bool short_windows = !s->adaptive && s->kernel[2] < LONG_WINDOW && s->out[2] < LONG_ROW,
+             huge = window_size(s) >= HUGE_WINDOW;
   switch (dtype) {
     case RUSH_FLOAT32:
-      if (indices) return max_f32;
+      if (indices || huge) return max_f32;
       return s->channels > 1 ? max_vectors : short_windows ? max_single : max_f32;
     case RUSH_FLOAT64:
       return max_f64;
@@ -410,14 +446,14 @@ void rush_max_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y,
 }
 
 void rush_avg_pool(rush_dtype dtype, const rush_pool *s, const void *x, void *y) {
-  job j = {s, x, y, NULL, avg_f32, 0};
+  job j = {s, x, y, NULL, window_size(s) < HUGE_WINDOW ? avg_f32 : avg_huge, 0};
   if (dtype == RUSH_FLOAT64) j.rows = avg_f64;
   if (dtype == RUSH_INT64) j.rows = avg_i64;
   run(&j);
 }
 
 void rush_max_pool_quantized(rush_dtype dtype, const rush_pool *s, const void *x, void *y) {
-  const bool by_bytes = s->channels >= sizeof(b16);
+  const bool by_bytes = s->channels >= sizeof(b16) && window_size(s) < HUGE_WINDOW;
   job j = {s, x, y, NULL, max_i32, 0};
   if (dtype == RUSH_QUINT8) j.rows = by_bytes ? max_bytes : max_u8;
   if (dtype == RUSH_QINT8) j.rows = by_bytes ? max_signed : max_i8;

@@ -188,10 +188,10 @@ static void one_block_f64(const attention *a, const int64_t *at, const buffers *
     const size_t own = a->causal && i + 1 < a->s ? (size_t)(i + 1) : (size_t)a->s;
     const void *m = mask ? mask_row(a, mask, i, b->mask) : NULL;
     const bool keeps = m != NULL && a->mask->dtype == RUSH_BOOL;
-    rush_gemm_any(RUSH_FLOAT64, 1, own, (size_t)a->e, q + i * row_stride(a->q) * 8, 0, 1, b->k_of,
-                  1, k_row, x, 0);
+    rush_gemm_any(RUSH_FLOAT64, false, 1, own, (size_t)a->e, q + i * row_stride(a->q) * 8, 0, 1,
+                  b->k_of, 1, k_row, x, 0);
     rush_attention_row_f64(own, x, a->scale, keeps ? NULL : m, keeps ? m : NULL);
-    rush_gemm_any(RUSH_FLOAT64, 1, (size_t)a->ev, own, x, 0, 1, b->v_of, v_row, 1,
+    rush_gemm_any(RUSH_FLOAT64, false, 1, (size_t)a->ev, own, x, 0, 1, b->v_of, v_row, 1,
                   out + i * row_stride(a->out) * 8, 0);
   }
 }
