@@ -363,6 +363,8 @@ static const row rows[] = {
     {"aten::adaptive_avg_pool1d", {RUSH_FLOAT32, 3, {1, 1, 1 << 26}}, "x [1]"},
     {"aten::adaptive_avg_pool1d", {RUSH_FLOAT32, 3, {1, 2, 1 << 25}}, "x [1]"},
     {"aten::dot", {RUSH_FLOAT32, 1, {1 << 26}}, "x x"},
+    {"aten::repeat_interleave.Tensor", {RUSH_INT64, 1, {1 << 26}}, "x None"},
+    {"aten::conv1d", {RUSH_FLOAT32, 3, {1, 64, 1 << 20}}, "x zeros[64,1,3] None [1] [1] [1] 64"},
     {"aten::dot", {RUSH_FLOAT64, 1, {1 << 25}}, "x x"},
     {"aten::mv", {RUSH_FLOAT32, 2, {2, 1 << 25}}, "x same[33554432]"},
     {"torchvision::deform_conv2d",

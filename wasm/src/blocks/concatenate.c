@@ -15,6 +15,7 @@ static rush_status check_shapes(rush_ctx *ctx, size_t n, const rush_tensor *cons
                                 const rush_tensor *first, int dim) {
   for (size_t k = 0; k < n; k++) {
     const rush_tensor *t = tensors[k];
+    RUSH_TRY(rush_charge(ctx, 16));
     if (is_skipped(t)) continue;
     RUSH_CHECK(ctx, t->rank == first->rank, RUSH_ERR_BAD_ARGUMENT,
                "Tensors must have same number of dimensions: got %d and %d", first->rank, t->rank);
@@ -29,9 +30,9 @@ static rush_status check_shapes(rush_ctx *ctx, size_t n, const rush_tensor *cons
   return RUSH_OK;
 }
 
-static int common_format(size_t n, const rush_tensor *const *tensors) {
+static int common_format(rush_ctx *ctx, size_t n, const rush_tensor *const *tensors) {
   int format = rush_suggest_format(tensors[0]);
-  for (size_t k = 1; k < n; k++)
+  for (size_t k = 1; k < n && !rush_should_stop(ctx, 16); k++)
     if (rush_suggest_format(tensors[k]) != format) return RUSH_FORMAT_CONTIGUOUS;
   return format;
 }
@@ -110,7 +111,7 @@ static rush_status copy_parts(rush_heap *heap, size_t n, const rush_tensor *cons
   int order[RUSH_MAX_RANK];
   memory_order(out, order);
   bool plain = is_dense_in_order(out, order);
-  for (size_t k = 0; k < n && plain; k++)
+  for (size_t k = 0; k < n && plain && !rush_should_stop(heap->ctx, 16); k++)
     plain = tensors[k]->dtype == out->dtype &&
             (tensors[k]->numel == 0 || is_dense_in_order(tensors[k], order));
   if (plain) {
@@ -157,7 +158,7 @@ static rush_status make_plan(rush_ctx *ctx, size_t n, const rush_tensor *const *
       RUSH_CHECK(ctx, rush_add64(total, tensors[k]->sizes[p->dim], &total), RUSH_ERR_NO_MEMORY,
                  "cat: too large");
   p->sizes[p->dim] = total;
-  p->format = common_format(n, tensors);
+  p->format = common_format(ctx, n, tensors);
   return RUSH_OK;
 }
 

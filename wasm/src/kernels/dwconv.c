@@ -51,7 +51,7 @@ RUSH_INLINE void put(float *y, f4 v, size_t left, const job *j) {
 typedef struct rush_dw_strip {
   const float *x[5]; /* input rows, from column 0; a row outside is zeros with step 0 */
   size_t step[5];    /* floats per pixel, or 0 */
-  ptrdiff_t first;   /* input column of the first window, at most 0 */
+  ptrdiff_t first;   /* input column of the first window */
   ptrdiff_t width;   /* number of input columns */
   size_t n;          /* number of output columns */
 } strip;
@@ -235,11 +235,12 @@ static void clip(ptrdiff_t first, size_t positions, size_t dilation, size_t in, 
   *n = high > low ? (size_t)(high - low) : 0;
 }
 
-/* Computes a row of output pixels whose windows have at least one row inside the input. */
+/* Computes n output pixels of a row, the windows of which begin at column `first` and have at least
+ * one row inside the input. */
 static void run_strip(const rush_conv *s, const job *j, const float *plane, ptrdiff_t h0,
-                      const float *weights, float *y) {
+                      const float *weights, float *y, ptrdiff_t first, size_t n) {
   static const float zeros[4];
-  strip r = {.first = -s->padding[2], .width = (ptrdiff_t)s->in[2], .n = s->out[2]};
+  strip r = {.first = first, .width = (ptrdiff_t)s->in[2], .n = n};
   for (int k = 0; k < (int)s->kernel[1]; k++) {
     const ptrdiff_t h = h0 + (ptrdiff_t)s->dilation[1] * k;
     const bool inside = h >= 0 && h < (ptrdiff_t)s->in[1];
@@ -266,6 +267,8 @@ static void run_row(const rush_dw_row *r) {
   rush_dw_row_4(r, done, r->channels);
 }
 
+enum { PIECE_WORK = 1 << 22 }; /* products */
+
 typedef struct run {
   const rush_conv *s;
   job j;
@@ -273,7 +276,24 @@ typedef struct run {
   const float *x, *weights;
   float *y;
   bool strips;
+  size_t piece; /* the output columns between two checks for a stop request */
 } run;
+
+/* Computes a row of output pixels. Strips read the rows of `plane` from h0 on. */
+static void run_pieces(const run *r, const rush_dw_row *whole, bool in_strips, const float *plane,
+                       ptrdiff_t h0, rush_ctx *ctx) {
+  rush_dw_row n = *whole;
+  for (size_t at = 0; at < whole->n; at += r->piece) {
+    if (at > 0 && rush_should_stop(ctx, PIECE_WORK)) return;
+    n.n = whole->n - at < r->piece ? whole->n - at : r->piece;
+    n.first = whole->first + (ptrdiff_t)(at * n.stride);
+    n.y = whole->y + at * n.channels;
+    if (in_strips)
+      run_strip(r->s, &r->j, plane, h0, r->weights, n.y, n.first, n.n);
+    else
+      run_row(&n);
+  }
+}
 
 /* Computes a range of rows. A work item is one row of output pixels. */
 static void run_rows(const void *arg, size_t begin, size_t end, unsigned who) {
@@ -281,7 +301,6 @@ static void run_rows(const void *arg, size_t begin, size_t end, unsigned who) {
   const rush_conv *s = r->s;
   const size_t c = s->groups;
   const size_t in_row = s->in[2] * c, in_image = s->in[1] * in_row;
-  (void)who;
   for (size_t i = begin; i < end; i++) {
     const size_t h = i % s->out[1], d = i / s->out[1] % s->out[0], b = i / s->out[1] / s->out[0];
     const float *x = r->x + b * s->in[0] * in_image;
@@ -292,15 +311,13 @@ static void run_rows(const void *arg, size_t begin, size_t end, unsigned who) {
     size_t from_d, from_h;
     clip(d0, s->kernel[0], s->dilation[0], s->in[0], &from_d, &n.d);
     clip(h0, s->kernel[1], s->dilation[1], s->in[1], &from_h, &n.h);
-    if (r->strips && n.h > 0) {
-      run_strip(s, &r->j, x + (size_t)d0 * in_image, h0, r->weights, y);
-      continue;
-    }
     n.x = x + (d0 + (ptrdiff_t)(from_d * s->dilation[0])) * (ptrdiff_t)in_image +
           (h0 + (ptrdiff_t)(from_h * s->dilation[1])) * (ptrdiff_t)in_row;
     n.w = r->weights + from_d * n.w_d + from_h * n.w_h;
     n.y = y;
-    run_row(&n);
+    const bool in_strips = r->strips && n.h > 0;
+    run_pieces(r, &n, in_strips, in_strips ? x + (size_t)d0 * in_image : NULL, h0,
+               who == 0 ? s->ctx : NULL);
   }
 }
 
@@ -308,7 +325,7 @@ void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, fl
                      float max) {
   const size_t c = s->groups, row = padded(c);
   const size_t in_row = s->in[2] * c;
-  run r = {s, {c, row, packed, f4_set(min), f4_set(max)}, {0}, x, packed + row, y, false};
+  run r = {s, {c, row, packed, f4_set(min), f4_set(max)}, {0}, x, packed + row, y, false, 0};
   r.row = (rush_dw_row){.bias = packed,
                         .channels = c,
                         .row = row,
@@ -327,6 +344,7 @@ void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, fl
   /* A kernel of depth 1 is inside the input, unless there is padding in depth. */
   r.strips =
       is_strip(s) && s->padding[0] == 0 && s->out[0] * s->stride[0] - s->stride[0] < s->in[0];
-  rush_parallel(s->ctx, s->batch * s->out[0] * s->out[1],
-                s->out[2] * c * s->kernel[0] * s->kernel[1] * s->kernel[2] / 4, run_rows, &r);
+  const uint64_t pixel = (uint64_t)c * s->kernel[0] * s->kernel[1] * s->kernel[2];
+  r.piece = (size_t)(PIECE_WORK / (pixel + 1)) + 1;
+  rush_parallel(s->ctx, s->batch * s->out[0] * s->out[1], s->out[2] * pixel / 4, run_rows, &r);
 }

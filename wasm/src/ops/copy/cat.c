@@ -19,6 +19,7 @@ static rush_status open_tensors(rush_call *c, tensors *ts) {
   RUSH_TRY(tmp_items(c, (int64_t)list->n, each, (void **)&ts->headers));
   ts->list = (const rush_tensor **)(void *)(ts->headers + ts->n);
   for (size_t k = 0; k < ts->n; k++) {
+    RUSH_TRY(rush_charge(c->ctx, 64));
     ts->headers[k] = *rush_as_tensor(&list->items[k]);
     ts->list[k] = &ts->headers[k];
   }
@@ -72,6 +73,7 @@ static rush_status check_stack(rush_call *c, const rush_list *list) {
   const rush_tensor *first = rush_as_tensor(&list->items[0]);
   for (size_t k = 1; k < list->n; k++) {
     const rush_tensor *t = rush_as_tensor(&list->items[k]);
+    RUSH_TRY(rush_charge(c->ctx, 16));
     RUSH_CHECK_ARG(
         rush_same_sizes(first, t),
         "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %zu",

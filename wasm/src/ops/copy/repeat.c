@@ -118,11 +118,13 @@ RUSH_OP(repeat_interleave_index) {
   RUSH_TRY(check_output_size(c, 1, total));
   RUSH_TRY(rush_result(c, 0, each->dtype, 1, &total, &out));
   char *at = rush_data(out);
-  for (int64_t i = 0; i < each->numel; i++)
+  for (int64_t i = 0; i < each->numel; i++) {
+    RUSH_TRY(rush_charge(c->ctx, 4));
     for (int64_t k = count_at(&n, i); k > 0; k--, at += rush_itemsize(out)) {
       RUSH_TRY(rush_charge(c->ctx, 4));
       rush_store_int(out->dtype, at, i);
     }
+  }
   return RUSH_OK;
 }
 

@@ -141,7 +141,8 @@ static bool packs(const attention *a) {
 }
 
 /* Computes a block of queries of one head, starting with query i. */
-static void one_block(const attention *a, const int64_t *at, const buffers *b, int64_t i) {
+static void one_block(rush_ctx *ctx, const attention *a, const int64_t *at, const buffers *b,
+                      int64_t i) {
   const size_t s = (size_t)a->s, e = (size_t)a->e, ev = (size_t)a->ev;
   const float *q = (const float *)(void *)matrix_at(a->q, a, at, 1);
   float *out = (float *)(void *)matrix_at(a->out, a, at, 1);
@@ -160,12 +161,14 @@ static void one_block(const attention *a, const int64_t *at, const buffers *b, i
                           (ptrdiff_t)row_stride(a->k), b->logits);
   for (size_t r = 0; r < rows; r++) {
     float *x = b->logits + r * s;
+    if (rush_should_stop(ctx, s)) return;
     const size_t own = a->causal && (size_t)i + r + 1 < seen ? (size_t)i + r + 1 : seen;
     const void *m = mask ? mask_row(a, mask, i + (int64_t)r, b->mask) : NULL;
     const bool keeps = m != NULL && a->mask->dtype == RUSH_BOOL;
     factor[r] = rush_attention_row(own, x, (float)a->scale, keeps ? NULL : m, keeps ? m : NULL);
     memset(x + own, 0, (s - own) * sizeof *x);
   }
+  if (rush_should_stop(ctx, s)) return;
   if (packs(a))
     rush_gemm(rows, ev, s, b->logits, s, b->v, out + i * row_stride(a->out),
               (size_t)row_stride(a->out), -INFINITY, INFINITY);
@@ -179,7 +182,8 @@ static void one_block(const attention *a, const int64_t *at, const buffers *b, i
 }
 
 /* Computes a block in float64, one query at a time, in plain C. */
-static void one_block_f64(const attention *a, const int64_t *at, const buffers *b, int64_t first) {
+static void one_block_f64(rush_ctx *ctx, const attention *a, const int64_t *at, const buffers *b,
+                          int64_t first) {
   double *x = (double *)(void *)b->logits;
   const char *q = matrix_at(a->q, a, at, 1), *mask = a->mask ? matrix_at(a->mask, a, at, 1) : NULL;
   char *out = matrix_at(a->out, a, at, 1);
@@ -190,7 +194,9 @@ static void one_block_f64(const attention *a, const int64_t *at, const buffers *
     const bool keeps = m != NULL && a->mask->dtype == RUSH_BOOL;
     rush_gemm_any(RUSH_FLOAT64, false, 1, own, (size_t)a->e, q + i * row_stride(a->q) * 8, 0, 1,
                   b->k_of, 1, k_row, x, 0);
+    if (rush_should_stop(ctx, own * (size_t)a->e)) return;
     rush_attention_row_f64(own, x, a->scale, keeps ? NULL : m, keeps ? m : NULL);
+    if (rush_should_stop(ctx, own * (size_t)a->ev)) return;
     rush_gemm_any(RUSH_FLOAT64, false, 1, (size_t)a->ev, own, x, 0, 1, b->v_of, v_row, 1,
                   out + i * row_stride(a->out) * 8, 0);
   }
@@ -221,8 +227,9 @@ static void some_blocks(const void *arg, size_t begin, size_t end, unsigned who)
   for (int64_t t = (int64_t)begin; t < (int64_t)end; t++) {
     int64_t at[RUSH_MAX_RANK] = {0}, head = t / l->blocks;
     for (int d = a->rank - 1; d >= 0; head /= a->batch[d], d--) at[d] = head % a->batch[d];
-    pack_head(who == 0 ? l->ctx : NULL, a, at, &l->of[who]);
-    (a->q->dtype == RUSH_FLOAT32 ? one_block : one_block_f64)(a, at, &l->of[who],
+    rush_ctx *ctx = who == 0 ? l->ctx : NULL;
+    pack_head(ctx, a, at, &l->of[who]);
+    (a->q->dtype == RUSH_FLOAT32 ? one_block : one_block_f64)(ctx, a, at, &l->of[who],
                                                               t % l->blocks * a->block);
   }
 }
@@ -393,7 +400,8 @@ static rush_status attend(rush_call *c, attention *a) {
   RUSH_TRY(dense(c, a->v, &a->v));
   RUSH_TRY(skip_hidden_keys(c, a));
   /* A block of queries over very many keys would take too long for a stop request. */
-  if (a->s > (1 << 22) / (a->e + a->ev + 8)) a->block = (int64_t)rush_gemm_mr();
+  const int64_t work = a->e + a->ev + 8;
+  if (a->s > (1 << 22) / work) a->block = a->s > (1 << 26) / work ? 1 : (int64_t)rush_gemm_mr();
   return run(c, a);
 }
 
