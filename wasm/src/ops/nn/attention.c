@@ -80,30 +80,36 @@ static double mask_value(const rush_tensor *mask, const char *at) {
 }
 
 /* Returns the number of leading keys, at least `least`, that a row of the mask does not hide. */
-static int64_t seen_in_row(const attention *a, const char *row, int64_t least) {
+static int64_t seen_in_row(rush_ctx *ctx, const attention *a, const char *row, int64_t least) {
   const rush_tensor *t = a->mask;
   const int64_t step = t->sizes[t->rank - 1] == 1 ? 0 : t->strides[t->rank - 1];
   const int64_t bytes = step * (int64_t)rush_itemsize(t);
   int64_t n = a->s;
   double last = -INFINITY;
-  while (n > least && (last = mask_value(t, row + (n - 1) * bytes)) == -INFINITY) n--;
+  while (n > least && !rush_stops_at(ctx, n) &&
+         (last = mask_value(t, row + (n - 1) * bytes)) == -INFINITY)
+    n--;
   if (n == least || last > HIDDEN) return n;
-  for (int64_t j = 0; j < n; j++) {
+  for (int64_t j = 0; j < n && !rush_stops_at(ctx, j); j++) {
     if (mask_value(t, row + j * bytes) < PLAIN) continue;
-    while (n > least && n > j + 1 && mask_value(t, row + (n - 1) * bytes) <= HIDDEN) n--;
+    while (n > least && !rush_stops_at(ctx, n) && n > j + 1 &&
+           mask_value(t, row + (n - 1) * bytes) <= HIDDEN)
+      n--;
     return n;
   }
   return n;
 }
 
 /* Does the same for queries i to i + rows - 1. `mask` is the mask of their head. */
-static int64_t seen_by(const attention *a, const char *mask, int64_t i, int64_t rows) {
+static int64_t seen_by(rush_ctx *ctx, const attention *a, const char *mask, int64_t i,
+                       int64_t rows) {
   const rush_tensor *t = a->mask;
   const bool same = t->sizes[t->rank - 2] == 1 || t->strides[t->rank - 2] == 0;
   int64_t seen = 1;
   for (int64_t r = same ? 0 : rows - 1; r >= 0 && seen + FEWEST <= a->s; r--)
     seen = seen_in_row(
-        a, mask + (i + r) * (same ? 0 : t->strides[t->rank - 2]) * (int64_t)rush_itemsize(t), seen);
+        ctx, a, mask + (i + r) * (same ? 0 : t->strides[t->rank - 2]) * (int64_t)rush_itemsize(t),
+        seen);
   return seen + FEWEST <= a->s ? seen : a->s;
 }
 
@@ -117,7 +123,7 @@ static rush_status skip_hidden_keys(rush_call *c, attention *a) {
     int64_t offset = 0;
     for (int k = 0; k <= d; k++) offset += at[k] * t->strides[k];
     const char *mask = (const char *)rush_data(t) + offset * (int64_t)rush_itemsize(t);
-    const int64_t here = seen_by(a, mask, 0, a->l);
+    const int64_t here = seen_by(c->ctx, a, mask, 0, a->l);
     RUSH_TRY(rush_charge(c->ctx, (uint64_t)(a->l * (a->s - here + 1))));
     if (here > seen) seen = here;
     for (; d >= 0 && (t->strides[d] == 0 || ++at[d] == t->sizes[d]); d--) at[d] = 0;
@@ -150,7 +156,7 @@ static void one_block(rush_ctx *ctx, const attention *a, const int64_t *at, cons
   const size_t rows = (size_t)(a->l - i < a->block ? a->l - i : a->block);
   float factor[BLOCK];
   /* Keys that are hidden from the whole block are skipped. */
-  const size_t seen = mask ? (size_t)seen_by(a, mask, i, (int64_t)rows)
+  const size_t seen = mask ? (size_t)seen_by(ctx, a, mask, i, (int64_t)rows)
                       : a->causal && (size_t)i + rows < s ? (size_t)i + rows
                                                           : s;
   if (packs(a))
