@@ -1,9 +1,9 @@
 /* linear, and the fused form with a clamp that the exporter makes from linear and an activation. */
 #include <math.h>
 
+#include "blocks/linear_any.h"
 #include "blocks/packed_matmul.h"
 #include "call/define.h"
-#include "ops/nn/linear_any.h"
 
 static rush_status prepare(rush_prepare *p) {
   const rush_tensor *w = rush_constant_matrix(p, 1);

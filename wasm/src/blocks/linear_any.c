@@ -1,4 +1,4 @@
-#include "ops/nn/linear_any.h"
+#include "blocks/linear_any.h"
 
 #include <math.h>
 
