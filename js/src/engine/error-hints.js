@@ -22,7 +22,7 @@ const FORBIDDEN =
   "WebAssembly. Allow script-src 'wasm-unsafe-eval'";
 const WASM_HINT = 'Pass its address as the option `wasm`: see "With a bundler" in README.md of this package';
 
-/** Errors that have a hint. */
+/** Errors that have a hint. @type {WeakSet<object>} */
 export const hinted = new WeakSet();
 
 /**
