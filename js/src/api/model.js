@@ -487,10 +487,11 @@ function checkNames(method, kind, names) {
  * @returns {Map<number, string>} names by position
  */
 function noneInputs({ meta }, { name }) {
+  const text = meta['none inputs'];
   try {
-    return new Map(JSON.parse(/** @type {string} */ (meta['none inputs']))[name]);
+    return new Map(text && JSON.parse(text)[name]);
   } catch {
-    return new Map(); // most files have none, and another exporter may write any text
+    return new Map(); // another exporter may write any text
   }
 }
 
@@ -520,11 +521,14 @@ function positional(description, method, inputs) {
       },
     );
   }
-  const none = new Set(noneInputs(description, method).values());
+  const isLeftOut = (/** @type {string} */ name) =>
+    !known.includes(name) &&
+    /** @type {Record<string, InputValue>} */ (inputs)[name] == null &&
+    [...noneInputs(description, method).values()].includes(name);
   checkNames(
     method,
     'input',
-    Object.entries(inputs).flatMap(([name, v]) => (v == null && none.has(name) ? [] : name)),
+    Object.keys(inputs).filter((name) => !isLeftOut(name)),
   );
   const values = method.inputs.map((p) =>
     Object.hasOwn(inputs, p.name) ? /** @type {Record<string, InputValue>} */ (inputs)[p.name] : undefined,

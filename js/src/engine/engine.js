@@ -158,7 +158,7 @@ export class Engine {
       }
       return this.#signal?.aborted;
     };
-    this.scratch = this.#malloc(112);
+    this.scratch = this.malloc(112);
     this.values = new Values(this);
     this.ctx = /** @type {Ctx} */ (this.#made((out) => this.c.rush_bridge_ctx_create(out)));
     this.c.rush_bridge_memory_limit(this.ctx, limits.bytes ?? 0);
@@ -203,7 +203,7 @@ export class Engine {
   // ---- Memory for one call
 
   /** @param {number} n bytes */
-  #malloc(n) {
+  malloc(n) {
     const at = this.c.malloc(n || 1);
     if (!at) throw new RushlightError('out-of-memory', `cannot allocate ${n} bytes`);
     return at;
@@ -211,7 +211,7 @@ export class Engine {
 
   /** @template T @param {number} n @param {(at: number) => T} use @returns {T} */
   withBytes(n, use) {
-    const at = this.#malloc(n);
+    const at = this.malloc(n);
     try {
       return use(at);
     } finally {

@@ -50,8 +50,7 @@ export class OpTable extends Map {
     const { c, memory } = engine;
     for (const [name, { schema }] of this) {
       const text = encode(`${schema}\0`),
-        at = c.malloc(OP_BYTES + text.length);
-      if (!at) throw new RushlightError('out-of-memory', `cannot allocate ${OP_BYTES + text.length} bytes`);
+        at = engine.malloc(OP_BYTES + text.length);
       memory.copyIn(at, new Uint8Array(OP_BYTES));
       memory.setU32(at, OP_BYTES);
       memory.setU32(at + OP_SCHEMA, at + OP_BYTES);

@@ -99,30 +99,26 @@ static int fold(int rank, const int64_t *batch, int64_t *m, const rush_matrices 
   return rank;
 }
 
+static rush_status take_floats(rush_heap *heap, size_t rows, size_t columns, float **out) {
+  size_t bytes;
+  RUSH_CHECK(heap->ctx, rush_mul(rows, columns, &bytes) && rush_mul(bytes, sizeof(float), &bytes),
+             RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
+  return rush_heap_alloc(heap, bytes, (void **)out);
+}
+
 static rush_status take_scratch(rush_heap *heap, int64_t m, int64_t n, int64_t k,
                                 const rush_matrices *a, const rush_matrices *b, scratch *s) {
-  size_t floats, bytes;
+  size_t packed;
   if (k > LONG) {
     k = LONG;
-    RUSH_CHECK(heap->ctx,
-               rush_mul((size_t)m, (size_t)n, &floats) && rush_mul(floats, sizeof(float), &bytes),
-               RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
-    RUSH_TRY(rush_heap_alloc(heap, bytes, (void **)&s->part));
+    RUSH_TRY(take_floats(heap, (size_t)m, (size_t)n, &s->part));
   }
-  if (a->col != 1 && k > 1) {
-    RUSH_CHECK(heap->ctx,
-               rush_mul((size_t)m, (size_t)k, &floats) && rush_mul(floats, sizeof(float), &bytes),
-               RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
-    RUSH_TRY(rush_heap_alloc(heap, bytes, (void **)&s->a));
-  }
+  if (a->col != 1 && k > 1) RUSH_TRY(take_floats(heap, (size_t)m, (size_t)k, &s->a));
   if (rush_gemm_unpacked(NULL, (size_t)m, 0, 0, NULL, 0, NULL, (ptrdiff_t)b->row, (ptrdiff_t)b->col,
                          NULL, 0))
     return RUSH_OK;
-  RUSH_CHECK(
-      heap->ctx,
-      rush_gemm_packed((size_t)k, (size_t)n, &floats) && rush_mul(floats, sizeof(float), &bytes),
-      RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
-  return rush_heap_alloc(heap, bytes, (void **)&s->b);
+  if (!rush_gemm_packed((size_t)k, (size_t)n, &packed)) packed = SIZE_MAX;
+  return take_floats(heap, packed, 1, &s->b);
 }
 
 static double complex complex_at(bool wide, const char *of, int64_t at) {

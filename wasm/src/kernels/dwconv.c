@@ -267,8 +267,6 @@ static void run_row(const rush_dw_row *r) {
   rush_dw_row_4(r, done, r->channels);
 }
 
-enum { PIECE_WORK = 1 << 22 }; /* products */
-
 typedef struct run {
   const rush_conv *s;
   job j;
@@ -276,16 +274,14 @@ typedef struct run {
   const float *x, *weights;
   float *y;
   bool strips;
-  size_t piece; /* the output columns between two checks for a stop request */
+  size_t pixel; /* products of an output pixel, in vectors of four */
 } run;
 
 /* Computes a row of output pixels. Strips read the rows of `plane` from h0 on. */
 static void run_pieces(const run *r, const rush_dw_row *whole, bool in_strips, const float *plane,
                        ptrdiff_t h0, rush_ctx *ctx) {
   rush_dw_row n = *whole;
-  for (size_t at = 0; at < whole->n; at += r->piece) {
-    if (at > 0 && rush_should_stop(ctx, PIECE_WORK)) return;
-    n.n = whole->n - at < r->piece ? whole->n - at : r->piece;
+  for (size_t at = 0; rush_piece(ctx, whole->n, r->pixel, at, &n.n); at += n.n) {
     n.first = whole->first + (ptrdiff_t)(at * n.stride);
     n.y = whole->y + at * n.channels;
     if (in_strips)
@@ -344,7 +340,7 @@ void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, fl
   /* A kernel of depth 1 is inside the input, unless there is padding in depth. */
   r.strips =
       is_strip(s) && s->padding[0] == 0 && s->out[0] * s->stride[0] - s->stride[0] < s->in[0];
-  const uint64_t pixel = (uint64_t)c * s->kernel[0] * s->kernel[1] * s->kernel[2];
-  r.piece = (size_t)(PIECE_WORK / (pixel + 1)) + 1;
-  rush_parallel(s->ctx, s->batch * s->out[0] * s->out[1], s->out[2] * pixel / 4, run_rows, &r);
+  r.pixel = c * s->kernel[0] * s->kernel[1] * s->kernel[2] / 4 + 1;
+  rush_parallel(s->ctx, s->batch * s->out[0] * s->out[1], (uint64_t)s->out[2] * r.pixel, run_rows,
+                &r);
 }
