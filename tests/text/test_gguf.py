@@ -1,6 +1,8 @@
 """export_text() of GGUF files: the same tokens and logits as transformers', with weights of as few bits."""
 
 import json
+import subprocess
+import sys
 
 import gguf_models
 import pytest
@@ -58,6 +60,13 @@ def test_types(kind, path):
     for layer in (report.quantized or {}).get("by_layer", []):
         if layer["path"].endswith("_proj"):
             assert layer["bits"] == bits and layer["after"] * 8 <= most * layer["before"] / 4 and layer["error"] <= error
+
+
+def test_a_file_is_the_first_thing_that_a_process_does_with_transformers(path):
+    gguf_models.write(path, gguf_models.decoder("llama"), "llama")
+    lines = "import sys, rushlight; rushlight.export_text(sys.argv[1], None, sys.argv[2], length=16)"
+    subprocess.run([sys.executable, "-c", lines, str(path), str(path.with_suffix(".rush"))], check=True)
+    assert rushlight.load(path.with_suffix(".rush")).verify()
 
 
 def test_layers_of_one_name_may_have_different_types(path):

@@ -8,6 +8,7 @@ import rushlight
 import text_models
 import torch
 import transformers
+from rushlight.text import probe, seq2seq
 
 
 def facts_of(session):
@@ -44,6 +45,17 @@ def test_the_tokens_of_generate_for_several_inputs(name, out):
         seen.update(want)
     assert len(seen) > 1
     assert report.weights_bytes < 1.1 * sum(p.nbytes for p in model.parameters())
+
+
+def test_no_token_is_padding_when_logits_are_compared_before_the_export():
+    """M2M100 does not count positions at padding, so that transformers' own decoding by steps differs there."""
+    model = text_models.seq2seq("M2M100")
+    every = [probe.random_tokens(258, seq2seq.COMPARED, padding)[0].tolist() for padding in (None, *range(258))]
+    assert not any(padding in tokens for padding, tokens in enumerate(every[1:]))
+    model.config.pad_token_id = every[0][4]
+    for part in (model.model.encoder, model.model.decoder):
+        part.padding_idx = part.embed_positions.padding_idx = every[0][4]
+    seq2seq.compare(model, seq2seq.Seq2Seq(model, 16).eval(), 258)
 
 
 @torch.no_grad()

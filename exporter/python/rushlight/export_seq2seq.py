@@ -7,6 +7,7 @@ import torch
 from .base.errors import unsupported
 from .export import export
 from .text.assets import text_assets
+from .text.probe import naming_experts, naming_the_model
 
 
 def is_seq2seq(model):
@@ -32,8 +33,9 @@ def export_seq2seq(model, tokenizer, path, length, stop, assets, options):
     kind = _kind_of(model, speech.Speech, seq2seq.Seq2Seq)
     tokenizer = getattr(tokenizer, "tokenizer", tokenizer)
     length = min(length, _most(model, length))
-    seq2seq.compare(model, kind(model, max(length, seq2seq.COMPARED)).eval(), model.config.vocab_size)
-    methods = kind(model, length).eval()
+    with naming_the_model(model):
+        seq2seq.compare(model, kind(model, max(length, seq2seq.COMPARED)).eval(), model.config.vocab_size)
+        methods = kind(model, length).eval()
     facts = {"length": length, "words": model.config.vocab_size, "stop": stop}
     if kind is speech.Speech:
         facts.update(task="transcribe", **speech.facts_of(model, methods))
@@ -42,7 +44,7 @@ def export_seq2seq(model, tokenizer, path, length, stop, assets, options):
         longest = _longest(model, tokenizer)
         facts.update(task="seq2seq", inputLength=longest, start=[_start(model)], languages=_languages(tokenizer))
     found = text_assets(tokenizer, facts, model.generation_config)
-    with attention_of(model):
+    with attention_of(model), naming_experts(model):
         return export(_calls(methods, length), path=path, assets={**found, **(assets or {})},
                       output_names={"encode": ["embedding"], "forward": ["logits"], **({"align": ["times"]} if facts.get("align") else {})},
                       dynamic_shapes=_shapes(methods, length, longest, facts.get("align")), **options)

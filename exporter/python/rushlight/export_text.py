@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from .report import Report
 from .text import encoder, folder, gguf_file
 from .text.assets import text_assets
 from .text.half_precision import HALVES, vectors_in_float32
+from .text.probe import naming_experts, naming_the_model
 
 _EXAMPLE = "The quick brown fox jumps over the lazy dog."
 _TASKS = {"ForSequenceClassification": "classify", "ForTokenClassification": "tokens"}
@@ -86,9 +88,9 @@ def _export(model, tokenizer, path, length, pooling, normalize, settings, assets
     if is_seq2seq(model):
         return export_seq2seq(model, tokenizer, path, length, _stop_tokens(model), assets, options)
     task = next((task for end, task in _TASKS.items() if name.endswith(end)), None)
-    if task is None and "For" in name:
+    if task is None and re.search("For[A-Z]", name):  # but not RoFormerModel
         raise unsupported(f"model must be an encoder, or a model for causal language modeling, sequence to sequence, speech to text, "
-                          f"sequence or token classification, got {name}")
+                          f"sequence or token classification, got {name}: export() takes other models, without their tokenizer")
     settings = {"pooling": pooling or settings.get("pooling", "mean"),
                 "normalize": settings.get("normalize", True) if normalize is None else normalize}
     return _export_encoder(model, tokenizer, path, task or "embed", settings, assets, options)
@@ -118,30 +120,30 @@ def _export_decoder(model, tokenizer, path, length, assets, options):
     decoder.check(model)
     words = model.config.get_text_config().vocab_size
     step = decoder.Decoder(model, length).eval()
-    decoder.compare(model, decoder.Decoder(model, length).eval(), words, length)
+    with naming_the_model(model):
+        decoder.compare(model, decoder.Decoder(model, length).eval(), words, length)
     facts = {"task": "generate", "length": length, "words": words, "stop": _stop_tokens(model)}
     found = text_assets(tokenizer, facts, model.generation_config)
     ids = torch.tensor([tokenizer(_EXAMPLE)["input_ids"][:min(12, length)]])
     if ids.size(1) < 2:
         ids = torch.tensor([[1, 2, 3][:length]])
-    with attention_of(model):
+    with attention_of(model), naming_experts(model):
         return export(step, (ids, torch.tensor(0)), path, input_names=["tokens", "position"], output_names=["logits"],
                       dynamic_shapes={"tokens": {1: _up_to(length)}}, assets={**found, **(assets or {})}, **options)
 
 
 def _export_encoder(model, tokenizer, path, task, settings, assets, options):
     module = encoder.Encoder(model, task, **settings).eval()
-    facts = {"task": task, **(settings if task == "embed" else {}), "length": _longest(model, tokenizer), "types": module.types}
+    inputs = encoder.inputs_of(model, tokenizer([_EXAMPLE, "Hello."], return_tensors="pt", padding=True))
+    with naming_the_model(model), torch.no_grad():
+        module(**inputs)
+    facts = {"task": task, **(settings if task == "embed" else {}), "length": _longest(model, tokenizer), "types": "types" in inputs}
     if task != "embed":
         facts["labels"] = [model.config.id2label[i] for i in range(model.config.num_labels)]
         facts["several"] = model.config.problem_type == "multi_label_classification"
-    both = tokenizer([_EXAMPLE, "Hello."], return_tensors="pt", padding=True)
-    inputs = [both["input_ids"], both["attention_mask"]]
-    names = ["tokens", "mask", "types"][:2 + module.types]
-    if module.types:
-        inputs.append(both.get("token_type_ids", torch.zeros_like(inputs[0])))
-    return export(module, tuple(inputs), path, input_names=names, output_names=["embedding" if task == "embed" else "logits"],
-                  dynamic_shapes={name: {0: "batch", 1: _up_to(facts["length"])} for name in names},
+    return export(module, tuple(inputs.values()), path, input_names=list(inputs),
+                  output_names=["embedding" if task == "embed" else "logits"],
+                  dynamic_shapes={name: {0: "batch", 1: _up_to(facts["length"])} for name in inputs},
                   assets={**text_assets(tokenizer, facts), **(assets or {})}, **options)
 
 

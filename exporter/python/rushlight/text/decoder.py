@@ -9,6 +9,7 @@ from ..base.errors import unsupported
 from .attention import attention_of, causal_mask
 from .cache import CACHES, LayerCache, check_logits, state_cache
 from .half_precision import computing
+from .probe import WAY_OUT, random_tokens
 
 KNOWN_LAYERS = {"full_attention", "sliding_attention"}
 
@@ -37,6 +38,8 @@ class Decoder(nn.Module):
 
 def check(model):
     """Refuses models that keep something else than keys and values."""
+    import transformers
+
     name, config = type(model).__name__, model.config.get_text_config()
     parameters = inspect.signature(model.forward).parameters
     if getattr(model.config, "is_encoder_decoder", False):
@@ -47,15 +50,16 @@ def check(model):
     if not parameters.keys() & CACHES or others or getattr(config, "attention_chunk_size", None):
         kinds = f" of the kinds {', '.join(sorted(others))}" if others else ""
         raise unsupported(f"{name} has layers{kinds} that keep other state than keys and values of all tokens: export_text() "
-                          "does not support them")
+                          f"does not support them. {WAY_OUT}")
     if not getattr(model, "_supports_attention_backend", False):
-        raise unsupported(f"{name} of this version of transformers does not take an attention function (_supports_attention_backend)")
+        raise unsupported(f"{name} of transformers {transformers.__version__} does not take an attention function "
+                          f"(_supports_attention_backend), which export_text() needs. A newer version may have it. {WAY_OUT}")
 
 
 @torch.no_grad()
 def compare(model, decoder, words, length):
     """Refuses a model whose logits differ when its tokens are passed in several calls."""
-    tokens = torch.randint(words, (1, min(24, length)), generator=torch.Generator().manual_seed(0))
+    tokens = random_tokens(words, min(24, length), model.config.get_text_config().pad_token_id)
     with attention_of(model):
         at, got = 0, []
         for piece in tokens.split([min(5, length), *[1] * (tokens.size(1) - min(5, length))], 1):

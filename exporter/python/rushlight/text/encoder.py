@@ -16,12 +16,11 @@ _FLAGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls", "
 
 
 class Encoder(nn.Module):
-    """Takes tokens [batch, n], their mask and, if the model has them, their types. Returns logits, or embeddings [batch, features]."""
+    """Takes tokens [batch, n], their mask and perhaps their types. Returns logits, or embeddings [batch, features]."""
 
     def __init__(self, model, task, pooling=None, normalize=False):
         super().__init__()
         self.model, self.task, self.pooling, self.normalize = model, task, pooling, normalize
-        self.types = "token_type_ids" in inspect.signature(model.forward).parameters
 
     def forward(self, tokens, mask, types=None):
         more = {"token_type_ids": types} if types is not None else {}
@@ -31,6 +30,15 @@ class Encoder(nn.Module):
             return out.logits
         embedding = _pooled(out.last_hidden_state, mask, self.pooling)
         return nn.functional.normalize(embedding, dim=-1) if self.normalize else embedding
+
+
+def inputs_of(model, batch):
+    """Returns what the model takes of a tokenizer's batch, by the names of the file. The types of GPT-2 and XLM are words that are
+    added: zeros are not the same as none. A model therefore gets types only if its tokenizer gives them."""
+    given = {"tokens": batch["input_ids"], "mask": batch["attention_mask"]}
+    if "token_type_ids" in batch and "token_type_ids" in inspect.signature(model.forward).parameters:
+        given["types"] = batch["token_type_ids"]
+    return given
 
 
 def _pooled(hidden, mask, pooling):

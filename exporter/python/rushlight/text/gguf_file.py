@@ -47,11 +47,12 @@ def _check_size(config, tensors):
     import torch
     import transformers
 
+    from_config = transformers.AutoModelForCausalLM.from_config  # imported here, since PyTorch's compiler cannot be on "meta"
     layers = config.get_text_config().num_hidden_layers
     if layers > len(tensors):
         raise ValueError(f"its metadata has {layers} layers, but it has {len(tensors)} tensors")
     with torch.device("meta"):
-        model = transformers.AutoModelForCausalLM.from_config(config)
+        model = from_config(config)
     declared, elements = sum(p.numel() for p in model.parameters()), sum(int(t.n_elements) for t in tensors)
     if declared > 2 * elements:
         raise ValueError(f"its metadata has {declared} parameters, but its tensors have {elements} elements")

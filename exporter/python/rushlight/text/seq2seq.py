@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from .attention import attention_of
 from .cache import CACHES, LayerCache, check_logits
 from .half_precision import computing
+from .probe import random_tokens
 
 _LEAST = torch.finfo(torch.float32).min
 
@@ -171,7 +172,7 @@ COMPARED = 9  # tokens
 @torch.no_grad()
 def compare(model, methods, words):
     """Refuses a model whose logits differ when an input is encoded once and its tokens are passed in several calls."""
-    tokens = torch.randint(words, (1, COMPARED), generator=torch.Generator().manual_seed(0))
+    tokens = random_tokens(words, COMPARED, model.config.pad_token_id)
     inputs = methods.example()
     with attention_of(model):
         methods.encode(inputs)
