@@ -1,4 +1,5 @@
-"""Checks that lines, functions and files are not too long: lines of C, functions in C, C++ and Python, and the files of BOUNDS.
+"""Checks that lines, functions and files are not too long: lines of C, functions in C, C++ and Python, design notes, READMEs, and
+the files of BOUNDS.
 
 Lines of C are those of wasm/, of tests/, and of headers in exporter/src, including comments and tables, which clang-format does not
 wrap. No comment may end on a separate line. ESLint has the limits for JavaScript.
@@ -15,6 +16,7 @@ C_FUNCTIONS = ("wasm/*.[ch]", "exporter/src/*.cpp", "exporter/src/*.h", "exporte
 PYTHON = ("exporter/python/*.py", "scripts/*.py")
 BOUNDS = {"README.md": 110, "exporter/python/rushlight/export.py": 150}
 README = 60  # the lines of the README of a folder
+DESIGN = 85  # the lines of a design note: one page
 LONGEST = 40  # lines of a function, from its head to its last brace; of Python without its docstring
 TABLE = re.compile(r"typedef\b|struct\b|union\b|enum\b|extern\b|[^(]*\{|.*= \{", re.S)
 LIMIT = int(re.search(r"^ColumnLimit: (\d+)$", (TOP / ".clang-format").read_text(), re.M)[1])
@@ -63,6 +65,9 @@ def long_files():
         most, size = BOUNDS.get(name, README), len(text.splitlines())
         if size > most:
             yield f"{name}: {size} lines, at most {most}"
+    for name, text in files("docs/design/*.md"):
+        if len(text.splitlines()) > DESIGN:
+            yield f"{name}: {len(text.splitlines())} lines, at most {DESIGN}: divide the page"
 
 
 def check():
@@ -84,7 +89,7 @@ def main():
     found += [f"{name}:{n}: {fault}" for name, text in files(*C_FUNCTIONS) for n, fault in long_functions(text.splitlines())]
     found += [f"{name}:{n}: {fault}" for name, text in files(*PYTHON) for n, fault in long_python(text)]
     found += long_files()
-    print("\n".join(found) or "no line of C, no function and no README is too long")
+    print("\n".join(found) or "no line of C, no function, no README and no design note is too long")
     return bool(found)
 
 
