@@ -271,3 +271,21 @@ ensure_ruff() {
   ensure_pypi ruff tests/lint/requirements.txt "installing ruff from PyPI"
   export RUSH_RUFF=$PYPI/bin/ruff
 }
+
+# `npx rushlight` then finds js/ from any folder, without a registry.
+link_npx() {
+  local bin
+  bin=$(sed -n 's|.*"rushlight": *"\([^"]*\.m\{0,1\}js\)".*|\1|p' "$TOP/js/package.json" | head -1)
+  [ -n "$bin" ] || return 0
+  mkdir -p "$npm_config_prefix/bin" "$npm_config_prefix/lib"
+  ln -sfn "$TOP/js/${bin#./}" "$npm_config_prefix/bin/rushlight"
+}
+
+# Removes the caches of all checkouts, and nothing else: Node's model cache (rushlight/cache) is in the same folder, in models/
+# and under users' names.
+remove_caches() {
+  say "removing the caches in $RUSH_CACHE"
+  rm -rf "$RUSH_CACHE"/{sources,xnnpack,cmocka,node,bundlers,engines,gpu,lavapipe,site,rivals,plot,coverage,npx,ruff,lint,mypy,tidy,wheel,zig,zoo,text,transformers,recipes,ray,torch-pip,i386}-* "${RUSH_CACHE:?}"/{wheels,torch-wheels,npm,home,log,ccache,python,analysis}
+  say "the Debian roots stay; to remove them: rm -rf $RUSH_CACHE/{root,bare}-*"
+  [ ! -d "$RUSH_CACHE/models" ] || say "models that rushlight/cache keeps for Node stay, too: $RUSH_CACHE/models"
+}

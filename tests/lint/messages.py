@@ -6,6 +6,7 @@ inserted is shown as {}. With --check it prints the messages that break a rule o
 
 import pathlib
 import re
+import signal
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -94,6 +95,7 @@ if __name__ == "__main__":
         found = list(broken())
         print("\n".join(found) or "no message breaks a rule that a pattern can see")
         sys.exit(bool(found))
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # for `./dev messages | head`
     for path, line, text in messages():
         if all(word.lower() in f"{path} {text}".lower() for word in sys.argv[1:]):
             print(f"{path}:{line}: {text}")
