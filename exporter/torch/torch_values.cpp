@@ -99,8 +99,8 @@ thread_local std::exception_ptr failed_print;
 void print_as_torch(void *, const char *text, size_t size) {
   if (failed_print) return;
   try {
-    const std::string said(text, size);
-    torch::jit::getPrintHandler()(isatty(STDOUT_FILENO) ? printable(said) : said);
+    const std::string printed(text, size);
+    torch::jit::getPrintHandler()(isatty(STDOUT_FILENO) ? printable(printed) : printed);
   } catch (...) {
     failed_print = std::current_exception();
   }
@@ -286,14 +286,14 @@ void Values::write_back() {
       const int64_t place = t.storage_offset() * static_cast<int64_t>(t.itemsize());
       const int64_t offset = s.compact ? 0 : place - start;
       const auto options = t.options().requires_grad(false);
-      at::Tensor theirs = s.compact
-                              ? at::from_blob(s.theirs, t.sizes(), options)
-                              : at::from_blob(s.theirs + offset, t.sizes(), t.strides(), options);
-      if (s.compact && theirs.equal(t.detach())) continue;
+      at::Tensor written = s.compact
+                               ? at::from_blob(s.theirs, t.sizes(), options)
+                               : at::from_blob(s.theirs + offset, t.sizes(), t.strides(), options);
+      if (s.compact && written.equal(t.detach())) continue;
       if (t.is_non_overlapping_and_dense() && !s.compact) {
         std::memcpy(t.mutable_data_ptr(), s.theirs + offset, reach(t));
       } else {
-        copy_once(t, theirs);
+        copy_once(t, written);
       }
       if (!t.is_inference()) t.unsafeGetTensorImpl()->bump_version();
     }

@@ -46,7 +46,7 @@ class Values {
   // they share stays shared.
   c10::IValue attributes(const rush_model *model);
 
-  // A value to pass on, like an argument.
+  // Returns a value to pass on, like an argument.
   rush_value make(const c10::IValue &value);
 
  private:
@@ -60,7 +60,7 @@ class Values {
     std::vector<at::Tensor> tensors;  // with headers of our own
     const void *storage;              // the memory of their storage, as it was before the run
     bool same = true;                 // after write_back: all that both have is equal
-    // Whether the caller's storage still is what it was: its owner may have been called meanwhile.
+    // Returns whether the caller's storage still is what it was: its owner may have been called meanwhile.
     bool unmoved() const;
     // Returns whether all of the memory belongs to elements of one tensor.
     bool dense() const;
@@ -99,7 +99,8 @@ class Values {
   size_t read_ = 0;  // values of the result
 };
 
-// A type as rush_model_describe prints it: "Dict(str, Tensor[])"; Any for what is not understood.
+// Returns a type as rush_model_describe prints it: "Dict(str, Tensor[])"; Any for what is not
+// understood.
 c10::TypePtr described_type(const std::string &text);
 
 }  // namespace rush

@@ -48,7 +48,7 @@ def refuses(run, *cases):
 ])
 def test_open_sizes_are_verified_beyond_the_example(size, constraint, tried, out):
     report = rushlight.export(nn.ReLU(), torch.rand(2, size), out, dynamic_shapes=({1: constraint},))
-    assert report.tried == [f"input [2, {n}]" for n in tried] and report.verified == 1 + len(tried)
+    assert report.verified_sizes == [f"input [2, {n}]" for n in tried] and report.verified == 1 + len(tried)
     assert not tried or "  also at   " + "; ".join(f"input [2, {n}]" for n in tried) + "\n" in str(report)
 
 
@@ -66,11 +66,11 @@ class Reshaped(nn.Module):
 
 def test_complex_numbers_are_tried_at_other_sizes(out):
     report = rushlight.export(lambda x: x.conj() * 2, torch.rand(2, 3, dtype=torch.complex64), out, dynamic_shapes=({1: "n"},))
-    assert report.tried == ["x [2, 4]", "x [2, 6]", "x [2, 5]", "x [2, 1]", "x [2, 2]"] and report.verified == 6
+    assert report.verified_sizes == ["x [2, 4]", "x [2, 6]", "x [2, 5]", "x [2, 1]", "x [2, 2]"] and report.verified == 6
 
 
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
-def test_a_size_of_complex_numbers_that_tracing_baked_is_refused(out):
+def test_a_size_of_complex_numbers_that_tracing_specialized_is_refused(out):
     with pytest.raises(rushlight.RushlightError, match="dynamic_shapes leaves open"):
         rushlight.export(Baked(), torch.rand(4, 3, dtype=torch.complex64), out, dynamic_shapes={"x": {0: "n"}})
 
@@ -79,7 +79,7 @@ def test_a_size_of_complex_numbers_that_tracing_baked_is_refused(out):
     (Baked(), "differs from PyTorch at sizes other than the example's, which dynamic_shapes leaves open .x .8, 3..: "),
     (Reshaped(), "does not run at sizes other than the example's, which dynamic_shapes leaves open .x .5, 3..: "),
 ])
-def test_a_size_that_tracing_baked_is_refused_with_the_size_and_the_tracers_warning(model, says, out):
+def test_a_size_that_tracing_specialized_is_refused_with_the_size_and_the_tracers_warning(model, says, out):
     with pytest.warns(torch.jit.TracerWarning), pytest.raises(rushlight.RushlightError, match=says) as e:
         rushlight.export(model, torch.rand(4, 3), out, dynamic_shapes={"x": {0: "n"}})
     line = type(model).forward.__code__.co_firstlineno + 1
@@ -103,8 +103,8 @@ def test_sizes_inside_of_lists_and_dicts_are_verified(front, out):
 
     shapes = {"xs": [{0: "n"}, {0: Dim("k", max=5)}], "d": {"scale": {0: "n"}}}
     report = rushlight.export(front(Typed()), NESTED, out, dynamic_shapes=shapes)
-    assert report.tried[:3] == ["xs.0 [5, 6], xs.1 [4], d.1 [5]", "xs.0 [8, 6], xs.1 [5], d.1 [8]", "xs.0 [5, 6], xs.1 [5], d.1 [5]"]
-    assert report.tried[3:] == ["xs.0 [1, 6], xs.1 [1], d.1 [1]", "xs.0 [2, 6], xs.1 [2], d.1 [2]", "xs.0 [1, 6], d.1 [1]", "xs.1 [1]"]
+    assert report.verified_sizes[:3] == ["xs.0 [5, 6], xs.1 [4], d.1 [5]", "xs.0 [8, 6], xs.1 [5], d.1 [8]", "xs.0 [5, 6], xs.1 [5], d.1 [5]"]
+    assert report.verified_sizes[3:] == ["xs.0 [1, 6], xs.1 [1], d.1 [1]", "xs.0 [2, 6], xs.1 [2], d.1 [2]", "xs.0 [1, 6], d.1 [1]", "xs.1 [1]"]
     assert constraints(out) == {"xs": [], "d": []}
 
 
@@ -120,7 +120,7 @@ def test_sizes_of_another_nesting_are_refused(shapes, says, out):
         rushlight.export(Gathered(), NESTED, out, dynamic_shapes=shapes)
 
 
-def test_a_size_inside_of_a_list_that_tracing_baked_is_refused(out):
+def test_a_size_inside_of_a_list_that_tracing_specialized_is_refused(out):
     class Baked(nn.Module):
         def forward(self, xs):
             return xs[0] + xs[1].shape[0].item() if hasattr(xs[1].shape[0], "item") else xs[0] + float(len(xs[1].tolist()))
@@ -173,7 +173,7 @@ def test_what_dynamic_shapes_say_is_in_the_file(shapes, x, y, out):
 @pytest.mark.parametrize("front", [lambda m: m, torch.jit.script], ids=["traced", "scripted"])
 def test_a_constraint_is_kept_or_the_run_refused(front, out):
     report = rushlight.export(front(Scaled()), (X, Y), out, dynamic_shapes={"x": {0: n, 1: 6}, "y": {0: n}})
-    assert report.verified == 4 and report.tried == ["x [5, 6], y [5]", "x [8, 6], y [8]", "x [3, 6], y [3]"]
+    assert report.verified == 4 and report.verified_sizes == ["x [5, 6], y [5]", "x [8, 6], y [8]", "x [3, 6], y [3]"]
     run = rushlight.load(out)
     for rows in (3, 8):
         x, y = torch.rand(rows, 6), torch.rand(rows)
@@ -192,7 +192,7 @@ def test_sizes_that_nobody_told_are_free(out):
 
 def test_a_size_that_is_as_large_as_it_may_be_is_not_tried_larger(out):
     report = rushlight.export(Scaled(), (X, Y), out, dynamic_shapes={"x": {0: Dim("n", max=4)}, "y": {0: Dim("n", max=4)}})
-    assert report.tried == ["x [1, 6], y [1]", "x [2, 6], y [2]"] and not report.warnings
+    assert report.verified_sizes == ["x [1, 6], y [1]", "x [2, 6], y [2]"] and not report.warnings
 
 
 def test_an_example_that_breaks_a_constraint_is_refused(out):

@@ -217,7 +217,7 @@ def test_tracer_warnings_are_passed_on(out):
 
 def test_dynamic_sizes_are_verified_too(out):
     report = rushlight.export(models.Mlp(), torch.rand(2, 4), out, dynamic_shapes={"x": {0: "N"}})
-    assert report.verified == 4 and report.tried == ["x [3, 4]", "x [4, 4]", "x [1, 4]"]
+    assert report.verified == 4 and report.verified_sizes == ["x [3, 4]", "x [4, 4]", "x [1, 4]"]
     report = rushlight.export(models.Mlp(), torch.rand(2, 4), out, dynamic_shapes={"x": {1: "N"}})
     assert report.verified == 1 and "PyTorch itself refuses sizes other than the example's (x [2, 5]): " in str(report)
     with pytest.raises(ValueError, match="'x' has no dimension 2"):
@@ -226,7 +226,7 @@ def test_dynamic_sizes_are_verified_too(out):
         rushlight.export(models.Mlp(), torch.rand(2, 4), out, dynamic_shapes={"y": {0: "N"}})
 
 
-def test_a_size_that_was_baked_in_is_found(out):
+def test_a_size_that_was_specialized_is_found(out):
     def f(x):
         return x + torch.ones(x.shape[0]).numpy().sum()
 
@@ -393,7 +393,7 @@ def test_the_json_of_a_report_has_all_of_its_fields(out, tmp_path):
     fields = vars(report)
     assert set(fields) - set(told) == {"text", "route", "notes"} and set(told) <= set(fields)  # Python adds these three
     assert set(told["quantized"]) == set(report.quantized) and told["quantized"]["layers"] == 1
-    assert told["tried"] == [] and report.tried and all(f"{sizes}" in str(report) for sizes in report.tried)
+    assert told["verified_sizes"] == [] and report.verified_sizes and all(f"{sizes}" in str(report) for sizes in report.verified_sizes)
     assert told["real_inputs"] is False and told["quantized"]["rows"] is None and report.rushlight == fields["rushlight"]
 
 

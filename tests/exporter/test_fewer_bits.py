@@ -91,7 +91,7 @@ def test_a_block(tmp_path):
     assert report.quantized["before"] == 4 * weights and report.quantized["after"] == weights + 4 * (192 + 64 + 256 + 64)
     assert report.file_bytes < plain.file_bytes - 2.9 * weights
     assert 0.99 < report.quantized["cosine"] < 1 and 1e-5 < report.quantized["l2"] < 0.1 and 0 < report.quantized["max"] < 0.1
-    assert report.verified == 1 + len(report.tried) > 1
+    assert report.verified == 1 + len(report.verified_sizes) > 1
     assert "4 layers, 1 stays;" in str(report) and "cosine" in str(report)
     file = rushlight.load(tmp_path / "int8.rush")
     want, got = net(x), file(x)

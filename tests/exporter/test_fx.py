@@ -374,7 +374,7 @@ def test_a_traced_result_of_several_types(out, name):
     x, y = torch.randn(2, 4), torch.randn(2)
     for given in ((x, y), {"other": y, "x": x}):  # by place, by name
         report = rushlight.export(net, given, out, dynamic_shapes={"x": {0: "n"}})
-        assert report.route == "traced" and report.tried and report.state == ["count"]
+        assert report.route == "traced" and report.verified_sizes and report.state == ["count"]
         other = torch.randn(5, 4), torch.randn(2)
         with torch.no_grad():
             wanted, came = RESULTS[name](net.linear(other[0]), other[1]), rushlight.load(out)(*other)

@@ -83,10 +83,10 @@ def test_a_warning_of_pytorch_that_a_size_was_fixed_by_int(tmp_path):
     with warnings.catch_warnings(), pytest.raises(rushlight.RushlightError, match="int\\(...\\) of a size gives a constant") as refused:
         warnings.simplefilter("ignore")
         rushlight.export(with_a_size, torch.rand(4, 6), str(tmp_path / "m.rush"), dynamic_shapes={"x": {0: "n"}})
-    assert refused.value.baked == "sizes"
+    assert refused.value.specialized == "sizes"
 
 
-def test_baked_values_are_a_field_of_the_error(tmp_path):
+def test_specialized_values_are_a_field_of_the_error(tmp_path):
     def chosen(x):
         many = (x > 0.5).sum().item()
         return x[x > 0.5].view(many, 1).sum()
@@ -94,10 +94,10 @@ def test_baked_values_are_a_field_of_the_error(tmp_path):
     with warnings.catch_warnings(), pytest.raises(rushlight.RushlightError) as refused:
         warnings.simplefilter("ignore")
         rushlight.export(chosen, torch.rand(3, 5), str(tmp_path / "m.rush"))
-    assert refused.value.baked == "values" and "tracing fixed these values of the example" in str(refused.value)
+    assert refused.value.specialized == "values" and "tracing fixed these values of the example" in str(refused.value)
 
 
 def test_an_error_that_tracing_did_not_cause_has_no_such_field(tmp_path):
     with pytest.raises(rushlight.RushlightError) as refused:
         rushlight.export(lambda x, mode: x, (X, "a"), str(tmp_path / "m.rush"))
-    assert refused.value.baked is None
+    assert refused.value.specialized is None

@@ -69,7 +69,7 @@ def test_an_empty_answer_with_the_right_values_before_it_is_verified_and_said(ou
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         report = rushlight.export(Whole().eval(), (NOISE,), out, dynamic_shapes=SIZES)
-    assert "image [49, 65, 3]" in report.tried
+    assert "image [49, 65, 3]" in report.verified_sizes
     said, = [w for w in report.warnings if "are empty. The values before" in w]
     assert "The values before aten::" in said and any(said == str(w.message) for w in caught)
     bright = torch.zeros(96, 48, 3, dtype=torch.uint8)
@@ -128,7 +128,7 @@ def test_nothing_to_compare_is_said_of_a_scripted_model_too(out):
         return x[:0]
 
     report = rushlight.export(torch.jit.script(none), (torch.rand(3),), out, dynamic_shapes={"x": {0: "n"}})
-    assert any("nothing was compared at x [4]; x [6]" in w for w in report.warnings) and report.tried == []
+    assert any("nothing was compared at x [4]; x [6]" in w for w in report.warnings) and report.verified_sizes == []
     assert any("PyTorch's outputs are empty" in w for w in report.warnings)
 
 
@@ -157,7 +157,7 @@ def test_a_name_is_tried_at_one_while_others_stay(out):
     error = refused(Attention(), (q, k, k), out, dynamic_shapes={"q": {2: "n"}, "k": {2: "m"}, "v": {2: "m"}})
     assert "(q [1, 2, 1, 8])" in str(error) and "give a range: Dim(name, min=..., max=...)" in str(error)
     report = rushlight.export(Attention(), (q, k, k), out, dynamic_shapes={"q": {2: Dim("n", min=2)}, "k": {2: "m"}, "v": {2: "m"}})
-    assert "q [1, 2, 2, 8]" in report.tried and not any("q [1, 2, 1, 8]" in tried for tried in report.tried)
+    assert "q [1, 2, 2, 8]" in report.verified_sizes and not any("q [1, 2, 1, 8]" in tried for tried in report.verified_sizes)
 
 
 @pytest.mark.parametrize("model, size", [(Squeezed(), "x [2, 1]"), (Pairs(), "x [2, 5]")])
@@ -191,7 +191,7 @@ def test_experts_that_few_tokens_do_not_reach_are_found(out):
 
 def test_sizes_that_pytorch_refuses_are_left_out(out):
     report = rushlight.export(nn.Conv1d(3, 4, 5).eval(), (torch.randn(2, 3, 9),), out, dynamic_shapes={"input": {2: "n"}})
-    assert report.tried == ["input [2, 3, 10]", "input [2, 3, 18]", "input [2, 3, 11]"] and report.warnings == []
+    assert report.verified_sizes == ["input [2, 3, 10]", "input [2, 3, 18]", "input [2, 3, 11]"] and report.warnings == []
 
 
 # ---- The mode in which a model is used
@@ -302,7 +302,7 @@ def test_strides_that_a_trace_recorded_are_no_fault(out):
 
     report = rushlight.export(Flat(), (torch.rand(2, 3, 6, 5).to(memory_format=torch.channels_last),), out,
                               dynamic_shapes={"x": {0: "n", 2: "h"}})
-    assert "x [3, 3, 7, 5]" in report.tried
+    assert "x [3, 3, 7, 5]" in report.verified_sizes
 
 
 class Pool(nn.Module):
@@ -361,7 +361,7 @@ def test_made_up_caches_come_from_the_model(out):
     with torch.no_grad():
         _, past = step(torch.tensor([[1, 2, 3]]), [(torch.zeros(1, 0, 8), torch.zeros(1, 0, 8))] * 2)
         report = rushlight.export(step, (torch.tensor([[7]]), past), out, dynamic_shapes={"past": [({1: "n"}, {1: "n"})] * 2})
-    assert report.test_vectors == 1 and "past.0-3 [1, 6, 8]" in report.tried
+    assert report.test_vectors == 1 and "past.0-3 [1, 6, 8]" in report.verified_sizes
     rows = {tuple(row.tolist()) for k, v in past for t in (k, v) for row in t[0]}
     (_, inputs, *_), = reader.read(out).tests
     caches = [t for t in leaves(inputs) if t.ndim == 3]
@@ -539,7 +539,7 @@ H = Dim("h", min=2, max=64)
 def test_a_constraint_can_ask_for_a_multiple(out):
     x = torch.randn(1, 3, 16, 16)
     report = rushlight.export(Even().eval(), (x,), out, dynamic_shapes={"x": {2: 2 * H}})
-    assert report.tried == ["x [1, 3, 18, 16]", "x [1, 3, 32, 16]", "x [1, 3, 4, 16]"]
+    assert report.verified_sizes == ["x [1, 3, 18, 16]", "x [1, 3, 32, 16]", "x [1, 3, 4, 16]"]
     run = rushlight.load(out)
     assert run(torch.randn(1, 3, 128, 16)).shape[2] == 128
     for size, says in ((17, 'size 2 of input "x" must be a multiple of 2, got 17'), (130, "must be at most 128"), (2, "at least 4")):
@@ -556,14 +556,14 @@ def test_a_refused_size_says_to_leave_it_out(out):
 
 def test_a_multiple_follows_the_name(out):
     report = rushlight.export(lambda x, y: x.view(2, -1) * y, (torch.rand(8), torch.rand(4)), out, dynamic_shapes=({0: 2 * Dim("n")}, {0: "n"}))
-    assert report.tried[:2] == ["x [10], y [5]", "x [16], y [8]"] and "x [2], y [1]" in report.tried
+    assert report.verified_sizes[:2] == ["x [10], y [5]", "x [16], y [8]"] and "x [2], y [1]" in report.verified_sizes
 
 
 def test_multiples_of_a_program_are_tried(out):
     n = Dim("n", min=2, max=20)
     program = torch.export.export(Even().eval(), (torch.randn(1, 3, 16, 16),), dynamic_shapes={"x": {2: 2 * n}})
     report = rushlight.export(program, None, out)
-    assert "x [1, 3, 18, 16]" in report.tried
+    assert "x [1, 3, 18, 16]" in report.verified_sizes
 
 
 # ---- Sizes that Python converted to numbers
@@ -599,5 +599,5 @@ def test_a_size_that_int_fixed_is_refused_with_its_line(program, out):
     assert f"test_verification.py:{LINE}: " in str(error) and "h // 14 * 14 in place of int(h / 14) * 14" in str(error), error
     right = torch.export.export(Whole14(), (PICTURE,), dynamic_shapes={"x": sizes}, strict=False) if program else Whole14().eval()
     report = rushlight.export(right, (PICTURE,), out, dynamic_shapes=None if program else {"x": sizes})
-    assert "x [1, 3, 98, 112]" in report.tried
+    assert "x [1, 3, 98, 112]" in report.verified_sizes
     assert rushlight.load(out)(torch.rand(1, 3, 112, 70)).shape == (1, 4, 112, 70)

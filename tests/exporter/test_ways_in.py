@@ -783,7 +783,7 @@ def test_other_sizes_are_verified_where_made_up_arguments_are_refused(out):
         return y * times[-1] if y.abs().max() < 1 else y
 
     given = torch.rand(2, 3), torch.tensor([0.0, 1.0, 2.0])
-    assert rushlight.export(steps, given, out, dynamic_shapes={"y": {0: "n"}}).tried == ["y [3, 3]", "y [4, 3]", "y [1, 3]"]
+    assert rushlight.export(steps, given, out, dynamic_shapes={"y": {0: "n"}}).verified_sizes == ["y [3, 3]", "y [4, 3]", "y [1, 3]"]
 
 
 def test_a_size_is_asked_what_floats_are_in_a_trace(out):

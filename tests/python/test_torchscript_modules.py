@@ -75,7 +75,7 @@ def test_a_scripted_gate_takes_each_branch():
 
 
 @feature("a branch on a tensor's value, traced, with a warning in the report")
-def test_a_traced_gate_is_baked_and_the_report_says_so():
+def test_a_traced_gate_is_specialized_and_the_report_says_so():
     net = Cell(Gate())
     args = torch.ones(3, 4), torch.randn(3, 4)
     report = keep("ts_gate_traced", net, args)

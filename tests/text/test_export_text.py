@@ -30,7 +30,7 @@ def test_a_decoder_gives_transformers_logits_at_a_prompt_and_at_each_step(name, 
     torch.testing.assert_close(logits_in_pieces(session, ids, 9), want, rtol=1e-4, atol=1e-6)
     # An earlier position goes back, and the rows after it do not matter.
     torch.testing.assert_close(session(ids[:, 12:15], torch.tensor(12)), want[6:7], rtol=1e-4, atol=1e-6)
-    assert "tokens [1, 1]" in report.tried and not [w for w in report.warnings if "replaces" in w]
+    assert "tokens [1, 1]" in report.verified_sizes and not [w for w in report.warnings if "replaces" in w]
     assert model.config._attn_implementation != "rushlight"
 
 

@@ -16,7 +16,7 @@ def exports(model: object, example: object) -> rushlight.Report:
         quantize={"head": "int8", "*": None}, calibration=[(example,)], dump_after="", rtol=1e-4, atol=1e-5)
     numbers: list[int] = [report.file_bytes, report.weights_bytes, report.test_vectors, report.verified, report.measured]
     texts: list[str] = [report.path, report.text, report.route, report.not_verified, report.not_measured, report.random, *report.warnings,
-                        *report.notes, *report.inputs, *report.outputs, *report.state, *report.tried]
+                        *report.notes, *report.inputs, *report.outputs, *report.state, *report.verified_sizes]
     distances: list[float] = [report.max_abs, report.max_rel, report.pytorch["max"], report.rushlight["l2"], report.difference["max"]]
     counts: dict[str, int] = {**report.ops, **report.missing}
     if report.quantized is not None and report.real_inputs:
@@ -90,5 +90,5 @@ def fails() -> None:
         rushlight.load("missing.rush")
     except rushlight.RushlightError as error:
         code: str = error.code
-        where: list[str | None] = [error.op, error.source, error.baked]
+        where: list[str | None] = [error.op, error.source, error.specialized]
         print(code, where)

@@ -133,10 +133,10 @@ def functions(index, inputs, result, fields):
         + f"\n\ndef inside({', '.join(['self', *parameters])}) -> {annotation}:\n"
         + "    if torch.jit.is_scripting():\n" + body("self.interpreter", "        ")
         + f"    else:\n        return self._run({', '.join([str(index), *names])})\n", scope)
-    made = scope["outside"], scope["inside"]
-    for function in made:
+    created = scope["outside"], scope["inside"]
+    for function in created:
         function.__defaults__ = tuple(value for _, _, optional, value in inputs if optional)
-    return made
+    return created
 
 
 def _define(source, scope):

@@ -52,7 +52,7 @@ class _ArraySession(Session):
         return True
 
     def kinds(self, method):
-        """The types of the inputs of a method: "Tensor", "int", ..."""
+        """Returns the types of the inputs of a method: "Tensor", "int", ..."""
         types = self._method(method)["types"]
         return [(t["items"][0] if t["kind"] == "optional" else t)["kind"] for t in types]
 
@@ -65,7 +65,7 @@ def _session(options):
 
 
 def _inputs(session, options):
-    """The inputs of the method by name."""
+    """Returns the inputs of the method by name."""
     names, types = session.inputs(options.method), session.kinds(options.method)
     given = {}
     for place, text in enumerate(options.input):
@@ -93,7 +93,7 @@ def _value(spec, kind):
 
 
 def _random(spec):
-    """Random numbers of the sizes, the dtype and the range of "1x3:float32:-1..1"."""
+    """Returns random numbers of the sizes, the dtype and the range of "1x3:float32:-1..1"."""
     sizes, dtype, bounds, *rest = [*spec.split(":"), "", ""] if spec.count(":") < 2 else spec.split(":")
     dtype = numpy.dtype(dtype or "float32")
     low, high = (-1.0, 1.0) if dtype.kind in "fc" else (0.0, 2.0)

@@ -203,7 +203,7 @@ class Session:
         return Answer(answer, self._gives_arrays(request)).value()
 
     def _gives_arrays(self, request):
-        """Whether tensors of an answer become NumPy arrays: if those of the request are, or without PyTorch."""
+        """Returns whether tensors of an answer become NumPy arrays: if those of the request are, or without PyTorch."""
         if request.numpy or request.torch:
             return not request.torch
         return "torch" not in sys.modules and importlib.util.find_spec("torch") is None

@@ -12,16 +12,16 @@ _INT = ("int(...) of a size gives a constant, the example's size: compute sizes 
 
 def explain_specialization(error, captured):
     """Returns the error with the tracer's warnings and a remedy. It is `error` itself if nothing was fixed."""
-    if not error.baked:
+    if not error.specialized:
         return error
     text = str(error)
     if captured.route == "traced":
         fixed = grouped(captured.warnings) or ["(the tracer gave no warning: look for numbers that the model computes in Python)"]
-        text += "\n".join([f"\ntracing fixed these {error.baked} of the example:", *(f"  {line}" for line in fixed)])
-        if error.baked == "sizes" and any(warning.of_int for warning in captured.warnings):
+        text += "\n".join([f"\ntracing fixed these {error.specialized} of the example:", *(f"  {line}" for line in fixed)])
+        if error.specialized == "sizes" and any(warning.of_int for warning in captured.warnings):
             text += f"\n{_INT}"
-    if error.baked == "sizes":
+    if error.specialized == "sizes":
         text += f"\n{_CONSTRAINT}"
-    out = RushlightError(error.code, text, error.op, error.source, error.baked)
+    out = RushlightError(error.code, text, error.op, error.source, error.specialized)
     out.__cause__ = error
     return out

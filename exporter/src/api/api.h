@@ -32,7 +32,7 @@ RUSHLIGHT_API const char *rushlight_call(const char *function, const char *reque
 // Gives the answer to a question: {"ok": ...}, or {"error": {"message": ..., "exception": number}}.
 RUSHLIGHT_API void rushlight_answer(const char *text);
 
-// Lets go of the memory of a result's storage.
+// Releases the memory of a result's storage.
 RUSHLIGHT_API void rushlight_release(int64_t storage);
 
 #ifdef __cplusplus

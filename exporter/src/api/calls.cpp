@@ -40,10 +40,10 @@ std::string refusal(const RuntimeError &e) {
   return "{\"error\": {\"type\": \"RushlightError\", \"code\": " +
          json_text(rush_status_name(e.status)) + ", \"message\": " + json_text(e.what()) +
          ", \"op\": " + known(e.op) + ", \"source\": " + known(e.source) +
-         ", \"baked\": " + known(e.baked) + "}}";
+         ", \"specialized\": " + known(e.specialized) + "}}";
 }
 
-// The exception that is being handled, as Python raises it.
+// Returns the exception that is being handled, as Python raises it.
 std::string handled() {
   try {
     throw;

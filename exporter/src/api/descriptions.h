@@ -15,7 +15,7 @@ Program program_from(const Json &description);
 // Ports, each with its type.
 std::vector<Port> ports_from(const Json &ports);
 
-// The graph of a description of one method.
+// Returns the graph of a description of one method.
 std::shared_ptr<const Graph> graph_from(const Json &description);
 
 // {"method", "args", "expected" if it is known, "rtol", "atol", "store", "only_compared"}.

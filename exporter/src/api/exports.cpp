@@ -152,7 +152,7 @@ std::string run_pass_on_text(const Json &request) {
     ExportOptions options;
     ask_python_for_operators(&options);
     changed = run_pass(pass, program, {options, {}, {}, nullptr, &quantized});
-    verify(graph, {pass.gone.begin(), pass.gone.end()});
+    verify(graph, {pass.removed.begin(), pass.removed.end()});
   }
   return "[" + json_text(to_string(graph)) + ", " + (changed ? "true" : "false") + "]";
 }

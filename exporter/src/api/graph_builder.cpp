@@ -22,7 +22,7 @@ bool holds_tensors(const Type &type) {
                      [](const TypeRef &item) { return holds_tensors(*item); });
 }
 
-// A constant. A dtype is its number, as in schemas.
+// Returns a constant. A dtype is its number, as in schemas.
 Const plain(const Json &value) {
   const Json *name = value.find("dtype");
   if (!name) return const_of(value);
@@ -30,7 +30,7 @@ Const plain(const Json &value) {
   throw Unsupported("torch." + name->text() + " cannot be exported");
 }
 
-// The operator whose schema the program of an operator has: "aten::conv2d.padding" for
+// Returns the operator whose schema the program of an operator has: "aten::conv2d.padding" for
 // "aten::conv2d.padding_of_complex".
 std::string for_any_dtype(const std::string &op) {
   const std::string overload = overload_name(op);
@@ -43,7 +43,7 @@ bool is_tensor(const Json &value) {
   return value.find("tensor") || value.find("foreign");
 }
 
-// The items of a list or a tuple; nullptr for other operands.
+// Returns the items of a list or a tuple; nullptr for other operands.
 const Json *items_of(const Json &value) {
   return value.kind == Json::LIST ? &value : value.find("tuple");
 }
@@ -68,9 +68,9 @@ size_t GraphBuilder::constant(const Json &value) {
 }
 
 size_t GraphBuilder::typed_constant(const Json &value, const TypeRef &type) {
-  Value *made = graph_->constant(const_of(value));
-  if (type) made->type = type;
-  return number(made);
+  Value *created = graph_->constant(const_of(value));
+  if (type) created->type = type;
+  return number(created);
 }
 
 // ---- operands

@@ -19,11 +19,11 @@ class GraphBuilder {
 
   size_t input(TypeRef type, const std::string &name);
   size_t constant(const Json &value);
-  // A constant with a type, unless `type` is nullptr.
+  // Returns a constant with a type, unless `type` is nullptr.
   size_t typed_constant(const Json &value, const TypeRef &type);
-  // The value of a new attribute. It is state until a pass finds that nothing writes it.
+  // Returns the value of a new attribute. It is state until a pass finds that nothing writes it.
   size_t attribute(const std::string &name, const Json &tensor);
-  // The value of an attribute that a graph of the program has.
+  // Returns the value of an attribute that a graph of the program has.
   size_t known_attribute(const std::string &name);
 
   // A node and its results. The arguments have the order of the schema, and are cast to its types.

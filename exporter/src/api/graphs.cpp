@@ -1,7 +1,7 @@
 #include "api/graphs.h"
 
 #include "api/functions.h"
-#include "api/numbered.h"
+#include "api/handle_table.h"
 #include "api/values.h"
 #include "base/joined.h"
 #include "base/json.h"
@@ -10,8 +10,8 @@ namespace rush {
 
 namespace {
 
-Numbered<GraphBuilder> &graphs() {
-  static Numbered<GraphBuilder> all;
+HandleTable<GraphBuilder> &graphs() {
+  static HandleTable<GraphBuilder> all;
   return all;
 }
 

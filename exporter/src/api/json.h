@@ -21,7 +21,7 @@ class Json {
   std::vector<std::pair<std::string, Json>> fields;  // of OBJECT
 
   bool is_none() const { return kind == NONE; }
-  // The field of that name; nullptr if there is none.
+  // Returns the field of that name, or nullptr if there is none.
   const Json *find(const std::string &name) const;
   // These throw std::invalid_argument for another kind, or if there is no such field.
   const Json &operator[](const std::string &name) const;
@@ -40,7 +40,7 @@ class Json {
 // Throws std::invalid_argument.
 Json parse_json(std::string_view text);
 
-// The text of a list of texts that are JSON already.
+// Returns the text of a list of texts that are JSON already.
 std::string json_list(const std::vector<std::string> &items);
 std::string json_integers(const std::vector<int64_t> &values);
 std::string json_texts(const std::vector<std::string> &values);

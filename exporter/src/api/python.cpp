@@ -18,7 +18,7 @@ struct Question {
   const std::function<void(const Json &answer)> &take;
   std::exception_ptr failure;
 };
-thread_local Question *asked;
+thread_local Question *current_question;
 
 [[noreturn]] void raise(const Json &error) {
   const PythonException original = {error["exception"].integer()};
@@ -80,9 +80,9 @@ void ask_python(const std::string &what, const std::string &request,
                 const std::function<void(const Json &answer)> &take) {
   if (has_signal()) throw Interrupted();
   Question question = {take, nullptr};
-  Question *const outer = std::exchange(asked, &question);
+  Question *const outer = std::exchange(current_question, &question);
   ask(what.c_str(), request.c_str());
-  asked = outer;
+  current_question = outer;
   if (question.failure) std::rethrow_exception(question.failure);
 }
 
@@ -95,7 +95,7 @@ Json ask_python(const std::string &what, const std::string &request) {
 }  // namespace rush
 
 void rushlight_answer(const char *text) {
-  rush::Question *const question = std::exchange(rush::asked, nullptr);
+  rush::Question *const question = std::exchange(rush::current_question, nullptr);
   rush::take(rush::parse_json(text), question);
-  rush::asked = question;
+  rush::current_question = question;
 }

@@ -63,12 +63,12 @@ Trace trace_from(const Json &answer) {
 std::vector<OperatorCall> calls_from(const Json &answer) {
   std::vector<OperatorCall> out;
   for (const Json &call : answer.list()) {
-    OperatorCall made;
-    made.op = call.list().at(0).text();
+    OperatorCall created;
+    created.op = call.list().at(0).text();
     for (const Json &tensor : call.list().at(1).list())
-      made.tensors.push_back(tensor.is_none() ? Tensor() : copy_of(tensor).tensor);
-    made.indices = static_cast<size_t>(call.list().at(2).integer());
-    out.push_back(std::move(made));
+      created.tensors.push_back(tensor.is_none() ? Tensor() : copy_of(tensor).tensor);
+    created.indices = static_cast<size_t>(call.list().at(2).integer());
+    out.push_back(std::move(created));
   }
   return out;
 }

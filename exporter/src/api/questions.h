@@ -6,7 +6,8 @@
 
 namespace rush {
 
-// The answers of a program's methods, with the types of its results. The program must live as long.
+// Returns the answers of a program's methods, with the types of its results. The program must live
+// as long.
 Reference reference_in_python(const Program &program);
 GraphAnswer graph_in_python(const Program &program);
 // Traces. Their results have the types of the program, unless it is nullptr.

@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "api/functions.h"
-#include "api/numbered.h"
+#include "api/handle_table.h"
 #include "api/python.h"
 #include "api/values.h"
 #include "base/joined.h"
@@ -16,8 +16,8 @@ namespace rush {
 
 namespace {
 
-Numbered<NativeSession> &sessions() {
-  static Numbered<NativeSession> all;
+HandleTable<NativeSession> &sessions() {
+  static HandleTable<NativeSession> all;
   return all;
 }
 

@@ -83,7 +83,7 @@ int run_export_command(CommandLine &line) {
   return 0;
 }
 
-// The inputs that the options describe: the first example, if a size is unknown.
+// Returns the inputs that the options describe: the first example, if a size is unknown.
 std::vector<Const> inputs_for(const Program &signature, const ExportOptions &options) {
   const std::vector<Example> examples = examples_of(signature, options);
   if (!examples.empty()) return examples[0].args;

@@ -42,18 +42,19 @@ class ValueWriter {
   std::vector<std::string> storages_;
 };
 
-// A type: its text (ir/type.h), or as json_of() gives it. The text of an object's type lacks its
-// fields.
+// Returns a type: its text (ir/type.h), or as json_of() gives it. The text of an object's type
+// lacks its fields.
 TypeRef type_from(const Json &type);
 
-// A copy of bytes at an address.
+// Returns a copy of bytes at an address.
 std::string bytes_at(const Json &address, const Json &size);
 
-// Lets go of a storage's memory.
+// Releases the memory of a storage.
 void release_storage(int64_t handle);
 
-// A type as JSON: {"kind": "Tensor", "items": [...], "name": "Point", "fields": ["x"]}, without
-// empty fields. The kind is the first word of the type's text, "list", "optional" or "tuple".
+// Returns a type as JSON: {"kind": "Tensor", "items": [...], "name": "Point", "fields": ["x"]},
+// without empty fields. The kind is the first word of the type's text, "list", "optional" or
+// "tuple".
 std::string json_of(const Type &type);
 
 }  // namespace rush

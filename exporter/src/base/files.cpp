@@ -31,7 +31,7 @@ std::string read_file(const std::string &path) {
 
 namespace {
 
-// The start of a package's own path, which follows ".../site-packages/".
+// Returns the start of a package's own path, which follows ".../site-packages/".
 size_t package_start(const std::string &file) {
   for (const char *mark : {"/site-packages/", "/dist-packages/"}) {
     const size_t at = file.rfind(mark);
@@ -44,8 +44,9 @@ size_t package_start(const std::string &file) {
 
 std::string stored_path(const std::string &file) {
   std::error_code ignored;
-  const std::string here = std::filesystem::current_path(ignored).string() + "/";
-  if (here.size() > 1 && file.rfind(here, 0) == 0) return file.substr(here.size());
+  const std::string working_folder = std::filesystem::current_path(ignored).string() + "/";
+  if (working_folder.size() > 1 && file.rfind(working_folder, 0) == 0)
+    return file.substr(working_folder.size());
   const size_t start = package_start(file);
   if (start != std::string::npos) return file.substr(start);
   if (!file.empty() && file[0] == '/') return std::filesystem::path(file).filename().string();

@@ -16,8 +16,8 @@ struct RuntimeError : std::runtime_error {
   RuntimeError(rush_status s, const rush_ctx *ctx);
   rush_status status;
   std::string op, source;  // "aten::add.Tensor", "model.py:7"; "" if there is none
-  std::string
-      baked;  // "sizes" or "values" if PyTorch's trace may have fixed the example's, else ""
+  // "sizes" or "values" if PyTorch's trace may have fixed those of the example, else "".
+  std::string specialized;
 };
 
 // Returns text of a file as it may be shown: "\u001b" replaces characters that a terminal or an

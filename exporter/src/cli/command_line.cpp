@@ -230,7 +230,7 @@ std::string short_options() {
   return out;
 }
 
-// The row of a code that getopt returns; nullptr for an unknown option.
+// Returns the row of a code that getopt returns; nullptr for an unknown option.
 const Option *option_of(int code) {
   if (code >= kFirst) return &kOptions[code - kFirst];
   for (const Option &o : kOptions)

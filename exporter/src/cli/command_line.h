@@ -36,7 +36,7 @@ extern const char kHelp[];
 // "image=1x3x224x224:float32:0..1", "ids=@ids.npy", "n=5"; throws UsageError.
 InputSpec parse_input(const std::string &text);
 
-// A NumPy file; throws std::runtime_error.
+// Returns a NumPy file; throws std::runtime_error.
 Tensor read_npy(const std::string &path);
 
 }  // namespace rush

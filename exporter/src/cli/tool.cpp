@@ -31,7 +31,8 @@ void print_escaped(void *, const char *text, size_t size) {
   std::printf("%s", printable({text, size}).c_str());
 }
 
-// The message of the runtime. It may quote names of the file, so that its other lines are indented.
+// Returns the message of the runtime. It may quote names of the file, so that its other lines are
+// indented.
 std::string message_of(const RuntimeError &e) {
   std::string out;
   for (const char c : printable(e.what())) out += c == '\n' ? "\n  " : std::string(1, c);

@@ -20,7 +20,7 @@ size_t input_of(const Method &m, const std::string &name) {
                               "'; the model's inputs are " + (known.empty() ? "none" : known));
 }
 
-// The tensor of a constraint; undefined if the arguments do not have it.
+// Returns the tensor of a constraint, or undefined if the arguments do not have it.
 Tensor tensor_of(const std::vector<Const> &args, const Constraint &p) {
   Tensor out;
   size_t at = 0;
@@ -31,7 +31,7 @@ Tensor tensor_of(const std::vector<Const> &args, const Constraint &p) {
   return out;
 }
 
-// The rank in the first example; -1 if there is none.
+// Returns the rank in the first example, or -1 if there is none.
 int64_t rank_of(const Method &m, const Constraint &p, const std::vector<Example> &examples) {
   for (const Example &e : examples) {
     if (e.store || e.method != m.name) continue;
@@ -116,9 +116,9 @@ void refuse_others(Graph &graph, Node *where, const Constraint &p, const std::st
   branch->add_block();
   Block *otherwise = branch->add_block();
   Node *format = otherwise->append("aten::format");
-  const std::string says = "size " + std::to_string(p.dim) + " of input \"" + input +
-                           "\" must be a multiple of " + std::to_string(p.factor) + ", got {}";
-  format->add_input(graph.constant(const_str(says)));
+  const std::string message = "size " + std::to_string(p.dim) + " of input \"" + input +
+                              "\" must be a multiple of " + std::to_string(p.factor) + ", got {}";
+  format->add_input(graph.constant(const_str(message)));
   format->add_input(size);
   Node *raise = otherwise->append("prim::RaiseException");
   raise->add_input(format->add_output(make_type(RUSH_TYPE_STR)));

@@ -132,7 +132,7 @@ void add_test(Program &program, const Example &example, std::vector<Measure> mea
   test.rtol = static_cast<float>(example.rtol);
   test.atol = static_cast<float>(example.atol);
   test.measures = std::move(measures);
-  test.held = example.given && example.literal;
+  test.from_user = example.given && example.literal;
   program.tests.push_back(std::move(test));
 }
 
@@ -361,8 +361,8 @@ void add_synthetic(Program &program, const Example &e, const Reference &referenc
   Example synthetic;
   try {
     synthetic = synthetic_of(e, reference, seed);
-    const Const again = reference(e.method, synthetic.args);
-    if (!compare(again, *synthetic.expected, 0, 0, "").ok)
+    const Const second = reference(e.method, synthetic.args);
+    if (!compare(second, *synthetic.expected, 0, 0, "").ok)
       return refuse("the model answers differently each time");
   } catch (const std::exception &error) {
     const std::string what = error.what();

@@ -32,7 +32,7 @@ void run_reference(std::vector<Example> *examples, const Reference &reference);
 // Fills in the tolerances. Throws Unsupported for quantized tensors.
 void set_tolerances(std::vector<Example> *examples, bool floats_from_float32);
 
-// Whether an answer has tensors, all of them without elements.
+// Returns whether an answer has tensors, all of them without elements.
 bool is_empty(const Const &answer);
 
 // Stores examples as test vectors: as they are if they ask for it, else with synthetic inputs of

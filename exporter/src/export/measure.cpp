@@ -67,7 +67,7 @@ bool reads_floats_from_float32(const Program &program, const ExportOptions &opti
   return takes && (dtypes.single || !dtypes.wide);
 }
 
-// Whether a node draws random numbers. Dropout, attention and recurrent layers draw none at evaluation.
+// Returns whether a node draws random numbers. Dropout, attention and recurrent layers draw none at evaluation.
 bool draws(const Node &node) {
   const Schema *schema = schema_of(node.op);
   if (!schema || !schema->random) return false;

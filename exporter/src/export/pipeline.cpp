@@ -34,9 +34,9 @@ bool apply_decompositions(Program &program, const PassContext &context) {
 bool apply_operator_programs(Program &program, const PassContext &context) {
   return each_graph(program, [&](Graph &graph) {
     Decompositions known = context.options.decompositions;
-    std::set<std::string> asked;
+    std::set<std::string> requested;
     for (const Node *node : all_nodes(graph))
-      if (!known.count(node->op) && asked.insert(node->op).second)
+      if (!known.count(node->op) && requested.insert(node->op).second)
         if (auto made_of = context.options.operator_programs(node->op)) known[node->op] = made_of;
     return decompose(graph, known);
   });
@@ -160,14 +160,14 @@ bool run_pass(const Pass &pass, Program &program, const PassContext &context) {
 
 void run_pipeline(Program &program, const PassContext &context) {
   const std::set<const Pass *> dumped = dumped_rows(context.options.dump_after);
-  std::set<std::string> gone;
+  std::set<std::string> removed;
   for (const Method &m : program.methods) verify(*m.graph);
   for (const Pass &pass : pipeline()) {
     while (run_pass(pass, program, context) && pass.until_stable) {
     }
-    gone.insert(pass.gone.begin(), pass.gone.end());
+    removed.insert(pass.removed.begin(), pass.removed.end());
     for (const Method &m : program.methods) {
-      verify(*m.graph, gone);
+      verify(*m.graph, removed);
       if (dumped.count(&pass)) context.options.dump(m.name + ": " + to_string(*m.graph));
     }
   }

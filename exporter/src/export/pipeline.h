@@ -30,7 +30,7 @@ struct Pass {
   const char *name;   // a pass may run in several stages
   Rewrite rewrite;
   bool until_stable = false;
-  std::vector<std::string> gone = {};  // operators that do not exist after this pass
+  std::vector<std::string> removed = {};  // operators that do not exist after this pass
 };
 
 const std::vector<Pass> &pipeline();

@@ -95,9 +95,10 @@ std::string verified_text(const Report &r) {
   return out;
 }
 
-std::string tried_text(const Report &r) {
-  const std::string tried = joined(r.tried, [](const std::string &sizes) { return sizes; }, "; ");
-  return tried.empty() ? std::string() : "  also at   " + tried + "\n";
+std::string verified_sizes_text(const Report &r) {
+  const std::string sizes_text =
+      joined(r.verified_sizes, [](const std::string &sizes) { return sizes; }, "; ");
+  return sizes_text.empty() ? std::string() : "  also at   " + sizes_text + "\n";
 }
 
 std::string measured_text(const Report &r) {
@@ -201,7 +202,8 @@ const Field kFields[] = {
     {"not_verified", [](const Report &r) { return json_text(r.not_verified); }, nullptr},
     {"max_abs", [](const Report &r) { return json_number(r.max_abs); }, nullptr},
     {"max_rel", [](const Report &r) { return json_number(r.max_rel); }, nullptr},
-    {"tried", [](const Report &r) { return json_texts(r.tried); }, tried_text, true},
+    {"verified_sizes", [](const Report &r) { return json_texts(r.verified_sizes); },
+     verified_sizes_text, true},
     {"measured", [](const Report &r) { return std::to_string(r.measured); }, measured_text, true},
     {"pytorch", [](const Report &r) { return json_of(r.pytorch); }, nullptr},
     {"rushlight", [](const Report &r) { return json_of(r.rushlight); }, nullptr},

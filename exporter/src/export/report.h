@@ -24,11 +24,11 @@ struct Report {
   std::vector<std::string> state;            // attributes that the program writes
   uint64_t file_bytes = 0, weights_bytes = 0;
   size_t test_vectors = 0;
-  size_t verified = 0;             // examples that were compared; 0: not verified
-  std::string not_verified;        // the reason
-  std::vector<std::string> tried;  // other sizes that were verified, such as "x [3, 4]"
-  bool real_inputs = false;        // some were the user's own, besides the example
-  std::string random;              // an operator that draws random numbers; "" if none does
+  size_t verified = 0;                      // examples that were compared; 0: not verified
+  std::string not_verified;                 // the reason
+  std::vector<std::string> verified_sizes;  // other sizes that were verified, such as "x [3, 4]"
+  bool real_inputs = false;                 // some were the user's own, besides the example
+  std::string random;  // an operator that draws random numbers; "" if none does
   double max_abs = 0, max_rel = 0;
   size_t measured = 0;  // tensors and numbers of which float64's answer is known; of the one
   rush_distance pytorch = {}, rushlight = {},

@@ -36,7 +36,7 @@ std::vector<int64_t> strides_like(const Tensor &t, const std::vector<int64_t> &s
   return out;
 }
 
-// Whether two elements of a tensor with these strides share memory.
+// Returns whether two elements of a tensor with these strides share memory.
 bool overlaps(const std::vector<int64_t> &sizes, const std::vector<int64_t> &strides) {
   std::vector<std::pair<int64_t, int64_t>> dims;
   for (size_t d = 0; d < sizes.size(); d++)
@@ -50,8 +50,8 @@ bool overlaps(const std::vector<int64_t> &sizes, const std::vector<int64_t> &str
   return false;
 }
 
-// The values with strides and offset like those of a tensor. Elements that an expanded tensor shares
-// have one value. The layout of tensors that overlap differently, as windows do, is not kept.
+// Returns the values with strides and offset like those of a tensor. Elements that an expanded tensor
+// shares have one value. The layout of tensors that overlap differently, as windows do, is not kept.
 Tensor with_strides_of(Tensor values, const Tensor &t) {
   const Sizes sizes = values.sizes(), strides = strides_like(t, sizes);
   for (int64_t d = 0; d < values.dim(); d++) {
@@ -109,13 +109,13 @@ Tensor resized(const Tensor &t, const Sizes &sizes) {
   return gathered(t, sizes, [&](size_t i) { return repeated.index_of(i); });
 }
 
-// The same values, each one place later; the last one is first.
+// Returns the same values, each one place later; the last one is first.
 Tensor rolled(const Tensor &t) {
   const auto n = static_cast<size_t>(t.numel());
   return gathered(t, t.sizes(), [n](size_t i) { return (i + n - 1) % n; });
 }
 
-// Whether each row along the last dimension has Trues, then Falses, or all rows have the reverse
+// Returns whether each row along the last dimension has Trues, then Falses, or all rows have the reverse
 // order.
 bool is_padding(const Tensor &t) {
   if (t.dtype() != RUSH_BOOL || t.dim() == 0 || t.numel() < 2 || t.size(-1) < 2) return false;
@@ -144,7 +144,7 @@ Tensor padding_like(const Tensor &t, const Sizes &sizes, uint64_t seed) {
   return Tensor::of(RUSH_BOOL, sizes, values);
 }
 
-// The sizes of the next tensor, with the new ones.
+// Returns the sizes of the next tensor, with the new ones.
 Sizes next_sizes(const Tensor &t, const NewSizes &new_sizes, size_t *leaf) {
   Sizes sizes = t.sizes();
   for (const NewSize &g : new_sizes)
@@ -199,7 +199,7 @@ std::vector<Tensor> tensors_in(const Const &value) {
   return out;
 }
 
-// Whether two values have the same structure of floating-point tensors, whose sizes differ in at most one
+// Returns whether two values have the same structure of floating-point tensors, whose sizes differ in at most one
 // dimension, by the same amount. A single tensor must have grown, as it does by concatenation.
 bool is_cache(const Const &given, const Const &returned) {
   const std::vector<Tensor> a = tensors_in(given), b = tensors_in(returned);
@@ -218,7 +218,7 @@ bool is_cache(const Const &given, const Const &returned) {
   return grown >= 0 || !given.items.empty();
 }
 
-// The part of an answer with the structure of an argument; nullptr if there is none.
+// Returns the part of an answer with the structure of an argument, or nullptr if there is none.
 const Const *cache_in(const Const &answer, const Const &given) {
   if (is_cache(given, answer)) return &answer;
   for (const Const &item : answer.items)

@@ -18,9 +18,9 @@ std::string place(const Source &source) {
 
 std::string unrolled_note(const Graph &graph) {
   const std::vector<Node *> nodes = all_nodes(graph);
-  std::vector<std::string> said;
-  for (const Node *node : nodes) said.push_back(node->op + " " + place(node->source));
-  const Repetition found = longest_repetition(said, kLeastIterations);
+  std::vector<std::string> calls;
+  for (const Node *node : nodes) calls.push_back(node->op + " " + place(node->source));
+  const Repetition found = longest_repetition(calls, kLeastIterations);
   if (found.count == 0) return "";
   const Source &source = nodes[found.begin + found.count * found.period - 1]->source;
   return std::to_string(found.count * found.period) + " of " + std::to_string(nodes.size()) +

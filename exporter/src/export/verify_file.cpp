@@ -12,7 +12,7 @@ namespace rush {
 
 namespace {
 
-// Whether PyTorch gives the same answer again.
+// Returns whether PyTorch gives the same answer again.
 bool repeats(const Example &example, const Reference &reference) {
   return compare(reference(example.method, example.args), *example.expected, example.rtol,
                  example.atol, "")
@@ -42,20 +42,20 @@ std::string at_sizes(const Example &example) {
                    example.new_sizes + ")";
 }
 
-// An error that tracing may have caused, because it fixed the example's sizes or values.
-RuntimeError specialization_error(rush_status status, const char *baked,
+// Returns an error that tracing may have caused, because it fixed the example's sizes or values.
+RuntimeError specialization_error(rush_status status, const char *specialized,
                                   const std::string &message) {
   RuntimeError error(status, message);
-  error.baked = baked;
+  error.specialized = specialized;
   return error;
 }
 
-// The same for an example at other sizes; an error like any other for the example itself.
+// Returns the same for an example at other sizes; an error like any other for the example itself.
 RuntimeError sizes_error(rush_status status, const Example &example, const std::string &message) {
   return specialization_error(status, example.new_sizes.empty() ? "" : "sizes", message);
 }
 
-// Whether oneDNN sums two products of bytes in 16 bits on this processor, which may overflow.
+// Returns whether oneDNN sums two products of bytes in 16 bits on this processor, which may overflow.
 bool overflows_in_onednn() {
 #ifdef __x86_64__
   return !__builtin_cpu_supports("avx512vnni") && !__builtin_cpu_supports("avxvnni");
@@ -64,13 +64,13 @@ bool overflows_in_onednn() {
 #endif
 }
 
-// A layer that torch.ao quantized for its engine oneDNN.
+// Returns whether torch.ao quantized the layer for its engine oneDNN.
 bool is_of_onednn(const Node &node) {
   const Const *qnnpack = node.op == "rush::quantized_conv" ? node.constant(5) : nullptr;
   return qnnpack && !qnnpack->i;
 }
 
-// The reason why PyTorch's own answer may be wrong; else "".
+// Returns the reason why PyTorch's own answer may be wrong, or "".
 std::string engine_text(const Program &program) {
   if (!overflows_in_onednn() || !any_node(program, is_of_onednn)) return "";
   return "; this processor has no VNNI, without which the sums of PyTorch's engine onednn "
@@ -78,7 +78,7 @@ std::string engine_text(const Program &program) {
          "(reduce_range), or with torch.backends.quantized.engine = 'qnnpack'";
 }
 
-// The tolerances of the comparison, and the way to change them.
+// Returns the tolerances of the comparison, and the way to change them.
 std::string tolerance_text(double rtol, double atol) {
   char text[120];
   std::snprintf(text, sizeof text, "; compared with rtol=%g and atol=%g, which export() takes",
@@ -155,7 +155,7 @@ bool has_empty(const Const &answer) {
 
 // ---- What tracing fixed --------------------------------------------------------------------------
 
-// Whether PyTorch's own run of the graph equals the model's except for rounding, or the model refuses
+// Returns whether PyTorch's own run of the graph equals the model's except for rounding, or the model refuses
 // these arguments.
 bool graph_agrees(const ExportContext &s, const std::string &method,
                   const std::vector<Const> &args) {
@@ -259,7 +259,7 @@ class Verification {
     if (example.synthetic) return;
     report_->verified++;
     report_->real_inputs |= example.store || example.only_compared;
-    if (!example.new_sizes.empty()) report_->tried.push_back(example.new_sizes);
+    if (!example.new_sizes.empty()) report_->verified_sizes.push_back(example.new_sizes);
   }
 
   // If synthetic values differ, tracing may be wrong and not the file.
@@ -357,7 +357,7 @@ class Verification {
     }
   }
 
-  // Whether a comparison of this example shows anything. If its answer is empty, the values before it
+  // Returns whether a comparison of this example shows anything. If its answer is empty, the values before it
   // are compared.
   bool is_conclusive(const Example &example) {
     if (!has_empty(*example.expected) || example.method != s_.program.methods[0].name) return true;
@@ -509,7 +509,7 @@ void expect_file_answers(NativeSession *session, Program &program, bool all,
     example.args = test.inputs;
     const Const rushlight = run_example(session, example);
     const bool kept =
-        test.held || (!all && compare(rushlight, test.output, test.rtol, test.atol, "").ok);
+        test.from_user || (!all && compare(rushlight, test.output, test.rtol, test.atol, "").ok);
     if (kept || expect_answer(rushlight, &test))
       tests.push_back(std::move(test));
     else

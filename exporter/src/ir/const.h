@@ -27,7 +27,7 @@ struct Const {
   bool is_tensor() const { return kind == RUSH_CONST_TENSOR; }
   bool is_str() const { return kind == RUSH_CONST_STR; }
   bool is_list() const { return kind == RUSH_CONST_LIST; }
-  // An int, float or bool.
+  // Returns whether it is an int, float or bool.
   bool is_number() const { return is_int() || is_float() || is_bool(); }
   double number() const { return is_float() ? f : static_cast<double>(i); }
 };
@@ -41,10 +41,11 @@ Const const_tensor(Tensor value, std::string name = "");
 Const const_list(TypeRef item, std::vector<Const> items);
 Const const_ints(const std::vector<int64_t> &values);
 
-// The type of a constant as precisely as it is known.
+// Returns the type of a constant as precisely as it is known.
 TypeRef type_of(const Const &value);
 
-// Whether kind and value are equal. Tensors are if they are the same view of the same storage.
+// Returns whether kind and value are equal. Tensors are equal if they are the same view of the same
+// storage.
 bool same(const Const &a, const Const &b);
 
 // Reads a list of ints; returns false if `value` is something else.

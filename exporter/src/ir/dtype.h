@@ -21,7 +21,7 @@ size_t dtype_bytes(rush_dtype dtype);      // of one element; 0 for an unknown d
 bool is_floating_point(rush_dtype dtype);  // without complex ones
 bool is_complex(rush_dtype dtype);
 bool is_quantized(rush_dtype dtype);
-// The dtype of the parts of a complex one; others are their own.
+// Returns the dtype of the parts of a complex one; others are their own.
 rush_dtype real_dtype(rush_dtype dtype);
 
 // Halves round to the nearest, and to the even one of two.

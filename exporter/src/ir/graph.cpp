@@ -157,9 +157,9 @@ std::vector<Node *> all_nodes(const Graph &graph) {
 
 Value *insert_call(Node *where, const char *op, const std::vector<Value *> &inputs,
                    const TypeRef &type) {
-  Node *made = where->block->graph->insert_before(where, op);
-  for (Value *v : inputs) made->add_input(v);
-  return made->add_output(type);
+  Node *created = where->block->graph->insert_before(where, op);
+  for (Value *v : inputs) created->add_input(v);
+  return created->add_output(type);
 }
 
 }  // namespace rush

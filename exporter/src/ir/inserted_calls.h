@@ -18,9 +18,9 @@ class InsertedCalls {
 
   // Returns the result of a call before a node.
   Value *before(Node *node, const char *op, const std::vector<Value *> &inputs) {
-    Value *made = insert_call(node, op, inputs);
-    nodes_.push_back(made->def);
-    return made;
+    Value *created = insert_call(node, op, inputs);
+    nodes_.push_back(created->def);
+    return created;
   }
 
   // Copies a value before a node, as it or a later one may write it.

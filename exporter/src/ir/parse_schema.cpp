@@ -136,7 +136,7 @@ class SchemaParser final : Scanner {
     return make_type(RUSH_TYPE_ANY);  // type variables, streams, ...
   }
 
-  // The types before ")". A container may give out its items.
+  // Returns the types before ")". A container may give out its items.
   std::vector<TypeRef> types(Argument *of) {
     std::vector<TypeRef> out;
     while (!take(")")) {

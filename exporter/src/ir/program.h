@@ -66,7 +66,7 @@ struct Test {
   float rtol, atol;
   std::vector<Measure> measures;  // of the output's tensors and numbers in their order, or none
   std::vector<Traced> traced;     // by rising handle; empty unless asked for
-  bool held = false;              // the answer and its tolerances are the user's own
+  bool from_user = false;         // the answer and its tolerances are the user's own
 };
 
 // A file for the application, which the program does not read.

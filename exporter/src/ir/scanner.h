@@ -45,7 +45,7 @@ class Scanner {
   static bool is_letter(char c) {  // as of Python's names, which have letters beyond ASCII
     return std::isalpha(static_cast<unsigned char>(c)) || static_cast<unsigned char>(c) >= 0x80;
   }
-  // The longest text of letters, digits and the other characters, which may be empty.
+  // Returns the longest text of letters, digits and the other characters, which may be empty.
   std::string word(const std::string &others) {
     space();
     const size_t from = at_;

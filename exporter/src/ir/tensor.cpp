@@ -52,7 +52,7 @@ void each_element(const Tensor &t, F f) {
   for (int64_t n = t.numel(); n > 0; n--) f(walk.next());
 }
 
-// A new tensor with the order of another one's strides.
+// Returns a new tensor with the order of another one's strides.
 Tensor empty_like(rush_dtype dtype, const Tensor &t) {
   const Tensor memory = Tensor::zeros(dtype, t.sizes());
   return {dtype, t.sizes(), dense_strides(t.sizes(), t.strides()), 0, memory.storage()};
@@ -109,7 +109,7 @@ void each_number(rush_dtype dtype, const char *at, F f) {
       return each_part<double>(at, f);
     default:
       throw std::invalid_argument("elements of dtype " + std::string(dtype_name(dtype)) +
-                                  " have no values here");
+                                  " cannot be read as numbers");
   }
 }
 
@@ -170,7 +170,8 @@ template <class Number>
 Tensor made_of(rush_dtype dtype, const Sizes &sizes, const std::vector<Number> &values) {
   const Tensor out = Tensor::zeros(dtype, sizes);
   if (values.size() != static_cast<size_t>(out.numel()))
-    throw std::logic_error("a tensor has another number of elements");
+    throw std::logic_error("a tensor must have an element for each number, got sizes for " +
+                           std::to_string(out.numel()));
   char *at = static_cast<char *>(out.storage()->data);
   for (const Number value : values) {
     write(dtype, at, value);
@@ -259,7 +260,7 @@ const char *Tensor::bytes() const {
   if (!is_strided())
     throw std::invalid_argument("a tensor that is " +
                                 (foreign().form.empty() ? "not on the CPU" : foreign().form) +
-                                " has no elements here");
+                                " has no elements to read");
   return static_cast<const char *>(storage()->data) +
          storage_offset() * static_cast<int64_t>(itemsize());
 }

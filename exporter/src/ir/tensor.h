@@ -46,7 +46,7 @@ class Tensor {
 
   bool defined() const { return data_ != nullptr; }
   bool is_same(const Tensor &other) const { return data_ == other.data_; }
-  // Whether it has elements here.
+  // Returns whether it has elements here.
   bool is_strided() const { return defined() && data_->storage; }
   const Foreign &foreign() const { return data_->foreign; }
 
@@ -80,19 +80,19 @@ class Tensor {
   Tensor contiguous() const;
   Tensor reshape(const Sizes &sizes) const;  // no size is -1
   Tensor to(rush_dtype dtype) const;         // with the strides that PyTorch gives a conversion
-  // The same values with the order of another tensor's strides.
+  // Returns the same values with the order of another tensor's strides.
   Tensor laid_out_as(const Tensor &other) const;
   // Writes the elements of another tensor into this one, whose memory must be new.
   void fill_from(const Tensor &from) const;
   Tensor clone() const;  // of all bytes, contiguous
 
-  // The elements, row-major. Complex ones are two numbers in doubles().
+  // Returns the elements, row-major. Complex ones are two numbers in doubles().
   std::vector<double> doubles() const;
   std::vector<int64_t> ints() const;
   std::vector<float> floats() const;
   double item() const { return doubles().at(0); }  // of the first element
   bool all_finite() const;
-  // Whether dtype, sizes and values are equal. NaN differs from NaN.
+  // Returns whether dtype, sizes and values are equal. NaN differs from NaN.
   bool equal(const Tensor &other) const;
 
  private:

@@ -12,22 +12,22 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(const std::set<std::string> &gone) : gone_(gone) {}
+  explicit Verifier(const std::set<std::string> &removed) : removed_(removed) {}
 
   void block(const Block &block) {
-    std::vector<const Value *> mine(block.params.begin(), block.params.end());
-    for (const Value *v : mine) seen_.insert(v);
+    std::vector<const Value *> defined(block.params.begin(), block.params.end());
+    for (const Value *v : defined) seen_.insert(v);
     for (const auto &n : block.nodes) {
       node(*n);
       for (const Value *v : n->outputs) {
         check(v->def == n.get(), *n, "output %" + v->name + " must belong to this node");
         check(v->type != nullptr, *n, "output %" + v->name + " must have a type");
         seen_.insert(v);
-        mine.push_back(v);
+        defined.push_back(v);
       }
     }
     inputs(block.results);
-    for (const Value *v : mine) seen_.erase(v);
+    for (const Value *v : defined) seen_.erase(v);
   }
 
  private:
@@ -56,7 +56,7 @@ class Verifier {
   }
 
   void node(const Node &node) {
-    check(!gone_.count(node.op), node, "an earlier pass must remove this operator");
+    check(!removed_.count(node.op), node, "an earlier pass must remove this operator");
     inputs(node);
     if (node.op == "prim::If") {
       branches(node);
@@ -100,14 +100,14 @@ class Verifier {
     count(node.outputs.size(), schema->returns.size(), node, "results");
   }
 
-  const std::set<std::string> &gone_;
+  const std::set<std::string> &removed_;
   std::unordered_set<const Value *> seen_;
 };
 
 }  // namespace
 
-void verify(const Graph &graph, const std::set<std::string> &gone) {
-  Verifier(gone).block(graph.top);
+void verify(const Graph &graph, const std::set<std::string> &removed) {
+  Verifier(removed).block(graph.top);
 }
 
 }  // namespace rush

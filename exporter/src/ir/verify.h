@@ -10,7 +10,7 @@ namespace rush {
 
 // Throws std::logic_error with the fault and its place, unless uses and definitions agree, values
 // are defined before they are used, blocks have the parameters and results that their node needs,
-// known operators have the arguments of their schema, and no node's operator is in `gone`.
-void verify(const Graph &graph, const std::set<std::string> &gone = {});
+// known operators have the arguments of their schema, and no node's operator is in `removed`.
+void verify(const Graph &graph, const std::set<std::string> &removed = {});
 
 }  // namespace rush

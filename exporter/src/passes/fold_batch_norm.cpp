@@ -20,7 +20,7 @@ struct Norm {
   Numbers scale, shift;  // y = x * scale + shift, per channel
 };
 
-// A vector of `n` numbers, which are `otherwise` if it is None.
+// Stores a vector of `n` numbers, which are `otherwise` if the argument is None.
 bool vector_of(const Node &node, size_t i, int64_t n, double otherwise, Numbers *out) {
   const Const *c = node.constant(i);
   if (!c) return false;
@@ -60,7 +60,7 @@ bool match_norm(const Node &node, int64_t channels, Norm *norm) {
   return true;
 }
 
-// Whether no operator changes the value's rank in place.
+// Returns whether no operator changes the value's rank in place.
 bool keeps_rank(const Value &value) {
   for (const Use &use : value.uses)
     for (const char *changes : {"squeeze_", "resize_", "set_"})
@@ -68,7 +68,7 @@ bool keeps_rank(const Value &value) {
   return true;
 }
 
-// Whether a tensor has two dimensions for all inputs.
+// Returns whether a tensor has two dimensions for all inputs.
 bool is_matrix(const Value &value) {
   static const std::unordered_set<std::string> makes = {"aten::addmm", "aten::mm"};
   static const std::unordered_set<std::string> keeps = {
@@ -84,8 +84,8 @@ bool is_matrix(const Value &value) {
   return start && end && start->i == 1 && end->i == -1;
 }
 
-// The rank of the weight of a linear with a matrix, or of a convolution that is not transposed;
-// else 0.
+// Returns the rank of the weight of a linear with a matrix, or of a convolution that is not
+// transposed; else 0.
 int64_t weight_rank(const Node &node) {
   static const std::unordered_set<std::string> plain = {
       "aten::conv1d",           "aten::conv2d",         "aten::conv3d",
@@ -102,8 +102,8 @@ int64_t weight_rank(const Node &node) {
   return transposed && transposed->is_bool() && !transposed->i ? weight->tensor.dim() : 0;
 }
 
-// The one node in its block that reads the elements of a value. A scripted batch norm also reads the
-// rank.
+// Returns the one node in its block that reads the elements of a value. A scripted batch norm also reads
+// the rank.
 Node *follower(const Value &value) {
   Node *found = nullptr;
   for (const Use &use : value.uses) {
@@ -151,11 +151,11 @@ bool fold(Graph &graph, Node *before) {
 
 bool fold_batch_norm(Graph &graph) {
   bool changed = false;
-  for (bool again = true; again;) {
-    again = false;
+  for (bool repeat = true; repeat;) {
+    repeat = false;
     for (Node *node : all_nodes(graph)) {
       if (!fold(graph, node)) continue;
-      changed = again = true;
+      changed = repeat = true;
       break;  // the list has a removed node
     }
   }

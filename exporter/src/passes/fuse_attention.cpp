@@ -18,7 +18,7 @@ bool is_view(const std::string &op) {
   return op == "aten::view" || op == "aten::_unsafe_view";
 }
 
-// The size in that place of a reshape's argument; nullptr if it may be -1.
+// Returns the size in that place of a reshape's argument, or nullptr if it may be -1.
 Value *size_at(Graph &graph, const Value *sizes, const Const *place) {
   std::vector<int64_t> known;
   if (!place || !place->is_int() || place->i < 0) return nullptr;
@@ -60,7 +60,7 @@ std::optional<Repeat> repeat_of(Graph &graph, Value *value, const Node *user) {
   return Repeat{expanded, reshape->input(1)};
 }
 
-// The argument of attention, or its default.
+// Returns the argument of attention, or its default.
 Value *argument(Graph &graph, const Node &node, size_t i, const Const &otherwise) {
   return i < node.inputs.size() ? node.input(i) : graph.constant(otherwise);
 }

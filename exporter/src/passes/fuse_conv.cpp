@@ -133,7 +133,7 @@ Tensor arranged(const Tensor &weight) {
   return weight.moved(1, -1).contiguous().moved(-1, 1);
 }
 
-// Whether PyTorch takes strides of four dimensions for channels-last ones (c10/core/MemoryFormat.h).
+// Returns whether PyTorch takes strides of four dimensions for channels-last ones (c10/core/MemoryFormat.h).
 bool is_channels_last(const Sizes &sizes, const Sizes &strides) {
   if (strides[1] == 0) return false;
   int64_t least = 0;
@@ -144,8 +144,8 @@ bool is_channels_last(const Sizes &sizes, const Sizes &strides) {
   return true;
 }
 
-// The number of the memory format that PyTorch derives from the weight's strides: a channels-last weight
-// gives channels-last results. Groups are convolved one by one.
+// Returns the number of the memory format that PyTorch derives from the weight's strides: a channels-last
+// weight gives channels-last results. Groups are convolved one by one.
 int64_t format_of(const Tensor &weight, int64_t groups) {
   constexpr int64_t kContiguous = 0, kChannelsLast = 2;
   Sizes sizes = weight.sizes(), strides = weight.strides();
@@ -174,7 +174,7 @@ void rewrite(Graph &graph, Node *node, const Conv &conv) {
   node->replace_by(fused);
 }
 
-// The amounts of a constant zero padding of the last n dimensions, per side, first dimension first.
+// Returns whether the node pads the last n dimensions with zeros. Stores the amounts per side, first dimension first.
 bool is_zero_pad(const Node &node, size_t n, std::vector<int64_t> *out) {
   size_t at_value = 0;
   if (node.op == "aten::constant_pad_nd") {

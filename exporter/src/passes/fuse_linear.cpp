@@ -22,8 +22,8 @@ bool is_bias(const Const *c, const Dtypes &dtypes, int64_t out) {
          c->tensor.dim() == 1 && c->tensor.size(0) == out;
 }
 
-// The constant matrix of an argument. Halves that the program converts to float32 stay halves,
-// because rush::linear converts them, too.
+// Returns the constant matrix of an argument. Halves that the program converts to float32 stay
+// halves, because rush::linear converts them, too.
 const Const *matrix(const Node &node, size_t input, const Dtypes &dtypes) {
   if (const Const *weight = tensor_constant(node, input, 2, dtypes)) return weight;
   const Node *to = node.inputs[input]->def;
@@ -82,11 +82,11 @@ bool fold_bias(Node *fused) {
   if (!add || (add->op != "aten::add.Tensor" && add->op != "aten::add_.Tensor") ||
       !is_number_or_missing(*add, 2, 1))
     return false;
-  const size_t mine = fused->output()->uses[0].index;
-  if (mine > 1 || (mine == 1 && add->op == "aten::add_.Tensor")) return false;
-  const Const *bias = add->constant(1 - mine);
+  const size_t position = fused->output()->uses[0].index;
+  if (position > 1 || (position == 1 && add->op == "aten::add_.Tensor")) return false;
+  const Const *bias = add->constant(1 - position);
   if (!is_bias(bias, kSingle, fused->constant(WEIGHT)->tensor.size(0))) return false;
-  fused->set_input(BIAS, add->input(1 - mine));
+  fused->set_input(BIAS, add->input(1 - position));
   add->replace_by(fused);
   return true;
 }

@@ -17,7 +17,7 @@ Node *only_user(const Value *value) {
 
 namespace {
 
-// The bound in that argument; `otherwise` if it is None or missing.
+// Stores the bound in that argument, or `otherwise` if it is None or missing.
 bool bound(const Node &node, size_t i, double otherwise, double *out) {
   *out = otherwise;
   if (i >= node.inputs.size()) return true;

@@ -222,12 +222,12 @@ class Rerolling {
   }
 
   Value *number(int64_t first, int64_t step) {
-    Value *&made = numbers_[{first, step}];
-    if (made) return made;
-    made = body_->params[0];
-    if (step != 1) made = calculate("aten::mul.int", made, step);
-    if (first != 0) made = calculate("aten::add.int", made, first);
-    return made;
+    Value *&created = numbers_[{first, step}];
+    if (created) return created;
+    created = body_->params[0];
+    if (step != 1) created = calculate("aten::mul.int", created, step);
+    if (first != 0) created = calculate("aten::add.int", created, first);
+    return created;
   }
   Value *calculate(const char *op, Value *a, int64_t b) {
     Node *out = append(op);
@@ -242,13 +242,13 @@ class Rerolling {
   }
 
   Value *item(const Origin &origin) {
-    Value *&made = items_[{origin.unpacked, {origin.first, origin.step}}];
-    if (made) return made;
+    Value *&created = items_[{origin.unpacked, {origin.first, origin.step}}];
+    if (created) return created;
     Value *index = number(origin.first, origin.step);
     Node *get = append("aten::__getitem__.t");
     get->add_input(origin.unpacked->input(0));
     get->add_input(index);
-    return made = get->add_output(origin.unpacked->output()->type);
+    return created = get->add_output(origin.unpacked->output()->type);
   }
 
   Value *local(const Result &result) const { return copies_[result.first]->output(result.second); }

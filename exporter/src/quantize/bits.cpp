@@ -36,7 +36,7 @@ Bits parse_plain_bits(const std::string &name) {
   refuse(name);
 }
 
-// Whether the pattern from p matches the whole text from t.
+// Returns whether the pattern from p matches the whole text from t.
 bool matches(const char *p, const char *t) {
   for (; *p && *p != '*'; p++, t++)
     if (!*t || (*p != '?' && *p != *t)) return false;

@@ -22,9 +22,9 @@ class ErrorFeedback {
   // were zero and fewer inputs than columns do no harm.
   explicit ErrorFeedback(SquareMatrix hessian);
 
-  // The importance of each column, which is H's diagonal; empty if no inputs are known.
+  // Returns the importance of each column, which is H's diagonal, or empty if no inputs are known.
   const std::vector<float> &importance() const { return importance_; }
-  // The sum that the errors of columns [from, end), at `e`, add to a later column.
+  // Returns the sum that the errors of columns [from, end), at `e`, add to a later column.
   double of(const double *e, size_t from, size_t end, size_t column) const {
     return factor_.n ? dot(e, factor_.row(column) + from, end - from) : 0;
   }

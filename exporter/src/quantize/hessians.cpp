@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "ir/inserted_calls.h"
-#include "quantize/on_threads.h"
+#include "quantize/parallel_for.h"
 #include "run/observe.h"
 
 namespace rush {
@@ -154,12 +154,12 @@ void Hessians::run_from(size_t first) {
   std::vector<Node *> nodes;
   Sums sums = sums_from(first, &nodes);
   run(nodes, &sums);
-  std::map<std::vector<Value *>, std::shared_ptr<const ErrorFeedback>> made;
+  std::map<std::vector<Value *>, std::shared_ptr<const ErrorFeedback>> created;
   for (auto &[inputs, sum] : sums)
-    made[inputs] = std::make_shared<const ErrorFeedback>(sum.finish());
+    created[inputs] = std::make_shared<const ErrorFeedback>(sum.finish());
   for (size_t i = first; i < layers_.size(); i++) {
-    const auto found = made.find(layers_[i].inputs(input_));
-    if (found == made.end()) break;
+    const auto found = created.find(layers_[i].inputs(input_));
+    if (found == created.end()) break;
     known_[i] = found->second;
   }
 }

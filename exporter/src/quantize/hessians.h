@@ -29,9 +29,9 @@ class Hessians {
   Hessians(Program &program, const std::vector<Node *> &layers, size_t input, size_t weight,
            const std::vector<Batch> &batches, const Opener &open);
 
-  // The feedback of a layer. It must be asked for layers in their order, before each is replaced.
-  // Other nodes, layers whose matrix would have more than 1 GiB, and layers none of whose batches
-  // has only finite inputs, have none.
+  // Returns the feedback of a layer. It must be asked for layers in their order, before each is
+  // replaced. Other nodes, layers whose matrix would have more than 1 GiB, and layers none of whose
+  // batches has only finite inputs, have none.
   std::shared_ptr<const ErrorFeedback> of(const Node *layer);
   // Returns why a layer has none although there are batches. The layer's path completes the
   // sentence.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "quantize/int4_group.h"
-#include "quantize/on_threads.h"
+#include "quantize/parallel_for.h"
 
 namespace rush {
 
@@ -115,7 +115,7 @@ class Rows {
 
 Int4 int4_of(const Tensor &weight, const Bits &bits, const ErrorFeedback &feedback) {
   Rows rows(weight, bits, feedback);
-  on_threads(rows.blocks(), [&](size_t block) { rows.quantize(block); });
+  parallel_for(rows.blocks(), [&](size_t block) { rows.quantize(block); });
   return rows.parts();
 }
 

@@ -14,7 +14,7 @@ struct Int4Group {
   static constexpr float kMost = 15;  // the largest integer
   float scale = 0, zero = 0, minimum = 0;
 
-  // The integer of a weight.
+  // Returns the integer of a weight.
   float integer_of(float x) const {
     constexpr float kRound = 12582912;  // 1.5 * 2^23: its sum with a small number is whole
     const float divisor = scale != 0 ? scale : HUGE_VALF;

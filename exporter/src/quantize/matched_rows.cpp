@@ -11,7 +11,7 @@ namespace {
 // Boxes with a smaller overlap do not match.
 constexpr double kOverlap = 0.5;
 
-// Whether a value depends on one of these nodes.
+// Returns whether a value depends on one of these nodes.
 bool depends_on(const Value *value, const std::set<const Node *> &filters) {
   std::vector<const Value *> todo = {value};
   std::set<const Value *> seen = {value};
@@ -28,7 +28,7 @@ bool depends_on(const Value *value, const std::set<const Node *> &filters) {
 
 using Row = std::vector<double>;
 
-// The elements of each row of a tensor.
+// Returns the elements of each row of a tensor.
 std::vector<Row> rows_of(const Tensor &t) {
   const std::vector<double> values = t.doubles();
   std::vector<Row> out(static_cast<size_t>(t.size(0)));
@@ -43,7 +43,7 @@ double area(double width, double height) {
   return std::max(width, 0.) * std::max(height, 0.);
 }
 
-// The intersection over union of two boxes (x1, y1, x2, y2).
+// Returns the intersection over union of two boxes (x1, y1, x2, y2).
 double overlap(const Row &a, const Row &b) {
   const double both = area(std::min(a[2], b[2]) - std::max(a[0], b[0]),
                            std::min(a[3], b[3]) - std::max(a[1], b[1]));
@@ -77,8 +77,8 @@ void append_rows(std::vector<Row> *to, const std::vector<Row> &from) {
     (*to)[i].insert((*to)[i].end(), from[i].begin(), from[i].end());
 }
 
-// The similarity of each of PyTorch's rows to each row of the file: the overlap of boxes, else it rises
-// as the distance falls.
+// Returns the similarity of each of PyTorch's rows to each row of the file: the overlap of boxes, else it
+// rises as the distance falls.
 std::vector<Row> likeness(const std::vector<Tensor> &got, const std::vector<Tensor> &want) {
   std::vector<Row> a, b;
   bool any = false;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "quantize/on_threads.h"
+#include "quantize/parallel_for.h"
 
 namespace rush {
 
@@ -32,7 +32,7 @@ SquareMatrix ProductSum::finish() {
 void ProductSum::flush() {
   sum_.values.resize(sum_.n * sum_.n);
   rows_.resize((rows_.size() / sum_.n + kAtOnce - 1) / kAtOnce * kAtOnce * sum_.n);
-  on_threads((sum_.n + kPerItem - 1) / kPerItem, [&](size_t item) {
+  parallel_for((sum_.n + kPerItem - 1) / kPerItem, [&](size_t item) {
     for (size_t i = item * kPerItem; i < std::min((item + 1) * kPerItem, sum_.n); i++)
       add_to_row(i);
   });

@@ -82,7 +82,8 @@ Activation activation_of(const Node &node) {
   return found == of.end() ? PLAIN : found->second;
 }
 
-// The node after a convolution or a sum that bounds it at 0, or that is an activation of convolutions.
+// Returns the node after a convolution or a sum that bounds it at 0, or that is an activation of
+// convolutions.
 Node *follower(const Node *node) {
   Node *next = only_user(node->output());
   double min, max;
@@ -93,7 +94,7 @@ Node *follower(const Node *node) {
   return node->op == "rush::conv" && !bounded && activation_of(*next) != PLAIN ? next : nullptr;
 }
 
-// The last value of a node and its follower, which its integers represent.
+// Returns the last value of a node and its follower, which its integers represent.
 Value *result_of(Node *node) {
   Node *next = follower(node);
   return next ? next->output() : node->output();
@@ -125,7 +126,7 @@ bool is_sum(const Node &node) {
           (node.constant(2) && node.constant(2)->is_number() && node.constant(2)->number() == 1));
 }
 
-// The values whose ranges must be known.
+// Returns the values whose ranges must be known.
 std::vector<Value *> observed_values(Graph &graph) {
   std::vector<Value *> out;
   std::set<const Value *> seen;
@@ -176,7 +177,7 @@ struct Histogram {
     }
   }
 
-  // The sum of squared errors in units of a bin if only [a, b] of the range has integers.
+  // Returns the sum of squared errors in units of a bin if only [a, b] of the range has integers.
   double error(double a, double b) const {
     const double part = (high - low) / kBins, step = (b - a) / 255;
     double sum = 0;
@@ -189,7 +190,8 @@ struct Histogram {
     return sum;
   }
 
-  // The range with the smallest error among those that are narrower at both ends and include 0.
+  // Returns the range with the smallest error among those that are narrower at both ends and
+  // include 0.
   Range range() const {
     constexpr int kSteps = 64;
     Range out;
@@ -238,8 +240,8 @@ std::map<const Value *, Range> calibrate(Program &program, const std::vector<Val
 
 // ---- The new program ---------------------------------------------------------------------------
 
-// The scale of each output channel of a weight: 127 steps reach its largest value. The bias in steps of
-// a sum stays far from the bounds of 32 bits, even if all weights are tiny.
+// Returns the scale of each output channel of a weight: 127 steps reach its largest value. The bias in
+// steps of a sum stays far from the bounds of 32 bits, even if all weights are tiny.
 std::vector<double> scales_of(const Tensor &weight, const Const *bias, double input_scale) {
   const std::vector<double> values = weight.doubles();
   std::vector<double> out(static_cast<size_t>(weight.size(0)), 0);
@@ -257,7 +259,7 @@ std::vector<double> scales_of(const Tensor &weight, const Const *bias, double in
   return out;
 }
 
-// The weight in steps of these scales.
+// Returns the weight in steps of these scales.
 Tensor integers_with(const Tensor &weight, const std::vector<double> &scales) {
   std::vector<double> values = weight.doubles();
   const size_t columns = values.size() / scales.size();
@@ -297,7 +299,7 @@ class Rewriter {
   Value *number(int64_t n) { return graph_.constant(const_int(n)); }
   Value *number(double n) { return graph_.constant(const_float(n)); }
 
-  // The range of a value that may be quantized; nullptr if it may not.
+  // Returns the range of a value that may be quantized, or nullptr if it may not.
   const Range *range(const Value *v) const {
     const auto found = ranges_.find(v);
     return found != ranges_.end() && found->second.finite && found->second.sizes.size() >= 3 &&
@@ -306,7 +308,7 @@ class Rewriter {
                : nullptr;
   }
 
-  // The value in integers. It is inserted before `user` if it does not exist yet.
+  // Returns the value in integers. It is inserted before `user` if it does not exist yet.
   Value *integers(Value *v, Node *user) {
     Value *&twin = twins_[v];
     if (!twin) {
@@ -396,11 +398,12 @@ class Rewriter {
     if (!has_integers(x) || ranges_.at(x).sizes.size() != 4) return;
     const Const *keep = node->op == "aten::mean.dim" ? node->constant(2) : nullptr;
     const bool flat = node->op == "aten::mean.dim" && !(keep && keep->is_bool() && keep->i);
-    Value *made = insert_call(node, "rush::mean_of_quantized", {twins_.at(x)});
-    if (flat) made = insert_call(node, "aten::flatten.using_ints", {made, number(int64_t{1})});
-    node->output()->replace_all_uses_with(made);
+    Value *created = insert_call(node, "rush::mean_of_quantized", {twins_.at(x)});
+    if (flat)
+      created = insert_call(node, "aten::flatten.using_ints", {created, number(int64_t{1})});
+    node->output()->replace_all_uses_with(created);
     const auto known = ranges_.find(node->output());
-    if (known != ranges_.end()) ranges_[made] = known->second;
+    if (known != ranges_.end()) ranges_[created] = known->second;
     gone_.insert(node);
   }
 

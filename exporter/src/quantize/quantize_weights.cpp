@@ -34,8 +34,8 @@ bool is_weight(const Const *c) {
   return c && c->is_tensor() && is_weight(c->tensor);
 }
 
-// The path of a layer's module. A weight has the path of the module that owns it, and a node the path
-// or the name of the module that runs it. The two differ for a tied weight.
+// Returns the path of a layer's module. A weight has the path of the module that owns it, and a node the
+// path or the name of the module that runs it. The two differ for a tied weight.
 std::string path_of(const Node &node, const Const &weight) {
   const std::string owner = weight.s.substr(0, std::min(weight.s.rfind('.'), weight.s.size()));
   const std::string &module = node.source.module;
@@ -78,8 +78,8 @@ void each_row(const Tensor &weight, F f) {
 }
 
 template <class T>
-T *data_of(const Tensor &made) {
-  return static_cast<T *>(made.storage()->data);
+T *data_of(const Tensor &created) {
+  return static_cast<T *>(created.storage()->data);
 }
 
 // Quantizes a weight [out, in, ...] to integers and a scale for each row.
@@ -101,7 +101,7 @@ WeightError int8_of(const Tensor &weight, Tensor *integers, Tensor *scales) {
   return error;
 }
 
-// Whether all values are finite as float16.
+// Returns whether all values are finite as float16.
 bool fits_float16(const Tensor &weight) {
   bool fits = true;
   each_row(weight, [&](size_t, const Numbers &row) {
@@ -110,12 +110,12 @@ bool fits_float16(const Tensor &weight) {
   return fits;
 }
 
-// A column of scales, one for each row.
+// Returns a column of scales, one for each row.
 Tensor as_column(const Tensor &scales) {
   return scales.reshape({scales.size(0), 1});
 }
 
-// A constant that holds a part of a weight, with the weight's name and a suffix.
+// Returns a constant that holds a part of a weight, with the weight's name and a suffix.
 Value *part_of(const Const &weight, Graph &graph, const Tensor &part, const char *suffix) {
   return graph.constant(const_tensor(part, weight.s.empty() ? "" : weight.s + suffix));
 }
@@ -127,11 +127,11 @@ bool linear_of_bytes(Node *node, const Const &weight, const Bits &bits, Quantize
   const WeightError error = int8_of(weight.tensor, &integers, &scales);
   record(*node, weight, bits, {integers, scales}, error, out);
   Graph &graph = *node->block->graph;
-  const Value *made = insert_call(node, "rush::linear_int8",
-                                  {node->input(INPUT), part_of(weight, graph, integers, ""),
-                                   part_of(weight, graph, scales, ".scales"), node->input(BIAS),
-                                   node->input(MIN), node->input(MAX)});
-  node->replace_by(made->def);
+  const Value *created = insert_call(node, "rush::linear_int8",
+                                     {node->input(INPUT), part_of(weight, graph, integers, ""),
+                                      part_of(weight, graph, scales, ".scales"), node->input(BIAS),
+                                      node->input(MIN), node->input(MAX)});
+  node->replace_by(created->def);
   return true;
 }
 
@@ -189,17 +189,17 @@ bool linear(Node *node, const Bits &bits, Int4Weights *int4, Quantized *out) {
   Value *offsets = parts.offsets.defined() ? part_of(*weight, graph, parts.offsets, suffix)
                                            : graph.constant(const_none());
   const auto number = [&](int64_t n) { return graph.constant(const_int(n)); };
-  const Value *made =
+  const Value *created =
       insert_call(node, "rush::linear_weights",
                   {node->input(INPUT), part_of(*weight, graph, parts.integers, ""),
                    part_of(*weight, graph, parts.scales, ".scales"), offsets, node->input(BIAS),
                    number(four ? 4 : 8), number(w.size(1)), number(four ? bits.group : w.size(1)),
                    node->input(MIN), node->input(MAX), number(bits.kind == Bits::INT4 ? 8 : 16)});
-  node->replace_by(made->def);
+  node->replace_by(created->def);
   return true;
 }
 
-// A copy as float16, and its error.
+// Makes a copy as float16, and returns its error.
 WeightError half_of(const Tensor &weight, Tensor *half) {
   WeightError error;
   *half = weight.to(RUSH_FLOAT16);
@@ -236,7 +236,7 @@ bool embedding(Node *node, const Bits &bits, Quantized *out) {
   const auto as = [&](rush_dtype dtype, Value *v) {
     return insert_call(node, "aten::to.dtype", {v, graph.constant(const_int(int64_t{dtype}))});
   };
-  Value *made;
+  Value *created;
   if (bits.kind == Bits::FLOAT16) {
     if (w.dtype() != RUSH_FLOAT32 || !fits_float16(w)) return false;
     Tensor half;
@@ -244,19 +244,19 @@ bool embedding(Node *node, const Bits &bits, Quantized *out) {
     record(*node, *weight, bits, {half}, error, out);
     std::vector<Value *> inputs(node->inputs.begin(), node->inputs.end());
     inputs[0] = graph.constant(const_tensor(half, weight->s));
-    made = as(RUSH_FLOAT32, insert_call(node, "aten::embedding",
-                                        inputs)); /* of a table that a layer packs, too */
+    created = as(RUSH_FLOAT32, insert_call(node, "aten::embedding",
+                                           inputs)); /* of a table that a layer packs, too */
   } else {
     Tensor integers, scales;
     const WeightError error = int8_of(w, &integers, &scales);
     record(*node, *weight, bits, {integers, scales}, error, out);
     Value *numbers = as(RUSH_FLOAT32, rows_of(integers, weight->s));
     Value *factors = rows_of(as_column(scales), weight->s.empty() ? "" : weight->s + ".scales");
-    made = insert_call(node, "aten::mul.Tensor", {numbers, factors});
+    created = insert_call(node, "aten::mul.Tensor", {numbers, factors});
     if (is_half(w.dtype()) && !is_cast(only_user(node->outputs[0]), RUSH_FLOAT32))
-      made = as(w.dtype(), made);
+      created = as(w.dtype(), created);
   }
-  node->replace_by(made->def);
+  node->replace_by(created->def);
   return true;
 }
 
@@ -292,7 +292,7 @@ class Rules {
   }
 
  private:
-  // The bits that the user gives.
+  // Returns the bits that the user gives.
   const Bits &given(const Node &node, const Const &weight) {
     static const Bits all;
     if (bits_.kind != Bits::BY_LAYER) return bits_;
@@ -321,20 +321,21 @@ class Rules {
   std::set<const void *> tables_;  // storages of embeddings
 };
 
-// The weight of a layer; nullptr for another node.
+// Returns the weight of a layer; nullptr for another node.
 const Const *weight_of(const Node &node) {
   if (node.op == "rush::linear" || node.op == "rush::conv") return node.constant(WEIGHT);
   return node.op == "aten::embedding" ? node.constant(0) : nullptr;
 }
 
-// Whether these bits quantize layers of this kind.
+// Returns whether these bits quantize layers of this kind.
 bool concerns(const Bits &bits, const Node &node) {
   if (node.op == "rush::conv") return bits.kind == Bits::FLOAT16;
   if (node.op == "aten::embedding" && bits.kind == Bits::INT8_STATIC) return false;
   return bits.kind != Bits::ALL;
 }
 
-// The layers of the first method that get four bits. Those inside of loops and branches are left out.
+// Returns the layers of the first method that get four bits. Those inside of loops and branches are left
+// out.
 std::vector<Node *> calibrated_layers(const Program &program, Rules *rules) {
   std::vector<Node *> layers;
   for (auto &node : program.methods[0].graph->top.nodes) {

@@ -18,7 +18,7 @@ std::string text_of(const char *format, double value) {
   return out;
 }
 
-// The error of one tensor or number.
+// Returns the error of one tensor or number.
 Quantized distance_of(const std::vector<double> &got, const std::vector<double> &want) {
   Quantized out;
   double most = 0, difference = 0, a = 0, b = 0, product = 0;
@@ -45,15 +45,15 @@ using Pair = std::pair<const Const *, const Const *>;
 // Returns the pairs of values in the same positions. Throws if the structures differ.
 std::vector<Pair> pairs_of(const Const &got, const Const &want) {
   const Difference same_kinds = compare(got, want, HUGE_VAL, HUGE_VAL, "an output");
-  const std::vector<const Const *> mine = measured_values(got), theirs = measured_values(want);
-  if (mine.size() != theirs.size()) throw std::runtime_error(same_kinds.where);
+  const std::vector<const Const *> values = measured_values(got), expected = measured_values(want);
+  if (values.size() != expected.size()) throw std::runtime_error(same_kinds.where);
   std::vector<Pair> out;
-  for (size_t i = 0; i < mine.size(); i++) {
-    const Tensor &a = mine[i]->tensor, &b = theirs[i]->tensor;
+  for (size_t i = 0; i < values.size(); i++) {
+    const Tensor &a = values[i]->tensor, &b = expected[i]->tensor;
     if (a.defined() != b.defined() ||
         (a.defined() && (a.dtype() != b.dtype() || a.sizes() != b.sizes())))
       throw std::runtime_error(same_kinds.where);
-    out.emplace_back(mine[i], theirs[i]);
+    out.emplace_back(values[i], expected[i]);
   }
   return out;
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "quantize/on_threads.h"
+#include "quantize/parallel_for.h"
 
 namespace rush {
 
@@ -33,7 +33,7 @@ bool factorize(SquareMatrix *m) {
       if (!(row[c] > 0)) return false;
       for (size_t i = 0; i <= c; i++) row[i] /= d[c - low];
     }
-    on_threads(low, [&](size_t r) { update(m, r, low, high, d.data()); });
+    parallel_for(low, [&](size_t r) { update(m, r, low, high, d.data()); });
     high = low;
   }
   return true;

@@ -20,7 +20,7 @@ struct SquareMatrix {
 // is not positive definite.
 bool factorize(SquareMatrix *matrix);
 
-// The sum of a[i] * b[i] for i < n, in an order that does not depend on the machine.
+// Returns the sum of a[i] * b[i] for i < n, in an order that does not depend on the machine.
 double dot(const double *a, const double *b, size_t n);
 
 }  // namespace rush

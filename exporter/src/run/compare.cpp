@@ -27,7 +27,7 @@ const char *kind_text(rush_const_kind kind) {
   return found == names.end() ? "a value" : found->second;
 }
 
-// Whether it is a tensor or a number, which have measures.
+// Returns whether it is a tensor or a number, which have measures.
 bool is_measured(const Const &c) {
   return c.tensor.defined() || c.is_number() || c.kind == RUSH_CONST_COMPLEX;
 }
@@ -61,7 +61,7 @@ std::vector<const Const *> measured_values(const Const &value) {
 
 namespace {
 
-// Whether `exact` can be float64's answer to PyTorch's `want`.
+// Returns whether `exact` can be float64's answer to PyTorch's `want`.
 bool fits(const Const &exact, const Const &want) {
   if (!want.tensor.defined()) return exact.kind == want.kind && !exact.tensor.defined();
   const rush_dtype dtype = want.tensor.is_complex() ? RUSH_COMPLEX128
@@ -164,7 +164,7 @@ class Comparison {
     differ(name, text + distances(v));
   }
 
-  // The distances of the value whose measure was used last.
+  // Returns whether the value whose measure was used last is right by its distances over several inputs.
   bool is_right_of_several(const rush_verdict &v) const {
     if (!several_ || next_ == 0 || next_ > several_->size() || v.broken) return false;
     if (!rush_verdict_is_measure(&v)) return false;
@@ -229,7 +229,7 @@ void tolerance_of(Grain grain, double *rtol, double *atol) {
   *atol = grain == DOUBLE ? 1e-9 : 1e-5;
 }
 
-// Whether float64's value differs by more than its own rounding.
+// Returns whether float64's value differs by more than its own rounding.
 bool is_rounded(const Const &want, const Const &exact) {
   const std::vector<double> b = elements(want), e = elements(exact);
   const double most = greatest(e);
@@ -248,7 +248,7 @@ rush_verdict float64_verdict(const Const &want, const Const &exact, double rtol 
   return v;
 }
 
-// Whether float64's answer differs by more than rounding.
+// Returns whether float64's answer differs by more than rounding.
 bool is_other(const Const &want, const Const &exact) {
   const rush_verdict v = float64_verdict(want, exact);
   return !rush_verdict_is_measure(&v);

@@ -27,12 +27,12 @@ Difference compare(const Const &got, const Const &want, double rtol, double atol
                    const std::vector<rush_distance> *several = nullptr);
 constexpr double kSeveralMultiple = 4;
 
-// The tensors and numbers inside of a value, in order; these have measures.
+// Returns the tensors and numbers inside of a value, in order; these have measures.
 std::vector<const Const *> measured_values(const Const &value);
-// The distances of these values of an answer from float64's: none if the structures differ, and 0
-// for values that float64 does not judge.
+// Returns the distances of these values of an answer from float64's: none if the structures differ,
+// and 0 for values that float64 does not judge.
 std::vector<rush_distance> distances_of(const Const &answer, const Const &exact);
-// Whether a measured value is a floating-point or complex one, and its elements as doubles.
+// Returns whether a measured value is a floating-point or complex one, and its elements as doubles.
 bool is_float_like(const Const &value);
 std::vector<double> elements(const Const &value);
 
@@ -40,13 +40,13 @@ std::vector<double> elements(const Const &value);
 // count as float32 if they were taken out of such tensors.
 void default_tolerance(const Const &value, bool floats_from_float32, double *rtol, double *atol);
 
-// The measures of an answer; `exact` is float64's, if it is known. Values that differ in float64
-// count as float32, whatever their dtype. `unstable` becomes true if the answer depends on
+// Returns the measures of an answer; `exact` is float64's, if it is known. Values that differ in
+// float64 count as float32, whatever their dtype. `unstable` becomes true if the answer depends on
 // rounding: in float64 other elements are chosen, or other branches are taken.
 std::vector<Measure> measures_of(const Const &want, const Const *exact, bool floats_from_float32,
                                  bool *unstable);
 
-// The random tensor of format.h: the values follow from dtype, sizes, seed and bounds.
+// Returns the random tensor of format.h: the values follow from dtype, sizes, seed and bounds.
 Const random_constant(rush_dtype dtype, const std::vector<int64_t> &sizes, uint64_t seed, double lo,
                       double hi);
 

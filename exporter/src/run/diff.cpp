@@ -33,8 +33,8 @@ class Items {
   Items(const Trace &trace, RuntimeValues *values) {
     values_.reserve(2 * trace.nodes.size());
     for (const Traced &node : trace.nodes) {
-      const std::vector<rush_value> &results = made(node.results, values);
-      const std::vector<rush_value> &exact = made(node.exact, values);
+      const std::vector<rush_value> &results = make_values(node.results, values);
+      const std::vector<rush_value> &exact = make_values(node.exact, values);
       items_.push_back({node.handle, results.data(), results.size(),
                         exact.size() == results.size() ? exact.data() : nullptr});
     }
@@ -42,7 +42,8 @@ class Items {
   const std::vector<rush_traced> &list() const { return items_; }
 
  private:
-  const std::vector<rush_value> &made(const std::vector<Const> &from, RuntimeValues *values) {
+  const std::vector<rush_value> &make_values(const std::vector<Const> &from,
+                                             RuntimeValues *values) {
     std::vector<rush_value> &out = values_.emplace_back();
     try {
       for (const Const &value : from) out.push_back(values->make(value));
@@ -59,7 +60,7 @@ class Items {
   std::vector<rush_traced> items_;
 };
 
-// The result of a comparison; `failure` is the message of a run that failed.
+// Returns the result of a comparison; `failure` is the message of a run that failed.
 Divergence ended(NativeSession &session, const std::string &failure) {
   rush_trace_report report;
   const rush_status status = rush_session_trace_end(session.get(), &report);

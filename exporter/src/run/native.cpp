@@ -28,7 +28,7 @@ NativeSession::NativeSession(const std::string &bytes, const Limits &limits)
 
 namespace {
 
-// The number of bytes that were not read.
+// Returns the number of bytes that were not read.
 uint64_t rest_of(std::ifstream &file) {
   file.clear();
   const std::streamoff at = file.tellg();
@@ -159,10 +159,10 @@ std::vector<std::pair<std::string, Const>> NativeSession::state() {
 }
 
 void NativeSession::set_state(const std::vector<std::pair<size_t, Const>> &values) {
-  RuntimeValues made(ctx(), session_);
+  RuntimeValues created(ctx(), session_);
   std::vector<Const> given;
   for (const auto &[i, value] : values) given.push_back(value);
-  const std::vector<rush_value> in = made.arguments(given);
+  const std::vector<rush_value> in = created.arguments(given);
   for (size_t k = 0; k < in.size(); k++)
     check(rush_session_set_attribute(session_, values[k].first, &in[k]));
 }

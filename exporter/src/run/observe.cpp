@@ -41,7 +41,7 @@ const std::set<std::string> &comparisons() {
   return ops;
 }
 
-// The size of whose result depends on values; for aten::index only with a mask.
+// Operators whose result has a size that depends on values. For aten::index, only a mask does this.
 const std::set<std::string> &ops_of_size() {
   static const std::set<std::string> ops = {
       "aten::index",         "aten::nonzero",    "aten::nonzero_numpy",     "aten::argwhere",
@@ -68,7 +68,7 @@ bool same(const Filter &a, const Filter &b) {
                     [](const Tensor &x, const Tensor &y) { return x.equal(y); });
 }
 
-// The tensor operands of a filter; those from *indices on select elements.
+// Returns the tensor operands of a filter; those from *indices on select elements.
 std::vector<Value *> operands(const Node &node, size_t *indices) {
   std::vector<Value *> out;
   for (Value *v : node.inputs) {

@@ -33,7 +33,7 @@ struct Filter {
   std::string where;            // of the program's: "aten::nonzero at net.py:12"
 };
 
-// The operators, without overloads, that may be filters.
+// Returns the operators, without overloads, that may be filters.
 std::vector<std::string> filter_ops();
 // A call with its tensors, of which those from `indices` on select elements; nullopt if it is no
 // filter.
@@ -47,7 +47,7 @@ void add_filter(std::vector<Filter> *all, std::optional<Filter> more);
 class Filters {
  public:
   explicit Filters(const Program &program);
-  // Whether one has a result whose size depends on values.
+  // Returns whether one has a result whose size depends on values.
   bool any_of_size() const;
   // Runs the first method and returns its filters, as PyTorch calls them, and the nodes whose
   // results' sizes depended on values. Throws RuntimeError.

@@ -54,7 +54,7 @@ size_t item_bytes(const rush_tensor_info &info) {
   return dtype_bytes(static_cast<rush_dtype>(info.dtype));
 }
 
-// The bytes from the first element to the end of the last one.
+// Returns the bytes from the first element to the end of the last one.
 size_t reach_of(const rush_tensor_info &info) {
   int64_t last = 0;
   for (int d = 0; d < info.rank; d++) last += (info.sizes[d] - 1) * info.strides[d];
@@ -97,9 +97,9 @@ void RuntimeValues::share(std::vector<Tensor> tensors) {
     const char *begin = tensors[i].bytes(), *end = begin + tensors[i].reach();
     for (i++; i < tensors.size(); i++) {
       const Tensor &t = tensors[i];
-      const bool apart = t.dtype() != group[0].dtype() || t.bytes() >= end ||
-                         t.storage()->data != group[0].storage()->data;
-      if (apart && !t.is_same(group[0])) break;
+      const bool is_separate = t.dtype() != group[0].dtype() || t.bytes() >= end ||
+                               t.storage()->data != group[0].storage()->data;
+      if (is_separate && !t.is_same(group[0])) break;
       group.push_back(t);
       end = std::max(end, t.bytes() + t.reach());
     }
@@ -267,7 +267,7 @@ Tensor RuntimeValues::read_tensor(const rush_value &value) {
 
 namespace {
 
-// The type of some of the items; Any if they differ, and `none` if there are none.
+// Returns the type of some of the items, or Any if they differ, and `none` if there are none.
 TypeRef common(const std::vector<Const> &items, size_t first, size_t step, TypeRef none) {
   TypeRef out;
   for (size_t i = first; i < items.size(); i += step) {

@@ -21,7 +21,7 @@ class RuntimeValues {
 
   // Must be called once, before the other functions.
   std::vector<rush_value> arguments(const std::vector<Const> &args);
-  // A value to pass on, like an argument.
+  // Returns a value to pass on, like an argument.
   rush_value make(const Const &value);
   // Takes over `value` and returns a copy. Tensors that share memory share memory in the copy, too.
   Const result(rush_value value);

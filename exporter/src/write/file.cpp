@@ -37,8 +37,8 @@ class Descriptor {
   void put(const void *data, uint64_t n) {
     const char *at = static_cast<const char *>(data);
     while (n > 0) {
-      const size_t some = n < (1u << 30) ? static_cast<size_t>(n) : (1u << 30);
-      ssize_t wrote = write(fd_, at, some);
+      const size_t chunk = n < (1u << 30) ? static_cast<size_t>(n) : (1u << 30);
+      ssize_t wrote = write(fd_, at, chunk);
       if (wrote < 0 && errno == EINTR) continue;
       if (wrote <= 0) fail(path_);
       at += wrote;
@@ -60,8 +60,8 @@ class Descriptor {
 // Returns a new path beside the file. Each call gives another path, because one may be written
 // while another is verified.
 std::string temporary_of(const std::string &path) {
-  static std::atomic<uint64_t> made{0};
-  return path + ".part-" + std::to_string(getpid()) + "-" + std::to_string(made++);
+  static std::atomic<uint64_t> created{0};
+  return path + ".part-" + std::to_string(getpid()) + "-" + std::to_string(created++);
 }
 
 // Writes the storages, then the assets, with zeros between them.

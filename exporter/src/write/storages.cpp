@@ -10,7 +10,7 @@ namespace rush {
 
 namespace {
 
-// The bytes [from, to) of its storage that a tensor reaches.
+// Returns the bytes [from, to) of its storage that a tensor reaches.
 std::pair<uint64_t, uint64_t> reach(const Tensor &t) {
   if (t.numel() == 0) return {0, 0};
   const uint64_t from = static_cast<uint64_t>(t.storage_offset()) * t.itemsize();
@@ -35,7 +35,7 @@ uint64_t hash_of(const uint8_t *data, uint64_t n) {
   return h;
 }
 
-// Whether the bytes repeat the first eight, and are more than a record of the file takes.
+// Returns whether the bytes repeat the first eight, and are more than a record of the file takes.
 bool repeats(const uint8_t *data, uint64_t bytes) {
   return bytes > RUSH_ALIGN && std::memcmp(data, data + 8, bytes - 8) == 0;
 }

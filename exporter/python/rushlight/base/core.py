@@ -21,20 +21,20 @@ def export_graph(description, settings, examples, answers):
         answers (dict): as front.answers.answers_of gives them
     """
     request = Request()
-    made = {"description": description_of(description, request), "settings": _settings(settings, request),
-            "examples": [_example(example, request) for example in examples]}
+    arguments = {"description": description_of(description, request), "settings": _settings(settings, request),
+                 "examples": [_example(example, request) for example in examples]}
     with native.with_answers(answers):
-        out = native.call("export", **made)
+        out = native.call("export", **arguments)
     return dict(out["fields"], text=out["text"])
 
 
 def diff_graph(path, method, args, types, tracing, rtol, atol):
     """Compares a run of a file with PyTorch's values. `types`: the types of the arguments, or None. `tracing`: answers "trace"."""
     request = Request()
-    made = {"path": path, "method": method, "args": [request.value(arg) for arg in args], "rtol": rtol, "atol": atol,
-            "types": None if types is None else [type_.described for type_ in types]}
+    arguments = {"path": path, "method": method, "args": [request.value(arg) for arg in args], "rtol": rtol, "atol": atol,
+                 "types": None if types is None else [type_.described for type_ in types]}
     with native.with_answers({"trace": tracing}):
-        return native.call("diff", **made)
+        return native.call("diff", **arguments)
 
 
 def diff_file(path):
@@ -43,7 +43,7 @@ def diff_file(path):
 
 
 def description_of(program, request):
-    """A program as librushlight_native takes it.
+    """Returns a program as librushlight_native takes it.
 
     Args:
         program: {"methods": [{"name", "graph": GraphBuilder, "inputs": [port], "outputs": [port]}], "texts": [(module, kind, text)],
@@ -63,7 +63,7 @@ def description_of(program, request):
 
 
 def port_of(port, request):
-    """A port of description_of(), as above."""
+    """Returns a port of description_of(), as above."""
     request.lasts = True
     out = {"name": port["name"]}
     if "type" in port:
@@ -101,27 +101,27 @@ def unique_names(names):
 
 
 def stored_path(path):
-    """The path as files store it: relative to the working folder, or below a package's folder."""
+    """Returns the path as files store it: relative to the working folder, or below a package's folder."""
     return native.call("stored_path", path=path)
 
 
 @functools.lru_cache(4096)
 def is_torchs_own(path):
-    """Whether a Python file belongs to PyTorch."""
+    """Returns whether a Python file belongs to PyTorch."""
     return native.call("is_torchs_own", path=path)
 
 
 @functools.cache
 def has_op(name):
-    """Whether the runtime has an operator."""
+    """Returns whether the runtime has an operator."""
     return native.call("has_op", name=name)
 
 
 def op_schema(name):
-    """The schema of an operator of the runtime alone, such as "rush::conv"; "" if there is none."""
+    """Returns the schema of an operator of the runtime alone, such as "rush::conv", or "" if there is none."""
     return native.call("op_schema", name)
 
 
 def forget_custom_schemas():
-    """Has the schemas of custom operators looked up anew, which may have been registered since, or again."""
+    """Forgets the schemas of custom operators, because operators may have been registered since they were looked up."""
     native.call("forget_custom_schemas")

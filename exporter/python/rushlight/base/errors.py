@@ -20,15 +20,15 @@ class RushlightError(RuntimeError):
     source: str | None
     """The Python line of that operator, such as "model.py:7"; None if the file does not store it."""
 
-    baked: str | None
+    specialized: str | None
     """'sizes' or 'values' if the trace may have fixed the example's, so that the file fails or differs for others; else None."""
 
-    def __init__(self, code, message, op=None, source=None, baked=None):
+    def __init__(self, code, message, op=None, source=None, specialized=None):
         super().__init__(message)
         self.code = code
         self.op = op
         self.source = source
-        self.baked = baked
+        self.specialized = specialized
 
 
 def unsupported(message):

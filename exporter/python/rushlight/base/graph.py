@@ -47,14 +47,14 @@ class GraphBuilder:
         self.source = self._sent = None
 
     def number(self):
-        """The number of the finished graph in the library."""
+        """Returns the number of the finished graph in the library."""
         self._flush()
         return self._number
 
     # -- the program
 
     def input(self, type_, name):
-        """A parameter of the method."""
+        """Adds a parameter of the method, and returns its value."""
         type_ = Type(type_)
         return self._values("input", [type_.described, name], [type_])[0]
 
@@ -62,18 +62,18 @@ class GraphBuilder:
         return self._constant(["constant", self._operand(value)], value is None, None)
 
     def tree(self, tree, type=None):
-        """A constant of a tree: ("none",), ("int", 3), ("float", 0.5), ("bool", True), ("complex", 1.0, 2.0), ("str", "text"),
+        """Returns a constant of a tree: ("none",), ("int", 3), ("float", 0.5), ("bool", True), ("complex", 1.0, 2.0), ("str", "text"),
         ("device", "cpu"), ("tensor", tensor, name), and (kind, type, [trees]) for "list", "tuple", "dict", "object" and "enum"."""
         type = type and Type(type)
         return self._constant(["typed_constant", described(tree, self._request), type and type.described], tree[0] == "none", type)
 
     def attribute(self, name, tensor):
-        """The value of a new attribute. It is state until a pass finds that nothing writes it."""
+        """Returns the value of a new attribute. It is state until a pass finds that nothing writes it."""
         refuse_fake(tensor)
         return self._values("attribute", [name, self._request.value(tensor)], ["Tensor"])[0]
 
     def known_attribute(self, name):
-        """The value of an attribute that this graph, or another one of its program, has."""
+        """Returns the value of an attribute that this graph, or another one of its program, has."""
         return self._values("known_attribute", [name], ["Tensor"])[0]
 
     def set_result(self, value):
@@ -189,7 +189,7 @@ def _signed(handle):
 
 
 def described(tree, request):
-    """A tree as librushlight_native takes it. `request` keeps the memory of its tensors alive."""
+    """Returns a tree as librushlight_native takes it. `request` keeps the memory of its tensors alive."""
     kind, *rest = tree
     if kind == "tensor":
         refuse_fake(rest[0])

@@ -48,15 +48,15 @@ class _Library:
         if "exception" in error:
             raise self._exceptions.pop(error["exception"])
         if error["type"] == "RushlightError":
-            raise RushlightError(*(error[name] for name in ("code", "message", "op", "source", "baked")))
+            raise RushlightError(*(error[name] for name in ("code", "message", "op", "source", "specialized")))
         raise _ERRORS[error["type"]](error["message"])
 
     def release(self, storage):
-        """Lets go of the memory of a result's storage."""
+        """Releases the memory of a result's storage."""
         self._dll.rushlight_release(storage)
 
     def forget(self, numbers):
-        """Lets go of exceptions that the library did not raise again."""
+        """Releases exceptions that the library did not raise again."""
         for number in numbers:
             self._exceptions.pop(number, None)
 

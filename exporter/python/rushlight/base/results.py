@@ -28,7 +28,7 @@ class Answer:
         return self._read(self._value)
 
     def fields(self):
-        """The value as a dict by name."""
+        """Returns the value as a dict by name."""
         return {name: self._read(value) for name, value in self._value.items()}
 
     def _read(self, value):
@@ -80,7 +80,7 @@ class Answer:
 
 
 def _memory(handle, address, size):
-    """The bytes of a storage, which the library keeps while they are used."""
+    """Returns the bytes of a storage, which the library keeps while they are used."""
     if not size:
         native.library().release(handle)
         return None
@@ -90,7 +90,7 @@ def _memory(handle, address, size):
 
 
 def _named(items, type_):
-    """A tuple, which is a named one if Python allows the names of its class and fields."""
+    """Returns a tuple, which is a named one if Python allows the names of its class and fields."""
     name, fields = type_.get("name", ""), type_.get("fields", [])
     names = [*name.split("."), *fields]
     named = len(fields) == len(items) and fields and len(set(fields)) == len(fields)

@@ -61,7 +61,7 @@ def reactions_to(error):
 
 
 def patches_for(error):
-    """Keys of the patches with which the tracer may accept the model."""
+    """Returns keys of the patches with which the tracer may accept the model."""
     return [row.patch for row in _rows(error) if row.patch]
 
 

@@ -65,7 +65,7 @@ def _parsed(text):
 
 
 def type_of(described):
-    """The type that librushlight_native describes: its text, or a dict with "kind", "items", "name" and "fields"."""
+    """Returns the type that librushlight_native describes: its text, or a dict with "kind", "items", "name" and "fields"."""
     if isinstance(described, str):
         return _parsed(described)
     items = list(map(type_of, described.get("items", ())))

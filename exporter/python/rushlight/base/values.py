@@ -22,7 +22,7 @@ foreign = weakref.WeakValueDictionary()
 
 
 def loaded(name):
-    """A module that some other code has imported; None if none has."""
+    """Returns a module that some other code has imported, or None if none has."""
     return sys.modules.get(name)
 
 
@@ -43,12 +43,12 @@ class Request:
         self._kept.append(what)
 
     def memory(self, data):
-        """The address and the number of some bytes."""
+        """Returns the address and the number of some bytes."""
         self.keep(data)
         return [ctypes.cast(data, ctypes.c_void_p).value or 0, len(data)]
 
     def value(self, value):
-        """The value as JSON has it.
+        """Returns the value as JSON has it.
 
         Raises:
             TypeError: no model can take such a value
@@ -137,12 +137,12 @@ def require_utf8(text, what, error=ValueError):
 
 
 def number_of(dtype):
-    """The number of a torch.dtype."""
+    """Returns the number of a torch.dtype."""
     return DTYPES[dtype_of(dtype)]
 
 
 def dtype_of(value):
-    """The name of a torch.dtype; None for other values."""
+    """Returns the name of a torch.dtype, or None for other values."""
     torch = loaded("torch")
     return str(value).removeprefix("torch.") if torch and isinstance(value, torch.dtype) else None
 
@@ -165,7 +165,7 @@ def refuse_fake(value):
 
 
 def has_memory(tensor):
-    """Whether a strided tensor has elements, which wrappers of other tensors and fake tensors lack."""
+    """Returns whether a strided tensor has elements, which wrappers of other tensors and fake tensors lack."""
     if not tensor.numel():
         return True
     try:
@@ -175,7 +175,7 @@ def has_memory(tensor):
 
 
 def _as_numpy(value):
-    """A NumPy array on the memory of an object, by DLPack or the buffer protocol; None if the object offers neither.
+    """Returns a NumPy array on the memory of an object, by DLPack or the buffer protocol, or None if the object offers neither.
 
     Raises:
         TypeError: NumPy cannot share the memory, as on a GPU
@@ -197,7 +197,7 @@ _BUFFERS = array.array, bytearray, bytes, ctypes.Array, memoryview, mmap.mmap
 
 
 def _scalar(value):
-    """Numbers and texts; NotImplemented for others."""
+    """Returns the form of a number or a text, or NotImplemented for other values."""
     if value is None or isinstance(value, (bool, int, str)):
         if isinstance(value, int) and not -1 << 63 <= value < 1 << 63:
             raise OverflowError(f"an int must fit in 64 bits, got {value}")
@@ -212,7 +212,7 @@ def _scalar(value):
 
 
 def _number_of(torch, value):
-    """The number of a dtype, a layout or a memory format, as in schemas."""
+    """Returns the number of a dtype, a layout or a memory format, as in schemas."""
     if isinstance(value, torch.dtype):
         return DTYPES[str(value).removeprefix("torch.")]
     names = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d") if isinstance(
@@ -221,7 +221,7 @@ def _number_of(torch, value):
 
 
 def _parts(value, torch):
-    """The children of an object of a class that is registered as a pytree, as in torch.export; else None."""
+    """Returns the children of an object of a class that is registered as a pytree, as in torch.export, or None."""
     if not torch:
         return None
     from torch.utils import _pytree
@@ -231,7 +231,7 @@ def _parts(value, torch):
 
 
 def _form(tensor):
-    """[form, device] of a tensor without plain bytes; None for others."""
+    """Returns [form, device] of a tensor without plain bytes, or None for other tensors."""
     form = ("nested" if tensor.is_nested else "mkldnn" if tensor.is_mkldnn else "quantized" if tensor.is_quantized
             else "sparse" if str(tensor.layout) != "torch.strided" else "")
     device = "" if tensor.device.type == "cpu" else str(tensor.device)
@@ -240,10 +240,10 @@ def _form(tensor):
     try:
         storage = tensor.untyped_storage()
         end = tensor.storage_offset() + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride())) + 1
-        held = not tensor.numel() or (end * tensor.element_size() <= storage.nbytes() and storage.data_ptr())
+        has_bytes = not tensor.numel() or (end * tensor.element_size() <= storage.nbytes() and storage.data_ptr())
     except (RuntimeError, NotImplementedError):
-        held = False
-    return None if held else ["", ""]
+        has_bytes = False
+    return None if has_bytes else ["", ""]
 
 
 # ---- Named tuples as arguments

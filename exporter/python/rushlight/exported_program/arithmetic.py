@@ -40,7 +40,7 @@ ROOTS = {"sqrt", "_sym_sqrt", "sym_sqrt"}
 
 
 def number(builder, function, args, name):
-    """Returns the value of function(*args); None if it is no arithmetic."""
+    """Returns the value of function(*args), or None if the function is not arithmetic."""
     types = {str(a.type) for a in args}
     word = getattr(function, "__name__", str(function))
 

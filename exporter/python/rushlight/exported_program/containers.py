@@ -60,7 +60,7 @@ class Tuple:
 
     @staticmethod
     def names(spec):
-        """Names of the outputs if the result of the program is this container; None if it is one output."""
+        """Returns names of the outputs if the result of the program is this container, or None if it is one output."""
         return [f"output_{i}" for i in range(len(children_of(spec)))]
 
     @staticmethod

@@ -63,13 +63,13 @@ class Description:
         keys = [*([None] * len(children_of(args))), *Dict.keys(kwargs)]
         params = []
         for i, (spec, key) in enumerate(zip([*children_of(args), *children_of(kwargs)], keys)):
-            mine = [next(leaves) for _ in range(spec.num_leaves)]
-            name = key or (names[i] if i < len(names) else mine[0].arg.name if is_leaf(spec) else f"arg_{i}")
-            type_ = tree_type(spec, iter([self.leaf_type(s) for s in mine]), f"the input {name}")
-            params.append((spec, self.b.input(type_, name), mine, name))
-            self.inputs.append(self.port(name, mine[0] if is_leaf(spec) else None))
+            child_leaves = [next(leaves) for _ in range(spec.num_leaves)]
+            name = key or (names[i] if i < len(names) else child_leaves[0].arg.name if is_leaf(spec) else f"arg_{i}")
+            type_ = tree_type(spec, iter([self.leaf_type(s) for s in child_leaves]), f"the input {name}")
+            params.append((spec, self.b.input(type_, name), child_leaves, name))
+            self.inputs.append(self.port(name, child_leaves[0] if is_leaf(spec) else None))
             if is_leaf(spec):
-                self.ports[mine[0].arg.name] = self.inputs[-1]
+                self.ports[child_leaves[0].arg.name] = self.inputs[-1]
         for param in params:
             self.unpack(*param)
 
@@ -98,10 +98,10 @@ class Description:
             guards.refuse_other_number(self.b, kind.count(self.b, value), len(keys),
                                        f"{what} must have {len(keys)} items, as at export, got {{}}")
         for i, (key, child) in enumerate(zip(keys, children_of(spec))):
-            mine, leaves = leaves[:child.num_leaves], leaves[child.num_leaves:]
-            type_ = tree_type(child, iter([self.leaf_type(s) for s in mine]), what)
+            child_leaves, leaves = leaves[:child.num_leaves], leaves[child.num_leaves:]
+            type_ = tree_type(child, iter([self.leaf_type(s) for s in child_leaves]), what)
             path = name + kind.shown(spec, i)
-            self.unpack(child, kind.item(self.b, value, key, type_, path), mine, path)
+            self.unpack(child, kind.item(self.b, value, key, type_, path), child_leaves, path)
 
     def check_inputs(self):
         tensors = []
@@ -121,7 +121,7 @@ class Description:
         sizes.check_derived()
 
     def add_state(self, spec):
-        """Parameters, buffers and constants."""
+        """Adds parameters, buffers and constants."""
         kind, node = spec.kind.name, self.holders[spec.arg.name]
         if kind == "USER_INPUT":
             return
@@ -172,7 +172,7 @@ class Description:
         self.b.write_back(self.env[self.holders[name]], value)
 
     def output_ports(self, leaves):
-        """One port for each item of a tuple. A model that returns None has no outputs."""
+        """Returns one port for each item of a tuple. A model that returns None has no outputs."""
         spec, what = self.out_spec, "the result"
         names = None if is_leaf(spec) else kind_of(spec, what).names(spec)
         if names is None:
@@ -183,10 +183,10 @@ class Description:
             children = children_of(spec)
         out, rest = [], iter(leaves)
         for name, child in zip(names, children):
-            mine = [next(rest) for _ in range(child.num_leaves)]
-            port = {"name": name, "type": tree_type(child, iter([result_type(v) for v, _ in mine]), what)}
-            if is_leaf(child) and isinstance(mine[0][1], torch.fx.Node):
-                port.update(hint(mine[0][1].meta.get("val")))
+            child_leaves = [next(rest) for _ in range(child.num_leaves)]
+            port = {"name": name, "type": tree_type(child, iter([result_type(v) for v, _ in child_leaves]), what)}
+            if is_leaf(child) and isinstance(child_leaves[0][1], torch.fx.Node):
+                port.update(hint(child_leaves[0][1].meta.get("val")))
             out.append(port)
         return out
 

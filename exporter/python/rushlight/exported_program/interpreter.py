@@ -68,7 +68,7 @@ def results_of(node, value):
 
 
 def wide(value):
-    """float64 or complex128 for a floating-point or complex dtype; a tensor is cast to it."""
+    """Returns float64 or complex128 for a floating-point or complex dtype; a tensor is cast to it."""
     if isinstance(value, torch.Tensor):
         return value.to(wide(value.dtype))
     if isinstance(value, torch.dtype) and value.is_floating_point:
@@ -89,7 +89,7 @@ def double_by_default(on):
 
 
 def _linear(input, weight, bias=None):
-    """A linear layer that converts few rows of its weight at a time."""
+    """Returns a linear layer that converts few rows of its weight at a time."""
     rows = weight.split(max(1, (1 << 22) // max(1, weight.shape[1])))
     out = torch.cat([input.matmul(wide(part).t()) for part in rows], -1)
     return out if bias is None else out + wide(bias)

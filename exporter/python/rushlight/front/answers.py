@@ -12,7 +12,7 @@ from .torchscript.program import describe_function
 
 
 def _operator_program(op, values):
-    """The description of an operator's program; None if it has none."""
+    """Returns the description of an operator's program, or None if it has none."""
     program = operator_programs.program_of(op)
     return program and description_of(describe_function(program), values)
 
@@ -22,7 +22,7 @@ native.answers.update({"schema": lambda op, _: schema_of(op), "overloads": lambd
 
 
 def answers_of(reference, graph, tracer):
-    """The answers for an export.
+    """Returns the answers for an export.
 
     Args:
         reference: (method, args) -> PyTorch's answer
@@ -47,7 +47,7 @@ def answers_of(reference, graph, tracer):
 
 
 def tracing(tracer):
-    """The answer to "trace", of `tracer` as in answers_of."""
+    """Returns the answer to "trace", of `tracer` as in answers_of."""
     def trace(question, values):
         seen = tracer(question["method"], _args(question), question["in_double"])
         nodes, *result = seen if isinstance(seen, tuple) else (seen,)

@@ -59,7 +59,7 @@ class Captured:
     tracer: object = None  # (method, args, exact) -> values of all its nodes
 
     def input_names(self, given=(), method="forward"):
-        """Names of a method's inputs. `given` replaces the first ones."""
+        """Returns names of a method's inputs. `given` replaces the first ones."""
         names = []
         if method in self.methods:
             names = [a.name for a in self.target._c._get_method(self.methods[method]).schema.arguments[1:]]
@@ -82,7 +82,7 @@ class Captured:
 
 
 def grouped(warnings):
-    """Lines of text: each message once, after all its places."""
+    """Returns lines of text: each message once, after all its places."""
     places = {}
     for warning in warnings:
         places.setdefault(warning.message, []).append(warning.place)

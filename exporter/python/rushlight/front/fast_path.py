@@ -10,7 +10,7 @@ import contextlib
 import torch
 from torch import nn
 
-from .replaced import replaced
+from .patch_attribute import patched_attribute
 
 NOTE = ("the encoder{} gives zeros where src_key_padding_mask hides an item, as PyTorch's fast path does in evaluation mode without "
         "gradients; PyTorch gives other numbers there with gradients")
@@ -57,5 +57,5 @@ def without_fast_path(model):
         output = output.masked_fill(zeros.unsqueeze(-1), 0.0)
         return output if norm is None else norm(output)
 
-    with disabled() as enabled, replaced(nn.TransformerEncoder, "forward", forward) if enabled else contextlib.nullcontext():
+    with disabled() as enabled, patched_attribute(nn.TransformerEncoder, "forward", forward) if enabled else contextlib.nullcontext():
         yield notes

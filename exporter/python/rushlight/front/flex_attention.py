@@ -6,7 +6,7 @@ import sys
 
 import torch
 
-from .replaced import replaced
+from .patch_attribute import patched_attribute
 
 
 @contextlib.contextmanager
@@ -18,9 +18,9 @@ def traced_flex_attention(model):
         return
     block_mask = module._create_empty_block_mask(torch.empty(0), torch.empty(0))  # it uses vmap, which cannot be traced
     operator = _flex_attention_with_maxima if hasattr(module, "AuxOutput") else _flex_attention  # newer torch also returns the maxima
-    with replaced(module, "flex_attention_hop", operator), \
-            replaced(module, "_create_empty_block_mask", lambda query, key: block_mask), \
-            replaced(torch, "compile", lambda function, **options: function):
+    with patched_attribute(module, "flex_attention_hop", operator), \
+            patched_attribute(module, "_create_empty_block_mask", lambda query, key: block_mask), \
+            patched_attribute(torch, "compile", lambda function, **options: function):
         yield
 
 

@@ -97,7 +97,7 @@ def _signature_of(model):
 
 
 def _parameters(model):
-    """Names of forward's parameters that can be positional or by name."""
+    """Returns names of forward's parameters that can be positional or by name."""
     return [p.name for p in _signature_of(model) if p.kind == p.POSITIONAL_OR_KEYWORD]
 
 

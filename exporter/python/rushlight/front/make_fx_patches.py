@@ -5,7 +5,7 @@ import contextlib
 import torch
 from torch.fx.experimental import proxy_tensor
 
-from .replaced import replaced
+from .patch_attribute import patched_attribute
 
 
 class GradientsTaken(Exception):
@@ -18,14 +18,14 @@ def refused_gradients(model):
     def make_grads(*args, **kwargs):
         raise GradientsTaken()
 
-    with replaced(torch.autograd, "_make_grads", make_grads):  # both call it first
+    with patched_attribute(torch.autograd, "_make_grads", make_grads):  # both call it first
         yield
 
 
 @contextlib.contextmanager
 def stack_traces(model):
     """make_fx records the Python line of each node."""
-    with replaced(proxy_tensor.PythonKeyTracer, "record_stack_traces", True):
+    with patched_attribute(proxy_tensor.PythonKeyTracer, "record_stack_traces", True):
         yield
 
 

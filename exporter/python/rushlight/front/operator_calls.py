@@ -19,7 +19,7 @@ class _Recorder(TorchDispatchMode):
 
 
 def _tensors_of(args):
-    """(copies of all tensors, index of the first one of a list)."""
+    """Returns (copies of all tensors, index of the first one of a list)."""
     tensors, indices = [], 0
     for arg in args:
         if isinstance(arg, (list, tuple)):
@@ -29,8 +29,8 @@ def _tensors_of(args):
 
 
 def calls_during(run, wanted):
-    """The calls of operators during run(), but not those inside of other operators: [(operator without overload, tensors, index of the
-    first tensor of a list), ...]. Tensors are copies.
+    """Returns the calls of operators during run(), but not those inside of other operators: [(operator without overload, tensors,
+    index of the first tensor of a list), ...]. Tensors are copies.
 
     PyTorch shows an operator that is a composition of others only if it records no gradients. A model that computes gradients itself
     shows the parts of such operators.

@@ -1,7 +1,7 @@
 """Everything that is replaced in PyTorch while a model is captured: one table, applied and undone under one lock.
 
 Each patch ends with the `with` block that applied it. A replaced function acts in the calling thread alone; other threads keep
-PyTorch's own (`replaced.py`).
+PyTorch's own (`patch_attribute.py`).
 """
 
 import contextlib

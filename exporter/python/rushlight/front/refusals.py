@@ -36,7 +36,7 @@ def explained_refusal(error, given):
 
 
 def _untraced_types(given):
-    """Names of types among the inputs that a trace does not accept."""
+    """Returns names of types among the inputs that a trace does not accept."""
     leaves = pytree.tree_leaves(given, is_leaf=lambda value: value is None or (isinstance(value, (list, dict)) and not value))
     return sorted({f"an empty {type(v).__name__}" if isinstance(v, (list, dict)) else type(v).__name__
                    for v in leaves if not isinstance(v, torch.Tensor)})

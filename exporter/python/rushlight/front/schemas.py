@@ -10,7 +10,7 @@ _BUILT_IN = ("aten", "prim", "prims", "cuda")
 
 
 def schema_of(op):
-    """The schema of an operator by its full name, "aten::add.Tensor"; None if there is none.
+    """Returns the schema of an operator by its full name, "aten::add.Tensor", or None if there is none.
 
     Returns:
         {"text", "trusted", "random"}: whether its alias annotations are true, and whether it draws random numbers
@@ -24,7 +24,7 @@ def schema_of(op):
 
 
 def overloads_of(name):
-    """The full names of all overloads of an operator such as "aten::add"."""
+    """Returns the full names of all overloads of an operator such as "aten::add"."""
     return [_full_name(schema) for schema in _schemas(name)]
 
 

@@ -9,14 +9,14 @@ from .torchscript.program import describe, signature
 
 
 def program(request, values, answers):
-    """The description of the model that `export` names. Its answers join `answers`."""
+    """Returns the description of the model that `export` names. Its answers join `answers`."""
     subject = _load_subject(request)
     answers.update(answers_of(subject.answer, subject.graph_answer, subject.trace))
     return description_of(describe(subject, request["methods"], request["source"]), values)
 
 
 def inputs(request, values, answers):
-    """The inputs of the method that `diff` names. The trace of the model joins `answers`."""
+    """Returns the inputs of the method that `diff` names. The trace of the model joins `answers`."""
     subject = _load_subject(request)
     answers["trace"] = tracing(subject.trace)
     return [port_of(port, values) for port in signature(subject.method(request["methods"][0]))]

@@ -49,7 +49,7 @@ def _is_other(value):
 
 
 def _is_dataclass(value):
-    """Whether the value is a dataclass, and no dict such as the outputs of transformers are."""
+    """Returns whether the value is a dataclass, and no dict such as the outputs of transformers are."""
     return dataclasses.is_dataclass(value) and not isinstance(value, (type, dict))
 
 

@@ -13,7 +13,7 @@ from torch.autograd import function
 from ..base import core
 from ..base.errors import unsupported
 from ..base.user_frame import user_frame
-from .replaced import replaced
+from .patch_attribute import patched_attribute
 
 
 class _Context(function.FunctionCtx):
@@ -46,7 +46,7 @@ def traced_autograd_functions(model):
             return _apply(cls, *args)
         return (own.__get__(None, cls) if own else super(owner, cls).apply)(*args, **kwargs)
 
-    with replaced(owner, "apply", classmethod(apply_)):
+    with patched_attribute(owner, "apply", classmethod(apply_)):
         yield
 
 
@@ -58,7 +58,7 @@ def traced_data(model):
     def data(tensor):
         return tensor.detach() if threading.get_ident() == thread else before.__get__(tensor)
 
-    with replaced(torch.Tensor, "data", property(data, before.__set__, before.__delete__)):
+    with patched_attribute(torch.Tensor, "data", property(data, before.__set__, before.__delete__)):
         yield
 
 
@@ -79,7 +79,7 @@ def number_methods(model):
     with contextlib.ExitStack() as stack:
         for name, method in _NUMBER_METHODS.items():
             if not hasattr(torch.Tensor, name):
-                stack.enter_context(replaced(torch.Tensor, name, method))
+                stack.enter_context(patched_attribute(torch.Tensor, name, method))
         yield
 
 
@@ -94,7 +94,7 @@ def traced_len(model):
         calls.append(1)
         return value.shape[0]
 
-    with replaced(builtins, "len", len_):
+    with patched_attribute(builtins, "len", len_):
         yield calls
 
 
@@ -113,14 +113,14 @@ def traced_transformers_masks(model):
     """Attention masks of transformers keep their sizes dynamic. vmap would fix the example's."""
     module = sys.modules.get("transformers.masking_utils")
     known = hasattr(module, "_vmap_for_bhqkv")
-    with replaced(module, "_vmap_for_bhqkv", _vectorized_mask) if known else contextlib.nullcontext():
+    with patched_attribute(module, "_vmap_for_bhqkv", _vectorized_mask) if known else contextlib.nullcontext():
         yield
 
 
 @contextlib.contextmanager
 def without_exported_methods(model):
     """torch.jit.trace does not compile methods that are marked with torch.jit.export."""
-    with replaced(torch._jit_internal, "module_has_exports", lambda module: False):
+    with patched_attribute(torch._jit_internal, "module_has_exports", lambda module: False):
         yield
 
 
@@ -140,13 +140,13 @@ def without_backward_hooks(model):
 @contextlib.contextmanager
 def one_name_per_tensor(model):
     """Further names of a module's parameter or buffer are plain attributes, since a trace has one name for each tensor."""
-    again = [(m, owner, name, dict(owner)) for m in _modules_of(model) for owner, name in _further_names(m)]
+    aliases = [(m, owner, name, dict(owner)) for m in _modules_of(model) for owner, name in _further_names(m)]
     try:
-        for m, owner, name, _ in again:
+        for m, owner, name, _ in aliases:
             vars(m)[name] = owner.pop(name)
         yield
     finally:
-        for m, owner, name, before in reversed(again):
+        for m, owner, name, before in reversed(aliases):
             now = {**owner, **({name: vars(m).pop(name)} if name in vars(m) else {})}
             owner.clear()
             owner.update({n: now[n] for n in before if n in now}, **{n: t for n, t in now.items() if n not in before})
@@ -190,7 +190,7 @@ def traced_gradient_sizes(model):
         with untraced():
             return before(tuple(map(int, x)), tuple(map(int, y)))
 
-    with replaced(symbolic_shapes, "sym_eq", sym_eq):
+    with patched_attribute(symbolic_shapes, "sym_eq", sym_eq):
         yield
 
 
@@ -211,14 +211,14 @@ def refused_autocast(model):
 
     if torch.is_autocast_enabled("cpu"):
         refuse(torch.get_autocast_dtype("cpu"))
-    with replaced(torch.autocast, "__enter__", enter):
+    with patched_attribute(torch.autocast, "__enter__", enter):
         yield
 
 
 @contextlib.contextmanager
 def called_compiled_functions(model):
     """A function that torch.compile made calls the original function. torch.jit.trace would refuse it."""
-    with replaced(torch.fx._symbolic_trace, "_is_fx_tracing_flag", True), \
+    with patched_attribute(torch.fx._symbolic_trace, "_is_fx_tracing_flag", True), \
             torch._dynamo.config.patch(error_on_nested_fx_trace=False):
         yield
 

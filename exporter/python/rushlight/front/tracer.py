@@ -145,7 +145,7 @@ def _trace_directly(model, given, names):
 
 
 def _without_shared_tensors(given):
-    """The inputs with a copy of each tensor that is given once more. The tracer would take two such inputs for one."""
+    """Returns the inputs, in which each repetition of a tensor is a copy. The tracer would take two such inputs for one."""
     seen = set()
 
     def copy_if_repeated(leaf):

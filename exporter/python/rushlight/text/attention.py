@@ -32,7 +32,7 @@ def _masked(mask, scores):
 
 def attention(module, query, key, value, attention_mask, scaling=None, sliding_window=None, softcap=None, s_aux=None,
               position_bias=None, **_):
-    """An attention function, in the form that transformers takes."""
+    """Returns an attention function, in the form that transformers takes."""
     if sliding_window is not None:
         attention_mask = windowed(attention_mask, sliding_window)
     if position_bias is not None:

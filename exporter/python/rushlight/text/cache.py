@@ -22,7 +22,8 @@ class LayerCache(nn.Module):
         self.register_buffer("values", torch.empty(0), persistent=False)
 
     def forward(self, keys: Tensor, values: Tensor, position: Tensor):
-        """Writes keys and values [1, heads, tokens, features] from `position` on. Returns views of all up to the last one."""
+        """Writes keys and values [1, heads, tokens, features] from `position` on. Returns views of
+        the keys and values of all tokens so far."""
         start = int(position)
         end = start + keys.size(2)
         if end > self.length:

@@ -38,7 +38,7 @@ class InFloat32(TorchFunctionMode):
 
 
 def computing(model):
-    """A context in which a model with weights in half precision computes in float32."""
+    """Returns a context in which a model with weights in half precision computes in float32."""
     return InFloat32() if has_halves(model) else contextlib.nullcontext()
 
 

@@ -28,7 +28,7 @@ def naming_experts(model):
     try:
         yield
     except RushlightError as error:
-        if error.baked is None or not any("experts" in name for name in vars(model.config.get_text_config())):
+        if error.specialized is None or not any("experts" in name for name in vars(model.config.get_text_config())):
             raise
         raise unsupported(f"{type(model).__name__} calls in Python only the experts that its tokens choose. A trace keeps the choice of "
                           f"the example, so export_text() does not support this model. {WAY_OUT}") from error

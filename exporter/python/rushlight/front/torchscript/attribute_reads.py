@@ -16,8 +16,8 @@ _VIEWS = {"aten::to", "aten::t", "aten::transpose", "aten::detach", "aten::selec
 
 
 def path_of(node, module):
-    """The names on the way from the value `module` to what a prim::GetAttr reads; None if it reads of another value, such as an object
-    that a loop carries."""
+    """Returns the names on the way from the value `module` to what a prim::GetAttr reads, or None if it reads of another value,
+    such as an object that a loop carries."""
     names = []
     while node.kind() == "prim::GetAttr":
         names.append(node.s("name"))
@@ -27,7 +27,7 @@ def path_of(node, module):
 
 
 def _tensors(module, graph):
-    """(prim::GetAttr, path, tensor) for all reads of tensors in submodules."""
+    """Returns (prim::GetAttr, path, tensor) for all reads of tensors in submodules."""
     modules, own = dict(copies.named_modules(module)), next(graph.inputs())
     for node in graphs.all_nodes(graph.block()):
         path = path_of(node, own) if node.kind() == "prim::GetAttr" and node.output().type().kind() == "TensorType" else None
@@ -42,15 +42,15 @@ def _is_cast(node):
 
 
 def narrow_matrices(module, graph):
-    """The paths of matrices of bytes, and of those in half precision that the graph converts to float32. libtorch would fold their
+    """Returns the paths of matrices of bytes, and of those in half precision that the graph converts to float32. libtorch would fold their
     conversion to wider numbers."""
     return [path for node, path, tensor in _tensors(module, graph) if tensor.dim() > 1 and (
         tensor.dtype in _BYTES or (tensor.dtype in _HALVES and any(_is_cast(use.user) for use in node.output().uses())))]
 
 
 def only_read(module, graph):
-    """{id of a tensor: its prim::GetAttr nodes} of large tensors that the graph only reads. One that shares memory with another tensor
-    is left out."""
+    """Returns {id of a tensor: its prim::GetAttr nodes} of large tensors that the graph only reads. One that shares memory with
+    another tensor is left out."""
     found, sharers = {}, {}
     for _, tensor in copies.named_tensors(module):
         if copies.is_plain(tensor):

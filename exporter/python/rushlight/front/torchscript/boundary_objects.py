@@ -18,7 +18,7 @@ _DEEPEST = 16
 
 
 def boundary_type(type_, depth=0):
-    """The type that callers see. Recursion into a class that contains itself ends after a few levels."""
+    """Returns the type that callers see. Recursion into a class that contains itself ends after a few levels."""
     if depth > _DEEPEST:
         return type_
     kind = type_.kind()
@@ -46,7 +46,7 @@ _MAKE = {
 
 
 def becomes_tuple(type_):
-    """Whether all classes in the type can become tuples."""
+    """Returns whether all classes in the type can become tuples."""
     return holds_classes(type_) and not holds_classes(boundary_type(type_))
 
 
@@ -88,11 +88,11 @@ class _Conversion:
     def object(self, value, own):
         attributes = attributes_of(own)
         items = self.unpack(value, value.type().containedTypes())
-        made = self.call("prim::CreateObject", [], own)
+        created = self.call("prim::CreateObject", [], own)
         for (name, inner), item in zip(attributes, items):
-            node = graphs.add(self.graph, "prim::SetAttr", [made, self.convert(item, inner)])
+            node = graphs.add(self.graph, "prim::SetAttr", [created, self.convert(item, inner)])
             node.s_("name", name)
-        return made
+        return created
 
     def enum_parts(self, value, own):
         name = self.call("prim::EnumName", [value], _STR)
@@ -100,7 +100,7 @@ class _Conversion:
         return self.call("prim::TupleConstruct", [name, number], boundary_type(own))
 
     def enum_member(self, value, own):
-        """The member of that name."""
+        """Returns the member of that name."""
         name = self.unpack(value, value.type().containedTypes())[0]
         return self.choose_member(name, own, members_of(own))
 
@@ -147,27 +147,27 @@ class _Conversion:
     def list(self, value, own):
         item = own.getElementType()
         list_type = torch._C.ListType(self.target_type(item))
-        made = self.call("prim::ListConstruct", [], list_type)
+        created = self.call("prim::ListConstruct", [], list_type)
 
         def add(i):
             one = self.call("aten::__getitem__", [value, i], self.source_type(item))
-            self.call("aten::append", [made, self.convert(one, item)], list_type)
+            self.call("aten::append", [created, self.convert(one, item)], list_type)
 
         self.each(self.call("aten::len", [value], _INT), add)
-        return made
+        return created
 
     def dict(self, value, own):
         key_type, item = own.getKeyType(), own.getValueType()
-        made = self.call("prim::DictConstruct", [], torch._C.DictType(key_type, self.target_type(item)))
+        created = self.call("prim::DictConstruct", [], torch._C.DictType(key_type, self.target_type(item)))
         keys = self.call("aten::keys", [value], torch._C.ListType(key_type))
 
         def add(i):
             key = self.call("aten::__getitem__", [keys, i], key_type)
             one = self.call("aten::__getitem__", [value, key], self.source_type(item))
-            graphs.add(self.graph, "aten::_set_item", [made, key, self.convert(one, item)])
+            graphs.add(self.graph, "aten::_set_item", [created, key, self.convert(one, item)])
 
         self.each(self.call("aten::len", [keys], _INT), add)
-        return made
+        return created
 
 
 def _insert_member(graph, own, word, value):
@@ -190,7 +190,7 @@ def is_optional_object(type_):
 
 
 def form_of(argument):
-    """The form in which callers pass an argument: "same", "tuple" or "omitted".
+    """Returns the form in which callers pass an argument: "same", "tuple" or "omitted".
 
     An optional object whose default is None is omitted: programs use it in ways that no file supports (torch_geometric's sparse
     tensors), and callers rarely pass one. argument_type() then gives it the type None.
@@ -201,7 +201,7 @@ def form_of(argument):
 
 
 def with_tuples(graph, arguments, result):
-    """The graph with tuples as inputs and results.
+    """Returns the graph with tuples as inputs and results.
 
     Args:
         arguments: of all inputs
@@ -222,7 +222,7 @@ def with_tuples(graph, arguments, result):
 
 
 def argument_type(type_):
-    """The type of an argument that comes from outside of the program: without the program's classes, if another type or None is
+    """Returns the type of an argument that comes from outside of the program: without the program's classes, if another type or None is
     allowed."""
     if is_optional_object(type_):
         return torch._C.NoneType.get()

@@ -51,5 +51,5 @@ def _capture_function() -> None:
 
 @functools.cache
 def _capture_script():
-    """A script with the node that calls _capture_stack."""
+    """Returns a script with the node that calls _capture_stack."""
     return torch.jit.script(_capture_function)

@@ -14,7 +14,7 @@ _DEEPEST = 64  # RUSH_MAX_NESTING
 
 
 def type_of(tree):
-    """The type of a constant as precisely as it is known."""
+    """Returns the type of a constant as precisely as it is known."""
     return tree[1] if tree[0] in ("list", "tuple", "dict", "object", "enum") else core.Type(_KINDS[tree[0]])
 
 
@@ -23,7 +23,7 @@ _KINDS = {"none": "NoneType", "int": "int", "float": "float", "bool": "bool", "c
 
 
 def tree_of(value, type_):
-    """The tree of a Python value of a type.
+    """Returns the tree of a Python value of a type.
 
     Raises:
         RushlightError: the value cannot be stored as data
@@ -74,7 +74,7 @@ def _is_list(value):
 
 
 def _closed(type_, value):
-    """The type of a value of an optional or a union."""
+    """Returns the type of a value of an optional or a union."""
     if type_.kind() == "OptionalType":
         return _closed(type_.getElementType(), value)
     if type_.kind() == "UnionType":
@@ -102,7 +102,7 @@ def _enum(type_, name, value):
 
 
 def holds_classes(type_):
-    """Whether values of this type are or contain objects or enums of the program's classes."""
+    """Returns whether values of this type are or contain objects or enums of the program's classes."""
     if is_program_class(type_) or type_.kind() == "EnumType":
         return True
     return type_.kind() != "ClassType" and any(map(holds_classes, type_.containedTypes()))
@@ -115,7 +115,7 @@ def holds_objects(type_):
 
 
 def tree_at(place, depth=0):
-    """The tree of the value at a place, which may contain objects."""
+    """Returns the tree of the value at a place, which may contain objects."""
     type_ = place.type
     kind = type_.kind()
     if not holds_classes(type_):
@@ -167,7 +167,7 @@ def _object(place, depth):
 
 
 def with_names(tree, name):
-    """The tree, in which name(tensor) names the tensors."""
+    """Returns the tree, in which name(tensor) names the tensors."""
     if tree[0] == "tensor":
         return ("tensor", tree[1].detach(), name(tree[1]))
     if len(tree) == 3 and isinstance(tree[2], list):

@@ -19,10 +19,10 @@ def choose_modules(graph):
     for call in found:
         lookup = call.inputsAt(0).node()
         modules = torch._C.ConcreteModuleType.from_jit_type(lookup.inputsAt(0).type()).get_modules()
-        made = []
+        created = []
         with graphs.before(graph, call):
-            result = _call_one_of(graph, lookup, call, [(name, inner.jit_type) for name, inner in modules], made)
-        for node in made:
+            result = _call_one_of(graph, lookup, call, [(name, inner.jit_type) for name, inner in modules], created)
+        for node in created:
             node.copyMetadata(call)
         graphs.replace(call, result)
     if found:
@@ -30,34 +30,34 @@ def choose_modules(graph):
     return bool(found)
 
 
-def _call_one_of(graph, lookup, call, modules, made):
+def _call_one_of(graph, lookup, call, modules, created):
     """Inserts the call on one of these modules of the container."""
     container, key = lookup.inputs()
     type_ = call.output().type()
 
     def keep(value):
-        made.append(value.node())
+        created.append(value.node())
         return value
 
     if not modules:
         what = keep(graph.insert("aten::str", [key]))
         text = keep(graph.insert("aten::add", [keep(graph.insertConstant("the container has no module ")), what]))
-        made.append(graphs.add(graph, "prim::RaiseException", [text, keep(graph.insertConstant(None))]))
+        created.append(graphs.add(graph, "prim::RaiseException", [text, keep(graph.insertConstant(None))]))
         return keep(graphs.call(graph, "prim::Uninitialized", [], type_))
     (name, module_type), *rest = modules
     wanted = keep(graph.insertConstant(name if key.type().kind() == "StringType" else int(name)))
     found = keep(graphs.call(graph, "aten::eq", [key, wanted], _BOOL))
     choice = graphs.add(graph, "prim::If", [found], [type_])
-    made.append(choice)
+    created.append(choice)
     first, second = choice.addBlock(), choice.addBlock()
     with graphs.before(graph, first):
         module = keep(graphs.get_attr(graph, container, name, module_type))
         one = graphs.add(graph, "prim::CallMethod", [module, *list(call.inputs())[1:]], [type_])
-        made.append(one)
+        created.append(one)
         one.s_("name", call.s("name"))
         first.registerOutput(one.output())
     with graphs.before(graph, second):
-        second.registerOutput(_call_one_of(graph, lookup, call, rest, made))
+        second.registerOutput(_call_one_of(graph, lookup, call, rest, created))
     return choice.output()
 
 

@@ -104,11 +104,11 @@ class Converter:
         """Adds a node with the source of `node`, and with results for its results."""
         self.place(node)
         outputs = list(node.outputs()) if outputs is None else outputs
-        made = self.b.node(op, inputs, [exported(v.type()) for v in outputs], [v.debugName() for v in outputs])
-        self.take(outputs, made if isinstance(made, list) else [made])
+        created = self.b.node(op, inputs, [exported(v.type()) for v in outputs], [v.debugName() for v in outputs])
+        self.take(outputs, created if isinstance(created, list) else [created])
 
-    def take(self, values, made):
-        for value, own in zip(values, made, strict=True):
+    def take(self, values, created):
+        for value, own in zip(values, created, strict=True):
             self.values[value.unique()] = own
 
     def copy(self, node):
@@ -187,7 +187,7 @@ class Converter:
         return True
 
     def compare_objects(self, node):
-        """Whether two modules are the same."""
+        """Returns whether two modules are the same."""
         known = [self.objects.get(v.unique()) for v in node.inputs()]
         if None in known:
             return False
@@ -281,7 +281,7 @@ class Converter:
     # -- attributes
 
     def slot(self, key, name, place):
-        """The index of an attribute of the program. `place`: where its first value is."""
+        """Returns the index of an attribute of the program. `place`: where its first value is."""
         if key not in self.context.slots:
             self.context.contents.add(place, name)
             tree = self.named(constants.tree_at(place), "")
@@ -311,11 +311,11 @@ class Converter:
                 self.values[value.unique()] = self.b.tree(("bool", False))
             return True
         name, type_ = node.s("name"), of.type()
-        op, which = node.kind(), ("str", name)
+        op, attribute_key = node.kind(), ("str", name)
         if is_program_class(type_):
             op = "rush::object_get" if op == "prim::GetAttr" else "rush::object_set"
-            which = ("int", [attribute for attribute, _ in attributes_of(type_)].index(name))
-        self.add(node, op, [self.value(of), self.b.tree(which), *map(self.value, list(node.inputs())[1:])])
+            attribute_key = ("int", [attribute for attribute, _ in attributes_of(type_)].index(name))
+        self.add(node, op, [self.value(of), self.b.tree(attribute_key), *map(self.value, list(node.inputs())[1:])])
         return True
 
     def get_attr(self, node):

@@ -8,14 +8,14 @@ from .types import module_attributes
 
 
 def named_modules(module, path=""):
-    """(path, module) of a module and all its submodules. One that has two paths comes twice."""
+    """Returns (path, module) of a module and all its submodules. One that has two paths comes twice."""
     yield path, module
     for name, child in torch._C.ModuleDict(module).items():
         yield from named_modules(child, f"{path}.{name}" if path else name)
 
 
 def named_tensors(module):
-    """(path, tensor) of the parameters and tensors in a module and its submodules, in the order of their attributes."""
+    """Returns (path, tensor) of the parameters and tensors in a module and its submodules, in the order of their attributes."""
     for path, inner in named_modules(module):
         for name, tensor in _own_tensors(inner).items():
             if tensor is not None:
@@ -33,7 +33,7 @@ _TENSORS = ("TensorType", "OptionalType")
 
 
 def addresses(module):
-    """{path: text that identifies the module there} of a module and all its submodules."""
+    """Returns {path: text that identifies the module there} of a module and all its submodules."""
     paths = []
 
     def build(graph, given):
@@ -52,14 +52,14 @@ def addresses(module):
 
 
 def shallow(module, train):
-    """A copy with the same attributes, but with its own modules, in evaluation mode unless `train`."""
+    """Returns a copy with the same attributes, but with its own modules, in evaluation mode unless `train`."""
     known = addresses(module)
-    made = {}
+    created = {}
 
     def copied(path, inner):
-        if known[path] in made:
-            return made[known[path]]
-        out = made[known[path]] = inner.__copy__()
+        if known[path] in created:
+            return created[known[path]]
+        out = created[known[path]] = inner.__copy__()
         if not train and out.hasattr("training"):
             out.setattr("training", False)
         for name, child in torch._C.ModuleDict(inner).items():
@@ -70,8 +70,8 @@ def shallow(module, train):
 
 
 def deep(module, in_double=False, kept=()):
-    """A copy with all of its state, in float64 if asked for. Tensors that share memory share memory in the copy, too. Tensors whose id
-    is in `kept` are not copied, and keep their dtype."""
+    """Returns a copy with all of its state, in float64 if asked for. Tensors that share memory share memory in the copy, too.
+    Tensors whose id is in `kept` are not copied, and keep their dtype."""
     out = _deep_without(module, kept)
     storages = {}
     for path, tensor in named_tensors(module):
@@ -109,7 +109,7 @@ def is_plain(tensor):
 
 
 def wide(dtype):
-    """float64 for a floating-point dtype, complex128 for a complex one."""
+    """Returns float64 for a floating-point dtype, complex128 for a complex one."""
     if dtype.is_complex:
         return torch.complex128
     return torch.float64 if dtype.is_floating_point else dtype
@@ -140,12 +140,12 @@ def evaluate(module):
 
 
 def of_values(value):
-    """A copy of a Python value. Tensors that share memory share it in the copy."""
+    """Returns a copy of a Python value. Tensors that share memory share it in the copy."""
     return _copied(value, False)
 
 
 def in_double(value):
-    """The same in float64."""
+    """Returns the same in float64."""
     return _copied(value, True)
 
 

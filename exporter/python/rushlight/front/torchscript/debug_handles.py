@@ -37,7 +37,7 @@ _marks = _Marks()
 
 
 def _mark_of(text):
-    """The number of the mark that the text of a source range shows; None if there is none."""
+    """Returns the number of the mark that the text of a source range shows, or None if there is none."""
     if MARK not in text:
         return None
     line, part = _NUMBER.match(text).groups()
@@ -45,7 +45,7 @@ def _mark_of(text):
 
 
 def _fingerprint(nodes):
-    """FNV-1a."""
+    """Returns the hash FNV-1a."""
     value = 2166136261
     for byte in itertools.chain.from_iterable(node.kind().encode() for node in nodes):
         value = (value ^ byte) * 16777619 & 0xFFFFFFFF
@@ -86,7 +86,7 @@ class Handles:
         return [next(found) if mark is None else self.numbered[mark][0][:4] for mark in marks]
 
     def source(self, node):
-        """(file, line, function, module, handle) of a node."""
+        """Returns (file, line, function, module, handle) of a node."""
         text = node.sourceRange()
         mark = _mark_of(text)
         if mark is None:  # a pass has made the node

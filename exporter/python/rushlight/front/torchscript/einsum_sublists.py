@@ -28,7 +28,7 @@ def einsum_equations(graph):
 
 
 def _labels(value):
-    """The letters of a constant list of subscripts from 0 to 51; else None."""
+    """Returns the letters of a constant list of subscripts from 0 to 51, or None for other values."""
     subscripts = graphs.constant_of(value)
     if not isinstance(subscripts, list) or not all(0 <= i < len(_SUBSCRIPTS) for i in subscripts):
         return None

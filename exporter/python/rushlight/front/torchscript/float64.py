@@ -62,7 +62,7 @@ def _widen_uses(graph, value):
 
 
 def _is_cast_of_weight(node):
-    """Whether it only converts its input for linear layers."""
+    """Returns whether it only converts its input for linear layers."""
     return node.kind() == "aten::to" and all(use.user.kind() == "aten::linear" and use.offset == 1 for use in node.output().uses())
 
 
@@ -84,7 +84,7 @@ def _widen_result(graph, node):
 
 @functools.cache
 def _linear_by_rows():
-    """A linear layer that converts few rows of its weight at a time."""
+    """Returns a linear layer that converts few rows of its weight at a time."""
     function = torch.jit.script(_linear)
     torch._C._jit_pass_inline(function.graph)
     return function
@@ -118,7 +118,7 @@ def _widen_node(graph, node):
 
 @functools.cache
 def _may_take_dtype(kind):
-    """Whether an overload of PyTorch's operator has an argument that is a dtype."""
+    """Returns whether an overload of PyTorch's operator has an argument that is a dtype."""
     schemas = torch._C._jit_get_schemas_for_operator(kind)
     return kind == "aten::view" or any(_is_dtype(argument.real_type) for schema in schemas for argument in schema.arguments)
 
@@ -130,12 +130,12 @@ def _is_dtype(type_):
 @functools.cache
 def _programs():
     unit = torch._C.CompilationUnit()
-    made = {}
+    created = {}
     for name, source in _WIDE.items():
-        unit.define(source, made.get)
-        made[name] = unit.find_function(name)
-        torch._C._jit_pass_inline(made[name].graph)
-    return made
+        unit.define(source, created.get)
+        created[name] = unit.find_function(name)
+        torch._C._jit_pass_inline(created[name].graph)
+    return created
 
 
 def _widen_input(graph, node, i):

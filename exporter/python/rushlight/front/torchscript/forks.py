@@ -18,7 +18,7 @@ _ACTS = {"prim::IgnoredPythonOp", "prim::PythonOp", "prim::Print", "prim::RaiseE
 
 
 def without_futures(type_):
-    """The type in which a future is its value."""
+    """Returns the type in which a future is its value."""
     kind = type_.kind()
     if kind in ("FutureType", "AwaitType"):
         return without_futures(type_.containedTypes()[0])
@@ -48,7 +48,7 @@ def inline_calls_and_forks(graph):
 
 
 def _has_side_effects(block):
-    """Whether a node writes, prints, raises or draws random numbers, so that its time of execution matters."""
+    """Returns whether a node writes, prints, raises or draws random numbers, so that its time of execution matters."""
     for node in graphs.all_nodes(block):
         schema = graphs.schema_of(node)
         if node.kind() in _ACTS or node.isNondeterministic() or (schema is not None and schema.is_mutable):
@@ -93,6 +93,6 @@ def _run_node_in_place(graph, node):
         return changed
     with graphs.before(graph, node):
         results = graphs.insert_graph(graph, node.g("Subgraph"), node.inputs())
-    made = results[0]
-    graphs.replace(node, made)
+    created = results[0]
+    graphs.replace(node, created)
     return True

@@ -10,7 +10,7 @@ INNER = "m"  # the attribute of the wrapper that is the model
 
 
 def freeze(module, methods, train):
-    """A frozen module whose attribute INNER is the model. Its methods have these graphs.
+    """Returns a frozen module whose attribute INNER is the model. Its methods have these graphs.
 
     libtorch freezes modules alone. The wrapper is a module of its own class, so that the model's methods stay unchanged.
 

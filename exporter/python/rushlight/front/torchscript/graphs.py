@@ -4,7 +4,7 @@ import torch
 
 
 def all_nodes(block):
-    """All nodes in order: a node comes before those in its blocks. The list does not change with the graph."""
+    """Returns all nodes in order: a node comes before those in its blocks. The list does not change with the graph."""
     out = []
     for node in block.nodes():
         out.append(node)
@@ -14,12 +14,12 @@ def all_nodes(block):
 
 
 def has_kind(graph, *kinds):
-    """Whether a graph has a node of one of these kinds."""
+    """Returns whether a graph has a node of one of these kinds."""
     return any(graph.findNode(kind) is not None for kind in kinds)
 
 
 def before(graph, node):
-    """A context in which new nodes are inserted before a node, or at the end of a block."""
+    """Returns a context in which new nodes are inserted before a node, or at the end of a block."""
     return graph.insert_point_guard(node)
 
 
@@ -43,7 +43,7 @@ def get_attr(graph, of, name, type_):
 
 
 def constant_of(value):
-    """The constant that a value is, as Python has it; None if it is None, has no form in Python, or is not a constant."""
+    """Returns the constant that a value is, as Python has it, or None if it is None, has no form in Python, or is not a constant."""
     node = value.node()
     if node.kind() != "prim::Constant":
         return None
@@ -59,7 +59,7 @@ def replace(node, value):
 
 
 def keep_name(value, other):
-    """Gives a value the name of a value of another graph. A number, which libtorch gives values without a name, is no name there."""
+    """Gives a value the name of a value of another graph, unless that name is a number: libtorch numbers values without names."""
     if not other.debugName().isdigit():
         value.setDebugName(other.debugName())
 
@@ -67,10 +67,10 @@ def keep_name(value, other):
 def replace_by_call(graph, node, kind, inputs):
     """Replaces a node with one result by a call before it, which keeps its source and the name of its result."""
     with before(graph, node):
-        made = graph.insertNode(graph.create(kind, inputs, 1))
-    made.copyMetadata(node)
-    made.output().copyMetadata(node.output())
-    replace(node, made.output())
+        created = graph.insertNode(graph.create(kind, inputs, 1))
+    created.copyMetadata(node)
+    created.output().copyMetadata(node.output())
+    replace(node, created.output())
 
 
 def must_be_none(value):
@@ -88,7 +88,7 @@ def place_at(block, where):
 
 
 def schema_text(node):
-    """The schema of a node's operator as text; "" if there is none."""
+    """Returns the schema of a node's operator as text, or "" if there is none."""
     text = node.schema()
     return "" if text == "(no schema)" else text
 
@@ -97,7 +97,7 @@ _parsed = {}
 
 
 def schema_of(node):
-    """The schema of a node's operator; None if there is none."""
+    """Returns the schema of a node's operator, or None if there is none."""
     text = schema_text(node)
     if not text:
         return None
@@ -107,7 +107,7 @@ def schema_of(node):
 
 
 def operator_of(node):
-    """The name of a node's operator with its overload: "aten::add.Tensor"."""
+    """Returns the name of a node's operator with its overload: "aten::add.Tensor"."""
     return schema_text(node).partition("(")[0] or node.kind()
 
 

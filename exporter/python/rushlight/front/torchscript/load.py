@@ -11,7 +11,7 @@ _END = 1 << 20  # the zip's directory is at the end of a file
 
 
 def load_torchscript(path):
-    """The ScriptModule in a file, which must be trusted: loading runs code of it.
+    """Returns the ScriptModule in a file, which must be trusted: loading runs code of it.
 
     Raises:
         RushlightError: the file cannot be read, is not a file of torch.jit.save, or uses something that this torch does not have

@@ -20,7 +20,7 @@ def is_loaded(frames):
 
 
 def original_frames(node, traced_frames):
-    """The original frames of a node and of the calls around it, innermost first.
+    """Returns the original frames of a node and of the calls around it, innermost first.
 
     Args:
         traced_frames (function): gives the frames in the lines of a traced node's stack
@@ -43,7 +43,7 @@ def _frames_of(text, traced_frames):
 
 
 def _traced_block(lines, at):
-    """The lines of the stack of a traced node from here on. Stacks that follow each other end with the same line."""
+    """Returns the lines of the stack of a traced node from here on. Stacks that follow each other end with the same line."""
     end = at
     while end < len(lines) and _TRACED.match(lines[end]):
         end += 1
@@ -61,4 +61,4 @@ def _traceback(node):
         torch._C._create_function_from_graph(_NAME, graph)()
     except torch.jit.Error as error:
         return str(error)
-    raise AssertionError("the graph must raise")
+    raise AssertionError("the graph must raise an error")

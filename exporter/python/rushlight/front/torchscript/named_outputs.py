@@ -6,11 +6,11 @@ from .named_tuples import named_tuple
 
 
 def gives_fields(graph):
-    """Whether the graph returns a dict whose keys can be the names of outputs. A named tuple has no fields of type Any."""
-    made = next(graph.outputs()).node()
-    if made.kind() != "prim::DictConstruct":
+    """Returns whether the graph returns a dict whose keys can be the names of outputs. A named tuple has no fields of type Any."""
+    construct = next(graph.outputs()).node()
+    if construct.kind() != "prim::DictConstruct":
         return False
-    keys, values = list(made.inputs())[::2], list(made.inputs())[1::2]
+    keys, values = list(construct.inputs())[::2], list(construct.inputs())[1::2]
     return are_names([graphs.constant_of(key) for key in keys]) and not any(_holds_any(value.type()) for value in values)
 
 
@@ -20,8 +20,8 @@ def _holds_any(type_):
 
 def give_fields(graph):
     """Makes the dict that the graph returns a named tuple."""
-    made = next(graph.outputs()).node()
-    keys, values = list(made.inputs())[::2], list(made.inputs())[1::2]
+    construct = next(graph.outputs()).node()
+    keys, values = list(construct.inputs())[::2], list(construct.inputs())[1::2]
     fields = named_tuple("Output", [graphs.constant_of(key) for key in keys], [value.type() for value in values])
     with graphs.before(graph, graph.return_node()):
         graph.return_node().replaceInput(0, graphs.call(graph, "prim::TupleConstruct", values, fields))

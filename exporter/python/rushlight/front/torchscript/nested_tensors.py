@@ -85,11 +85,11 @@ class _Nested:
         graphs.replace(node, result)
 
     def from_mask(self, node):
-        which = insert_program(self.graph, "nested_from_mask", node.inputs(), node)[0]
+        mask = insert_program(self.graph, "nested_from_mask", node.inputs(), node)[0]
         padded = self.graph.insertNode(self.graph.create("aten::alias", [node.inputsAt(0)], 1))
         padded.copyMetadata(node)
         graphs.replace(node, padded.output())
-        self.items[padded.output().unique()] = which
+        self.items[padded.output().unique()] = mask
 
     def merge_branches(self, node):
         blocks = list(node.blocks())
@@ -102,19 +102,19 @@ class _Nested:
                     with graphs.before(self.graph, inner.returnNode()):
                         mask = self.graph.insertConstant(None)
                 inner.registerOutput(mask)
-            which = node.addOutput()
-            which.setType(torch._C.OptionalType.ofTensor())
-            self.items[node.outputsAt(i).unique()] = which
+            mask = node.addOutput()
+            mask.setType(torch._C.OptionalType.ofTensor())
+            self.items[node.outputsAt(i).unique()] = mask
 
     def raise_unsupported(self, node, nested, where):
         """The program raises if a nested tensor reaches an operator that takes none."""
         file, line, *_ = self.handles.source(node)
         why = f"a nested tensor {where} is not supported: only nn.TransformerEncoder may use nested tensors"
         why = f"{file}:{line}: {why}" if file else why
-        which = self.mask(nested)
-        if which.type().kind() == "TensorType":
+        mask = self.mask(nested)
+        if mask.type().kind() == "TensorType":
             raise unsupported(why)
-        found = self.is_not_none(which)
+        found = self.is_not_none(mask)
         stop = graphs.add(self.graph, "prim::If", [found])
         raises = stop.addBlock()
         stop.addBlock()

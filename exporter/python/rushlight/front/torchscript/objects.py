@@ -11,7 +11,7 @@ _PACKED = ("__torch__.torch.classes.quantized.", "__torch__.torch.classes.rnn.")
 
 
 def objects_as_values(module, graphs):
-    """The identities of objects in attributes of `module` that these graphs use as values: they pass, compare or replace them.
+    """Returns the identities of objects in attributes of `module` that these graphs use as values: they pass, compare or replace them.
 
     Other objects are like submodules: their attributes are the model's.
     """
@@ -69,7 +69,7 @@ class _Scan:
 
 
 def attribute_type(owner, name):
-    """The type of an attribute of the module or object at a place."""
+    """Returns the type of an attribute of the module or object at a place."""
     if is_module(owner.type):
         concrete = _concrete(owner.type)
         known = concrete.get_attributes().get(name)
@@ -82,7 +82,7 @@ def _concrete(type_):
 
 
 def packed_class(type_):
-    """The C++ class of packed quantized weights of a type that is or contains one; "" otherwise."""
+    """Returns the C++ class of packed quantized weights of a type that is or contains one; "" otherwise."""
     name = type_.annotation_str if type_.kind() == "ClassType" else ""
     for start in _PACKED:
         if name.startswith(start):
@@ -99,8 +99,8 @@ class Contents:
 
     def add(self, place, attribute):
         """Raises RushlightError if another attribute holds one of those in the value at this place."""
-        mine = list(_containers(place, 0))
-        for inner in mine:
+        containers = list(_containers(place, 0))
+        for inner in containers:
             for other, name in self.found:
                 if other.type == inner.type and places.are_same(other, inner):
                     kind = "object" if inner.type.kind() == "ClassType" else "list or dict"

@@ -20,7 +20,7 @@ _SPACES = ("quantized_decomposed", "quantized", "quant", "prim")
 
 @functools.cache
 def sources():
-    """{name: source} of all functions in operators/, sorted by name."""
+    """Returns {name: source} of all functions in operators/, sorted by name."""
     out = {}
     for file in sorted(_FOLDER.glob("*.py")):
         text = file.read_text()
@@ -36,7 +36,7 @@ def sources():
 
 @functools.cache
 def _operators():
-    """The names of operators that have programs, for some overloads at least."""
+    """Returns the names of operators that have programs, for some overloads at least."""
     return {name.partition("__")[0] or name for name in sources()} | set(sources())
 
 
@@ -68,14 +68,14 @@ class _Programs:
 
     def __init__(self):
         self.unit = torch._C.CompilationUnit()
-        self.made = {}
+        self.created = {}
         self.names = {"torch": _Operators("torch", "aten"), "rush": _Operators("rush", "rush")}
 
     def find(self, name):
-        """The program of that name; None if there is none."""
-        if name not in self.made:
-            self.made[name] = self._compiled(name) if name in sources() else None
-        return self.made[name]
+        """Returns the program of that name, or None if there is none."""
+        if name not in self.created:
+            self.created[name] = self._compiled(name) if name in sources() else None
+        return self.created[name]
 
     def _compiled(self, name):
         _library()
@@ -85,7 +85,7 @@ class _Programs:
         return function
 
     def find_for(self, op, name, overload, arguments):
-        """The program of an overload of `op`.
+        """Returns the program of an overload of `op`.
 
         Overloads that mix complex and other numbers use the complex one. An overload without a program and without a function in the
         runtime uses the program of its operator (aten::gcd takes tensors, aten::gcd.int numbers).
@@ -103,7 +103,7 @@ _programs = _Programs()
 
 
 def _program_name(op):
-    """NAME for "aten::NAME", NAMESPACE_NAME for other namespaces; "" for a namespace without programs."""
+    """Returns NAME for "aten::NAME", NAMESPACE_NAME for other namespaces; "" for a namespace without programs."""
     if op in ("quantized::add", "quantized::add_relu") and is_qnnpack():
         return f"{op.replace('::', '_')}_by_qnnpack"
     space, _, name = op.partition("::")
@@ -111,7 +111,7 @@ def _program_name(op):
 
 
 def _is_complex(value):
-    """Whether it is known to be complex: from a constant, or from tracing."""
+    """Returns whether it is known to be complex: from a constant, or from tracing."""
     constant = graphs.constant_of(value)
     if constant is not None:
         return isinstance(constant, torch.Tensor) and constant.is_complex()
@@ -119,14 +119,13 @@ def _is_complex(value):
 
 
 def _complex_name(name, overload):
-    """"conv2d__of_complex", "conv2d__padding_of_complex": the name of a program for an operator whose second operand, a weight, is
-    complex."""
+    """Returns the name of a program for an operator with a complex weight: "conv2d__of_complex", "conv2d__padding_of_complex"."""
     return f"{name}__{overload}_{_OF_COMPLEX}" if overload else f"{name}__{_OF_COMPLEX}"
 
 
 def _program_of(node, inputs):
-    """(program, inputs) of a node; None if it has none. Later versions of PyTorch append arguments to operators. If a call leaves them
-    at None, they are removed from the inputs."""
+    """Returns (program, inputs) of a node, or None if it has none. Later versions of PyTorch append arguments to operators. If a
+    call leaves them at None, they are removed from the inputs."""
     op = node.kind()
     name = _program_name(op)
     overload = graphs.operator_of(node).partition(".")[2]
@@ -194,8 +193,8 @@ def _parts(op):
 
 
 def for_complex(op):
-    """The operator whose program computes with complex numbers, "aten::conv2d.of_complex" for "aten::conv2d", if operators/ has one;
-    else `op`."""
+    """Returns the operator whose program computes with complex numbers, "aten::conv2d.of_complex" for "aten::conv2d", if operators/
+    has one; else `op`."""
     base, overload = _parts(op)
     name = _program_name(base)
     if not name or not _programs.find(_complex_name(name, overload)):
@@ -212,7 +211,7 @@ def _for_any_dtype(op):
 
 
 def program_of(op):
-    """The program of an operator as a TorchScript function; None if operators/ has none."""
+    """Returns the program of an operator as a TorchScript function, or None if operators/ has none."""
     base, overload = _parts(op)
     name = _program_name(base) if "::" in op else ""
     count = _argument_count(_for_any_dtype(op)) if name in _operators() else None
@@ -230,5 +229,5 @@ def names():
 
 
 def schema(name):
-    """The schema of a program, which this compiles."""
+    """Returns the schema of a program, which this compiles."""
     return str(_programs.find(name).schema)

@@ -14,12 +14,12 @@ _CELL, _EMBEDDING = "CellParamsBase", "EmbeddingPackedParamsBase"
 
 
 def is_qnnpack():
-    """Whether qnnpack is PyTorch's current engine."""
+    """Returns whether qnnpack is PyTorch's current engine."""
     return torch.backends.quantized.engine == "qnnpack"
 
 
 def unpacked_inputs(graph, node):
-    """The node's inputs, in which packed quantized weights are replaced by their parts.
+    """Returns the node's inputs, in which packed quantized weights are replaced by their parts.
 
     These are integers, scales, zero points, bias (lists of these for recurrent layers) and whether qnnpack is the engine. For a
     convolution stride, padding, dilation, output padding, groups, and whether it is transposed follow, for recurrent layers whether
@@ -33,7 +33,7 @@ def unpacked_inputs(graph, node):
 
 
 def _parts_of(value, node):
-    """The parts of a value that is packed weights, or a list of them; else None."""
+    """Returns the parts of a value that is packed weights, or a list of packed weights. Returns None for other values."""
     is_list = value.node().kind() == "prim::ListConstruct"
     items = _items_of(value, node) if is_list else [value]
     names = {packed_class(item.type()) if item.node().kind() == "prim::Constant" and item.type().kind() == "ClassType" else ""
@@ -46,7 +46,7 @@ def _parts_of(value, node):
 
 
 def _items_of(value, node):
-    """The items of a list that is made here, and appended to before the node."""
+    """Returns the items of a list that is made here, and appended to before the node."""
     appends = [use.user for use in value.uses()
                if use.user.kind() == "aten::append" and use.user.owningBlock() == node.owningBlock() and use.user.isBefore(node)]
     appends.sort(key=functools.cmp_to_key(lambda a, b: -1 if a.isBefore(b) else 1))
@@ -54,7 +54,7 @@ def _items_of(value, node):
 
 
 def _weight(weight, bias, axis):
-    """[integers, scales, zero points, bias]: a scale and a zero point for each channel (its first dimension)."""
+    """Returns [integers, scales, zero points, bias]: a scale and a zero point for each channel (its first dimension)."""
     if not weight.is_quantized:
         raise unsupported("quantized weights must be int8, got float16: quantize with dtype=torch.qint8")
     channels = weight.size(axis)
@@ -93,7 +93,7 @@ def _convolution(name, place):
 
 
 def _turned(parts, groups):
-    """[inputs, outputs / groups, ...] as [outputs, inputs / groups, ...]."""
+    """Returns [inputs, outputs / groups, ...] as [outputs, inputs / groups, ...]."""
     integers, scales, zero_points, bias = parts
     inputs, outputs, *kernel = integers.shape
     turned = integers.reshape(groups, inputs // groups, outputs, *kernel).transpose(1, 2)
@@ -115,7 +115,7 @@ def _table(place):
 
 
 def _cells(places_):
-    """Recurrent layers: for each layer and direction the weights of the input, then those of the state."""
+    """Returns recurrent layers: for each layer and direction the weights of the input, then those of the state."""
     parts, reduced = [], False
     for place in places_:
         kind, _, _, flags, packed = places.read(place)._get_method("__getstate__")()

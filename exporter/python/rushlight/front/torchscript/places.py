@@ -22,22 +22,22 @@ class Place:
         return self._step(type_, lambda graph, value: graphs.get_attr(graph, value, name, type_))
 
     def item(self, i, type_):
-        """The item of a list."""
+        """Returns the item of a list."""
         return self._step(type_, lambda graph, value: graphs.call(
             graph, "aten::__getitem__", [value, graph.insertConstant(i)], type_))
 
     def element(self, i, type_):
-        """The element of a tuple."""
+        """Returns the element of a tuple."""
         return self._step(type_, lambda graph, value: graphs.call(
             graph, "prim::TupleIndex", [value, graph.insertConstant(i)], type_))
 
     def values(self, item_type):
-        """The list of the values of a dict."""
+        """Returns the list of the values of a dict."""
         type_ = torch._C.ListType(item_type)
         return self._step(type_, lambda graph, value: graphs.call(graph, "aten::values", [value], type_))
 
     def operator(self, kind, type_, *more):
-        """The result of an operator on the value and constants."""
+        """Returns the result of an operator on the value and constants."""
         return self._step(type_, lambda graph, value: graphs.call(
             graph, kind, [value, *map(graph.insertConstant, more)], type_))
 
@@ -56,7 +56,7 @@ class Place:
 
 
 def run(build):
-    """The result of a graph. build(graph, given) adds its nodes and returns its result, given(module) is the value of a module."""
+    """Returns the result of a graph. build(graph, given) adds its nodes and returns its result, given(module) is the value of a module."""
     graph = torch._C.Graph()
     inputs = []
 
@@ -71,23 +71,23 @@ def run(build):
 
 
 def read(place):
-    """The value at a place, as Python has it."""
+    """Returns the value at a place, as Python has it."""
     return run(place.add_to)
 
 
 def length(place):
-    """The number of items of a list."""
+    """Returns the number of items of a list."""
     return read(place.operator("aten::len", torch._C.IntType.get()))
 
 
 def are_same(a, b):
-    """Whether two places hold the same list, dict or object."""
+    """Returns whether two places hold the same list, dict or object."""
     return run(lambda graph, given: graphs.call(graph, "aten::__is__", [a.add_to(graph, given), b.add_to(graph, given)],
                                                 torch._C.BoolType.get()))
 
 
 def identity(place):
-    """A text that identifies a living object."""
+    """Returns a text that identifies a living object."""
     if place.node is not None and not place.steps:
         address = re.search(r"object\((0x[0-9a-f]+)\)", repr(place.node))
         if address:

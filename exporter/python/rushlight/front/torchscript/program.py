@@ -22,7 +22,7 @@ from .types import exported, fields_of, is_program_class, module_attributes
 
 
 def describe(subject, methods=("forward",), source=True, lines=()):
-    """The description that core.export_graph takes.
+    """Returns the description that core.export_graph takes.
 
     Args:
         source: keep Python lines and PyTorch's texts
@@ -37,7 +37,7 @@ def describe(subject, methods=("forward",), source=True, lines=()):
 
 
 def describe_function(function):
-    """The description of a function without lines and texts, as for an operator's program."""
+    """Returns the description of a function without lines and texts, as for an operator's program."""
     from .subject import Subject
 
     return describe(Subject(function), source=False)
@@ -94,7 +94,7 @@ def _names_of(module):
 
 
 def _name_objects(module, paths):
-    """Whether attributes hold objects. Names those that are the value of an attribute."""
+    """Names the objects that are values of attributes. Returns whether attributes hold objects, also in containers."""
     found = False
     for path, inner in copies.named_modules(module):
         for name, type_ in module_attributes(inner).items():
@@ -140,10 +140,10 @@ def _lower_simple_tuples(graph):
     for node in graphs.all_nodes(graph.block()):
         if node.kind() not in ("prim::TupleUnpack", "prim::TupleIndex", "prim::TupleSlice"):
             continue
-        made = node.inputsAt(0).node()
-        if made.kind() != "prim::TupleConstruct":
+        construct = node.inputsAt(0).node()
+        if construct.kind() != "prim::TupleConstruct":
             continue
-        items = list(made.inputs())
+        items = list(construct.inputs())
         if node.kind() == "prim::TupleUnpack":
             for output, item in zip(node.outputs(), items):
                 output.replaceAllUsesWith(item)
@@ -179,7 +179,7 @@ def _method(name, graph, method, module, context, source, lines):
 
 
 def signature(method):
-    """The inputs of a method, with their types."""
+    """Returns the inputs of a method, with their types."""
     return [{**_input(a), "type": exported(argument_type(a.type))} for a in method.arguments]
 
 
@@ -195,7 +195,7 @@ def _input(argument):
 
 
 def _outputs(result, taken):
-    """The outputs: one for each item of a tuple."""
+    """Returns the outputs: one for each item of a tuple."""
     type_ = result.type()
     is_tuple = type_.kind() == "TupleType"
     types = type_.containedTypes() if is_tuple else [type_]
@@ -215,6 +215,6 @@ def _outputs(result, taken):
 
 
 def _readable_name(value):
-    """"x" of "x.3"; "" if PyTorch's name is only a number."""
+    """Returns "x" of "x.3", or "" if PyTorch's name is only a number."""
     name = value.debugName().partition(".")[0]
     return name if name.strip("0123456789_") and name not in ("input", "self") else ""

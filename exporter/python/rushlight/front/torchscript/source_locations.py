@@ -20,7 +20,7 @@ def without_absolute_paths(text):
 
 
 def sources_of(nodes):
-    """The source of each node: (file, line, function, path of the module). It is the first frame outside torch.
+    """Returns the source of each node: (file, line, function, path of the module). It is the first frame outside torch.
 
     `nodes`: pairs of a node and its sourceRange()
     """
@@ -37,7 +37,7 @@ def _is_traced(frames):
 
 
 def _frames_with_calls(nodes, frames):
-    """The frames of nodes with those of the calls around them."""
+    """Returns the frames of nodes with those of the calls around them."""
     out, originals = [], {}
     for node, own, (function, calls) in zip(nodes, frames, call_stacks(nodes)):
         if is_loaded(calls):
@@ -50,7 +50,7 @@ def _frames_with_calls(nodes, frames):
 
 
 def own_source(node, text):
-    """The same of one node without the calls around it. Freezing may have freed the functions of those."""
+    """Returns the same of one node without the calls around it. Freezing may have freed the functions of those."""
     return _chosen(_frames_of_range(text), _module_path(node.getModuleHierarchy()))
 
 
@@ -76,7 +76,7 @@ def _module_path(hierarchy):
 
 @functools.lru_cache(1024)
 def _frames_of_range(text):
-    """The frames of a node without the calls around it, innermost first."""
+    """Returns the frames of a node without the calls around it, innermost first."""
     first, _, _ = text.partition("\n")
     file = _FILE.match(first)
     if file:
@@ -85,7 +85,7 @@ def _frames_of_range(text):
 
 
 def _traced_frames(lines):
-    """The frames of a traced node, whose source is a stack as text. Frames outside of the tracer's call are dropped."""
+    """Returns the frames of a traced node, whose source is a stack as text. Frames outside of the tracer's call are dropped."""
     out = []
     for line in lines:
         frame = _TRACED.match(line)

@@ -58,7 +58,7 @@ class Method:
         return frozenset(only_read(self.module, graph))
 
     def graph(self):
-        """A copy of its graph, with hooks, and with tuples for the program's own classes and for a traced dict."""
+        """Returns a copy of its graph, with hooks, and with tuples for the program's own classes and for a traced dict."""
         graph = self._own_graph()
         if self.is_plain:
             return graph
@@ -117,7 +117,7 @@ class Subject:
         return self.module._get_method(own)
 
     def checked(self, name, args):
-        """The arguments as PyTorch casts them. Raises PyTorch's exception for a wrong one."""
+        """Returns the arguments as PyTorch casts them. Raises PyTorch's exception for a wrong one."""
         arguments = self.method(name).arguments
         return [*(cast(value, a) for value, a in zip(args, arguments)), *args[len(arguments):]]
 
@@ -125,7 +125,7 @@ class Subject:
         return [exported(a.type) for a in self.method(name).arguments]
 
     def example(self, example):
-        """An example of export() as PyTorch casts it."""
+        """Returns an example of export() as PyTorch casts it."""
         name = example["method"]
         out = {**example, "args": tuple(self.checked(name, example["args"]))}
         if "expected" in example:
@@ -139,8 +139,8 @@ class Subject:
         return trace.trace(self, name, args, exact)
 
     def call(self, name, args, exact=False):
-        """(graph, inputs, narrow) of a run from the model's state, in float64 if `exact`. The results of the nodes `narrow` keep their
-        dtype."""
+        """Returns (graph, inputs, narrow) of a run from the model's state, in float64 if `exact`. The results of the nodes `narrow`
+        keep their dtype."""
         method = self.method(name)
         args = copies.in_double(tuple(args)) if exact else copies.of_values(tuple(args))
         rest = method.arguments[len(args):]
@@ -159,7 +159,7 @@ class Subject:
         return graph, [module, *inputs], [node for nodes in kept.values() for node in nodes]
 
     def result(self, name, value):
-        """A result with tuples in place of objects."""
+        """Returns a result with tuples in place of objects."""
         return as_tuples(value, self.method(name).result)
 
     def answer(self, name, args):

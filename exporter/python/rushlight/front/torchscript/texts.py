@@ -10,7 +10,7 @@ _GRAPH, _CODE, _TREE = 0, 1, 2  # rush_text_kind
 
 
 def texts_of_module(module):
-    """[(module, kind, text), ...] of each method of each submodule, and the tree."""
+    """Returns [(module, kind, text), ...] of each method of each submodule, and the tree."""
     out = []
     for path, inner in named_modules(module):
         for name in inner._method_names():
@@ -22,7 +22,7 @@ def texts_of_module(module):
 
 
 def _with_hooks(method, module):
-    """The method with the hooks of its module, which graphs of other modules contain already."""
+    """Returns the method with the hooks of its module, which graphs of other modules contain already."""
     graph = method.graph.copy()
     return torch._C._create_function_from_graph(method.name, graph) if run_hooks(graph, module) else method
 

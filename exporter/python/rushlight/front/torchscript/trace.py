@@ -59,7 +59,7 @@ def _is_data(value):
 
 
 def _is_dense(tensor):
-    """Whether the elements fill a part of the memory without gaps."""
+    """Returns whether the elements fill a part of the memory without gaps."""
     expected = 1
     for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
         if size != 1:
@@ -104,7 +104,7 @@ def _record_function(handle: int, role: int, values: int) -> None:
 
 @functools.cache
 def _record_script():
-    """A script with the node that calls _record_results."""
+    """Returns a script with the node that calls _record_results."""
     return torch.jit.script(_record_function)
 
 
@@ -136,19 +136,19 @@ def _signed(handle):
 
 
 def _gives_tuples(node):
-    """The exporter unpacks a tuple that an `if` or a loop returns."""
+    """Returns the exporter unpacks a tuple that an `if` or a loop returns."""
     return any(True for _ in node.blocks()) and any(value.type().kind() == "TupleType" for value in node.outputs())
 
 
 def _is_type_of_python(type_):
-    """Whether Python has values of this type."""
+    """Returns whether Python has values of this type."""
     if type_.kind() in ("ClassType", "InterfaceType", "FutureType", "AwaitType", "GeneratorType") or holds_classes(type_):
         return False
     return all(map(_is_type_of_python, type_.containedTypes()))
 
 
 def answer(subject, method, args, exact):
-    """The answer of the graph of a method from the model's state, in float64 if `exact`, with the seed of test vectors.
+    """Returns the answer of the graph of a method from the model's state, in float64 if `exact`, with the seed of test vectors.
 
     Raises:
         ValueError: it has no float64 form
@@ -161,7 +161,7 @@ def answer(subject, method, args, exact):
 
 
 def trace(subject, method, args, exact):
-    """([(handle, results), ...] sorted by handle and by time for equal handles, the answer) of a run."""
+    """Returns ([(handle, results), ...] sorted by handle and by time for equal handles, the answer) of a run."""
     graph, inputs, narrow = subject.call(method, args, exact)
     handles = Handles(sources=False)
     for node in handles.number(graph):

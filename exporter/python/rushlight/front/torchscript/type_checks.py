@@ -44,14 +44,14 @@ def _constant(node):
 
 
 def _is_open(type_):
-    """Whether values of this type may have several types."""
+    """Returns whether values of this type may have several types."""
     return type_.kind() not in _CLOSED
 
 
-def _is_instance(type_, asked):
-    """Whether all values of the type are of one of these types; None if the type does not determine it."""
+def _is_instance(type_, types):
+    """Returns whether all values of the type are of one of these types, or None if the type does not determine it."""
     is_open = _is_open(type_)
-    for other in asked:
+    for other in types:
         if type_.isSubtypeOf(other):
             return True
         any_of_a_kind = other.kind() in ("AnyListType", "AnyTupleType")
@@ -60,7 +60,7 @@ def _is_instance(type_, asked):
 
 
 def _are_none(a, b):
-    """Whether both values are None; None if the types do not determine it."""
+    """Returns whether both values are None, or None if the types do not determine it."""
     is_none = [type_.kind() == "NoneType" for type_ in (a, b)]
     if all(is_none):
         return True

@@ -18,7 +18,7 @@ _SIMPLE = {
 
 
 def exported(type_):
-    """The exporter's type for a type of TorchScript."""
+    """Returns the exporter's type for a type of TorchScript."""
     kind = type_.kind()
     if kind in _SIMPLE:
         return core.Type(_SIMPLE[kind])
@@ -57,7 +57,7 @@ def contained(type_, i):
 
 
 def fields_of(type_):
-    """The fields of a named tuple; None for a plain tuple."""
+    """Returns the fields of a named tuple; None for a plain tuple."""
     text = type_.str()
     if not text.startswith("NamedTuple("):
         return None
@@ -71,13 +71,13 @@ def fields_of(type_):
 
 
 def tuple_name(type_):
-    """The name of the class of a named tuple or enum. The tuples that operators return have none."""
+    """Returns the name of the class of a named tuple or enum. The tuples that operators return have none."""
     text = type_.annotation_str
     return "NamedTuple" if text.startswith("Tuple[") else text.rpartition(".")[2]
 
 
 def is_program_class(type_):
-    """Whether the program defines this class: it is neither a module nor a class of C++."""
+    """Returns whether the program defines this class: it is neither a module nor a class of C++."""
     return type_.kind() == "ClassType" and not is_module(type_) and ".torch.classes." not in type_.annotation_str
 
 
@@ -119,7 +119,7 @@ def _is_module(key):
 
 
 def _definition(type_):
-    """The definition of a class or enum of the program, as TorchScript prints it into files."""
+    """Returns the definition of a class or enum of the program, as TorchScript prints it into files."""
     return _printed_definition(TypeKey(type_))
 
 
@@ -136,7 +136,7 @@ def _printed_definition(key):
 
 
 def attributes_of(type_):
-    """[(name, type), ...] of a class of the program, in their order."""
+    """Returns [(name, type), ...] of a class of the program, in their order."""
     if is_module(type_) or ".torch.classes." in type_.annotation_str:
         return []
     names = [node.target.id for node in _definition(type_).body if isinstance(node, ast.AnnAssign)]
@@ -144,11 +144,11 @@ def attributes_of(type_):
 
 
 def members_of(type_):
-    """[(name, value), ...] of an enum of the program, in their order."""
+    """Returns [(name, value), ...] of an enum of the program, in their order."""
     return [(node.targets[0].id, ast.literal_eval(node.value)) for node in _definition(type_).body if isinstance(node, ast.Assign)]
 
 
 def module_attributes(module):
-    """{name: type} of a module's attributes that are not modules."""
+    """Returns {name: type} of a module's attributes that are not modules."""
     found = torch._C.ConcreteModuleType.from_jit_type(module._type()).get_attributes()
     return {name: type_ for name, (type_, _) in found.items()}

@@ -47,7 +47,7 @@ def _has_field(value, name):
 
 
 def _has_more(value, fields):
-    """Whether a dict, or a dataclass, has a value that is not None for which the type has no field."""
+    """Returns whether a dict, or a dataclass, has a value that is not None for which the type has no field."""
     if isinstance(value, dict):
         return len(value) != len(fields)
     known = getattr(value, "__dataclass_fields__", ())
@@ -64,7 +64,7 @@ def _as_tuple(value, type_):
 
 
 def cast(value, argument):
-    """The value as PyTorch casts it for an argument. Raises what PyTorch says of a wrong one."""
+    """Returns the value as PyTorch casts it for an argument. Raises what PyTorch says of a wrong one."""
     type_ = argument.type
     value = as_tuples(value, type_)
     if argument.repeat and isinstance(value, _NUMBERS):
@@ -87,5 +87,5 @@ def _identity(key):
 
 
 def _has_type_to_infer(type_):
-    """Whether PyTorch must guess the type of a value in it, which fails for a list of several types."""
+    """Returns whether PyTorch must guess the type of a value in it, which fails for a list of several types."""
     return type_.kind() in ("UnionType", "AnyType") or any(map(_has_type_to_infer, type_.containedTypes()))

@@ -7,7 +7,7 @@ _KINDS = {"prim::Enter": "__enter__", "prim::Exit": "__exit__"}
 
 
 def is_silent_context(type_):
-    """Whether `with` on an object of this type changes no answer, as for gradients and the profiler."""
+    """Returns whether `with` on an object of this type changes no answer, as for gradients and the profiler."""
     name = type_.annotation_str
     return "torch.autograd.grad_mode." in name or "torch.autograd.profiler.record_function" in name
 

@@ -75,7 +75,7 @@ def _scaled_dot_product_attention_math(query, key, value, attn_mask: Optional[Te
     return torch.matmul(weights, value), weights
 
 
-# A nested tensor is a padded tensor and a mask [batch, length] of its items (front/nested_tensors.cpp).
+# A nested tensor is a padded tensor and a mask [batch, length] of its items (front/torchscript/nested_tensors.py).
 
 
 def nested_items(x, mask):

@@ -3,10 +3,10 @@
 
 def argmax_rows(out, rows, whose, indices):
     """Returns the first row of each bag that has the maximum of a column; 0 for an empty bag."""
-    many = rows.size(0)
-    at = torch.arange(many).unsqueeze(1)
-    places = torch.where(rows == torch.index_select(out, 0, whose), at, torch.full_like(at, many))
-    first = torch.index_reduce(torch.full(out.size(), many, dtype=torch.int64), 0, whose, places, "amin")
+    count = rows.size(0)
+    at = torch.arange(count).unsqueeze(1)
+    places = torch.where(rows == torch.index_select(out, 0, whose), at, torch.full_like(at, count))
+    first = torch.index_reduce(torch.full(out.size(), count, dtype=torch.int64), 0, whose, places, "amin")
     return torch.cat([indices, torch.zeros([1], dtype=indices.dtype)])[first]
 
 

@@ -170,7 +170,7 @@ def _log_softmax_backward_data(grad_output, output, dim: int, input_dtype: int):
 
 
 def sum_leading_dims(x, first: int, dtype: int):
-    """The sum over the dimensions before `first`."""
+    """Returns the sum over the dimensions before `first`."""
     return (torch.sum(x, [d for d in range(first)]) if first > 0 else x).to(dtype)
 
 
@@ -269,9 +269,9 @@ def convolution_input_backward(g, weight, sizes: List[int], stride: List[int], p
 
 def convolution_weight_backward(g, x, sizes: List[int], stride: List[int], padding: List[int], dilation: List[int], groups: int):
     """A convolution in which batch and channels have changed places: x is [C, groups * N, ...], g the weight."""
-    many, channels = x.size(0), x.size(1) // groups
+    count, channels = x.size(0), x.size(1) // groups
     rest = x.size()[2:]
-    turned = x.reshape([many, groups, channels] + rest).transpose(0, 2).reshape([channels, groups * many] + rest)
+    turned = x.reshape([count, groups, channels] + rest).transpose(0, 2).reshape([channels, groups * count] + rest)
     out = torch.convolution(turned, g.transpose(0, 1), None, dilation, padding, stride, False, [0 for _ in stride], groups).transpose(0, 1)
     for k in range(g.dim() - 2):
         out = torch.narrow(out, 2 + k, 0, sizes[2 + k])
@@ -391,12 +391,12 @@ def fractional_max_pool3d_backward(grad_output, x, kernel_size: List[int], outpu
 def pad_backward(g, x, padding: List[int], mode: str):
     rank = len(padding) // 2
     sizes = x.size()[x.dim() - rank:]
-    many = 1
+    count = 1
     for n in sizes:
-        many *= n
-    source = torch.pad(torch.arange(many).view([1, 1] + sizes), padding, mode).flatten()
+        count *= n
+    source = torch.pad(torch.arange(count).view([1, 1] + sizes), padding, mode).flatten()
     lines = g.flatten(-rank)
-    flat = torch.zeros(x.size()[:x.dim() - rank] + [many], dtype=x.dtype)
+    flat = torch.zeros(x.size()[:x.dim() - rank] + [count], dtype=x.dtype)
     return torch.scatter_add(flat, -1, source.expand_as(lines), lines).view(x.size())
 
 
@@ -539,11 +539,11 @@ def unfold_backward(grad_in, input_sizes: List[int], dim: int, size: int, step: 
 
 
 def masked_scatter_backward(grad_output, mask, sizes: List[int]):
-    many = 1
+    count = 1
     for n in sizes:
-        many *= n
+        count *= n
     chosen = torch.masked_select(grad_output, mask)
-    return torch.cat([chosen, torch.zeros([many - chosen.numel()], dtype=chosen.dtype)]).view(sizes)
+    return torch.cat([chosen, torch.zeros([count - chosen.numel()], dtype=chosen.dtype)]).view(sizes)
 
 
 def embedding_dense_backward(grad_output, indices, num_weights: int, padding_idx: int, scale_grad_by_freq: bool):
@@ -595,11 +595,11 @@ def mse_loss_backward(grad_output, x, target, reduction: int):
     return (x - target) * grad_output * (2.0 * loss_scale(x, reduction))
 
 
-def clipped_loss_backward(g, apart, limit: float, slope: float, scale: float):
+def clipped_loss_backward(g, difference, limit: float, slope: float, scale: float):
     """The gradient is scale * slope beyond the limit, and the distance otherwise."""
-    end = torch.full_like(apart, slope * scale)
-    inside = apart * (scale * slope / limit) if limit > 0 else torch.zeros_like(apart)
-    return torch.where(apart <= -limit, -end, torch.where(apart >= limit, end, inside)) * g
+    end = torch.full_like(difference, slope * scale)
+    inside = difference * (scale * slope / limit) if limit > 0 else torch.zeros_like(difference)
+    return torch.where(difference <= -limit, -end, torch.where(difference >= limit, end, inside)) * g
 
 
 def smooth_l1_loss_backward(grad_output, x, target, reduction: int, beta: float):
@@ -636,30 +636,30 @@ def nll_loss2d_backward(grad_output, x, target, weight: Optional[Tensor], reduct
     return nll_loss_backward(grad_output, x, target, weight, reduction, ignore_index, total_weight)
 
 
-def distance_backward(g, apart, distance, p: float):
-    """Returns the gradient of the p-norm `distance` of `apart`, element by element."""
+def distance_backward(g, difference, distance, p: float):
+    """Returns the gradient of the p-norm `distance` of `difference`, element by element."""
     if p == 0.0:
-        return torch.zeros_like(apart)
+        return torch.zeros_like(difference)
     if p == 1.0:
-        return torch.sign(apart) * g
+        return torch.sign(difference) * g
     if p == float("inf"):
-        return torch.sign(apart) * (torch.abs(apart) == distance) * g
-    slope = torch.sign(apart) * torch.pow(torch.abs(apart), p - 1) * g / torch.pow(distance, p - 1)
-    none = torch.logical_or(distance == 0, apart == 0) if p < 1 else distance == 0
+        return torch.sign(difference) * (torch.abs(difference) == distance) * g
+    slope = torch.sign(difference) * torch.pow(torch.abs(difference), p - 1) * g / torch.pow(distance, p - 1)
+    none = torch.logical_or(distance == 0, difference == 0) if p < 1 else distance == 0
     return torch.where(none, torch.zeros_like(slope), slope)
 
 
 def _cdist_backward(grad, x1, x2, p: float, distances):
     if grad.numel() == 0:
         return torch.zeros_like(x1)
-    apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    return torch.sum(distance_backward(grad.unsqueeze(-1), apart, distances.unsqueeze(-1), p), [-2])
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    return torch.sum(distance_backward(grad.unsqueeze(-1), difference, distances.unsqueeze(-1), p), [-2])
 
 
 def _pdist_backward(grad, x, p: float, distances):
     pairs = torch.triu_indices(x.size(0), x.size(0), 1)
-    apart = torch.index_select(x, 0, pairs[0]) - torch.index_select(x, 0, pairs[1])
-    slope = distance_backward(grad.unsqueeze(1), apart, distances.unsqueeze(1), p)
+    difference = torch.index_select(x, 0, pairs[0]) - torch.index_select(x, 0, pairs[1])
+    slope = distance_backward(grad.unsqueeze(1), difference, distances.unsqueeze(1), p)
     return torch.index_add(torch.index_add(torch.zeros_like(x), 0, pairs[0], slope), 0, pairs[1], -slope)
 
 
@@ -695,12 +695,12 @@ def grid_sampler_backward(g, x, grid, mode: int, padding_mode: int, align_corner
     if mode == 2:
         of_pixels, of_grid = grid_sampler_cubic_backward(opmath(g), opmath(x), opmath(grid), padding_mode, align_corners)
         return of_pixels.to(x.dtype), of_grid.to(grid.dtype)
-    rank, many = x.dim() - 2, x.size(0)
+    rank, count = x.dim() - 2, x.size(0)
     lines, flat = opmath(g).flatten(2), opmath(x).flatten(2)
     places: List[Tensor] = []
     slopes: List[Tensor] = []
     for d in range(rank):  # the last number of the grid is of the first dimension
-        at, slope = sample_positions(opmath(grid)[..., rank - 1 - d].reshape([many, 1, -1]), x.size(2 + d), padding_mode, align_corners)
+        at, slope = sample_positions(opmath(grid)[..., rank - 1 - d].reshape([count, 1, -1]), x.size(2 + d), padding_mode, align_corners)
         places.append(torch.round(at) if mode == 1 else at)
         slopes.append(slope)
     bits = [1, 2, 4, 8]
@@ -756,10 +756,10 @@ def pad_position(at, size: int, padding_mode: int, align_corners: bool):
 
 
 def grid_sampler_cubic_backward(g, x, grid, padding_mode: int, align_corners: bool):
-    many, high, wide = x.size(0), x.size(2), x.size(3)
+    count, high, wide = x.size(0), x.size(2), x.size(3)
     lines, flat = g.flatten(2), x.flatten(2)
-    x_at, x_slope = sample_positions(grid[..., 0].reshape([many, 1, -1]), wide, 0, align_corners)
-    y_at, y_slope = sample_positions(grid[..., 1].reshape([many, 1, -1]), high, 0, align_corners)
+    x_at, x_slope = sample_positions(grid[..., 0].reshape([count, 1, -1]), wide, 0, align_corners)
+    y_at, y_slope = sample_positions(grid[..., 1].reshape([count, 1, -1]), high, 0, align_corners)
     left, top = torch.floor(x_at), torch.floor(y_at)
     across, across_slopes = cubic_weights(x_at - left)
     down, down_slopes = cubic_weights(y_at - top)

@@ -32,8 +32,8 @@ def columns(x):
     return torch.transpose(torch.clone(torch.transpose(x, -2, -1), memory_format=0), -2, -1) if x.dim() > 1 else x.contiguous()
 
 
-def identity(like, rows: int, many: int):
-    return torch.eye(rows, many, dtype=like.dtype).expand(like.size()[:-2] + [rows, many])
+def identity(like, rows: int, columns: int):
+    return torch.eye(rows, columns, dtype=like.dtype).expand(like.size()[:-2] + [rows, columns])
 
 
 # ---- LU
@@ -122,7 +122,7 @@ def require_solved(name: str, info):
 
 
 def factors_transpose(x):
-    """Whether PyTorch factors the transpose of a matrix. The formulas of its gradients know that."""
+    """Returns whether PyTorch factors the transpose of a matrix. The formulas of its gradients know that."""
     return x.is_contiguous() and not torch.is_complex(x)
 
 

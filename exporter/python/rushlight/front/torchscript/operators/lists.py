@@ -43,7 +43,7 @@ def ne__Tensor_list(a: List[Tensor], b: List[Tensor]) -> bool:
 
 
 def sort__Tensor(items: List[Tensor], reverse: bool) -> None:
-    """Moves each item in front of larger ones. Equal items are reversed if the order is, as in libtorch."""
+    """Moves each item in front of larger ones. If `reverse` is true, equal items are reversed, too, as in libtorch."""
     for i in range(1, len(items)):
         item = items[i]
         at = i

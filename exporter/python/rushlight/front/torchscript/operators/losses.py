@@ -136,8 +136,8 @@ def margin_ranking_loss(x, other, target, margin: float, reduction: int):
 
 def hinge_embedding_loss(x, target, margin: float, reduction: int):
     zeros = torch.zeros_like(x)
-    apart = torch.where(target != 1, torch.clamp_min(margin - x, 0), zeros)
-    return reduce_loss(apart + torch.where(target != -1, x, zeros), reduction)
+    apart_loss = torch.where(target != 1, torch.clamp_min(margin - x, 0), zeros)
+    return reduce_loss(apart_loss + torch.where(target != -1, x, zeros), reduction)
 
 
 def soft_margin_loss(x, target, reduction: int):

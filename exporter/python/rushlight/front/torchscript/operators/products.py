@@ -16,9 +16,9 @@ def cdist(x, other, p: float, mode: Optional[int]):
     if mode is None or mode == 0:
         product = x.size(-2) > 25 or other.size(-2) > 25
     if p == 2 and product:
-        ours, theirs = torch.sum(x * x, -1, True), torch.sum(other * other, -1, True)
-        a = torch.cat([x * -2, ours, torch.ones_like(ours)], -1)
-        b = torch.cat([other, torch.ones_like(theirs), theirs], -1)
+        self_squares, other_squares = torch.sum(x * x, -1, True), torch.sum(other * other, -1, True)
+        a = torch.cat([x * -2, self_squares, torch.ones_like(self_squares)], -1)
+        b = torch.cat([other, torch.ones_like(other_squares), other_squares], -1)
         return torch.sqrt(torch.clamp_min(torch.matmul(a, b.transpose(-2, -1)), 0))
     return torch.linalg_vector_norm(x.unsqueeze(-2) - other.unsqueeze(-3), p, [-1])
 
@@ -44,34 +44,34 @@ def cross(x, other, dim: Optional[int]):
 
 def tensordot(x, other, dims_self: List[int], dims_other: List[int]):
     assert len(dims_self) == len(dims_other), "both dimension lists should have same length"
-    ours = [(d + x.dim()) % x.dim() for d in dims_self]
-    theirs = [(d + other.dim()) % other.dim() for d in dims_other]
+    self_dims = [(d + x.dim()) % x.dim() for d in dims_self]
+    other_dims = [(d + other.dim()) % other.dim() for d in dims_other]
     width = 1
-    for k in range(len(ours)):
-        a, b = x.size(ours[k]), other.size(theirs[k])
+    for k in range(len(self_dims)):
+        a, b = x.size(self_dims[k]), other.size(other_dims[k])
         if b == 1:
-            x = torch.sum(x, ours[k], True)
+            x = torch.sum(x, self_dims[k], True)
         elif a == 1:
-            other = torch.sum(other, theirs[k], True)
+            other = torch.sum(other, other_dims[k], True)
         else:
             assert a == b, "contracted dimensions need to match, but first has size {} and second has size {}".format(a, b)
-        width *= x.size(ours[k])
+        width *= x.size(self_dims[k])
     sizes: List[int] = []
     left: List[int] = []
     right: List[int] = []
     rows, columns = 1, 1
     for d in range(x.dim()):
-        if d not in ours:
+        if d not in self_dims:
             left.append(d)
             sizes.append(x.size(d))
             rows *= x.size(d)
     for d in range(other.dim()):
-        if d not in theirs:
+        if d not in other_dims:
             right.append(d)
             sizes.append(other.size(d))
             columns *= other.size(d)
-    a = torch.permute(x, left + ours).reshape([rows, width])
-    b = torch.permute(other, theirs + right).reshape([width, columns])
+    a = torch.permute(x, left + self_dims).reshape([rows, width])
+    b = torch.permute(other, other_dims + right).reshape([width, columns])
     return torch.mm(a, b).reshape(sizes)
 
 
@@ -84,16 +84,16 @@ def inner(x, other):
 
 def kron(x, other):
     rank = max(x.dim(), other.dim())
-    ours: List[int] = []
-    theirs: List[int] = []
+    self_sizes: List[int] = []
+    other_sizes: List[int] = []
     sizes: List[int] = []
     for d in range(rank):
         a = x.size(d - rank) if d >= rank - x.dim() else 1
         b = other.size(d - rank) if d >= rank - other.dim() else 1
-        ours += [a, 1]
-        theirs += [1, b]
+        self_sizes += [a, 1]
+        other_sizes += [1, b]
         sizes.append(a * b)
-    return (x.reshape(ours) * other.reshape(theirs)).reshape(sizes)
+    return (x.reshape(self_sizes) * other.reshape(other_sizes)).reshape(sizes)
 
 
 def bilinear(x, other, weight, bias: Optional[Tensor]):
@@ -113,8 +113,8 @@ def diff(x, n: int, dim: int, prepend: Optional[Tensor], append: Optional[Tensor
     if append is not None:
         x = torch.cat([x, append], dim)
     for _ in range(min(n, x.size(dim))):
-        many = x.size(dim)
-        after, before = torch.narrow(x, dim, 1, many - 1), torch.narrow(x, dim, 0, many - 1)
+        count = x.size(dim)
+        after, before = torch.narrow(x, dim, 1, count - 1), torch.narrow(x, dim, 0, count - 1)
         x = torch.logical_xor(after, before) if x.dtype == torch.bool else after - before
     return x
 
@@ -256,11 +256,11 @@ def linalg_matrix_norm__str_ord(x, ord: str, dim: List[int], keepdim: bool, dtyp
     return singular_norm(x if dtype is None else x.to(dtype), "nuc", dim, keepdim)
 
 
-def singular_norm(x, which: str, dim: List[int], keepdim: bool):
+def singular_norm(x, kind: str, dim: List[int], keepdim: bool):
     values = torch.linalg_svdvals(torch.movedim(x, dim, [-2, -1]))
-    if which == "nuc":
+    if kind == "nuc":
         out = torch.sum(values, [-1])
-    elif which == "2":
+    elif kind == "2":
         out = torch.amax(values, [-1])
     else:
         out = torch.amin(values, [-1])

@@ -36,9 +36,9 @@ def fake_quantize_per_tensor_affine__tensor_qparams(x, scale, zero_point, quant_
 
 
 def _fake_quantize_per_tensor_affine_cachemask_tensor_qparams(x, scale, zero_point, enabled, quant_min: int, quant_max: int):
-    made, mask = fake_quantized(x, scale.reshape([]), zero_point.reshape([]), quant_min, quant_max)
+    result, mask = fake_quantized(x, scale.reshape([]), zero_point.reshape([]), quant_min, quant_max)
     on = torch.ne(enabled.reshape([]), 0)
-    return torch.where(on, made, x), torch.logical_or(mask, torch.logical_not(on))
+    return torch.where(on, result, x), torch.logical_or(mask, torch.logical_not(on))
 
 
 def fake_quantize_per_channel_affine(x, scale, zero_point, axis: int, quant_min: int, quant_max: int):
@@ -71,8 +71,8 @@ def learnt_gradients(grad, x, scale, zero_point, quant_min: int, quant_max: int,
     steps = torch.where(torch.abs(steps) < 9.2e18, steps, float(quant_min) - 1)
     below = steps < quant_min
     inside = torch.logical_not(torch.logical_or(below, steps > quant_max))
-    made = (torch.clamp(steps, quant_min, quant_max) - zero_point) * scale
-    by_scale = torch.where(inside, grad * (made - x) * inverse, grad * torch.where(below, quant_min - zero_point, quant_max - zero_point))
+    result = (torch.clamp(steps, quant_min, quant_max) - zero_point) * scale
+    by_scale = torch.where(inside, grad * (result - x) * inverse, grad * torch.where(below, quant_min - zero_point, quant_max - zero_point))
     return grad * inside, by_scale * grad_factor, torch.where(inside, 0.0, -grad * scale * grad_factor)
 
 
@@ -254,8 +254,8 @@ def quantize_like(x, like, scale: float, zero_point: int):
 
 def quantized_convolution(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int, relu: bool):
     assert x.dim() == w.dim(), "an input with the dimensions of the weight was expected"
-    made = rush.quantized_conv(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, relu)
-    return made.contiguous(memory_format=2 if made.dim() == 4 else 3)
+    result = rush.quantized_conv(x, w, scales, zeros, bias, qnnpack, stride, padding, dilation, output_padding, groups, transposed, scale, zero_point, relu)
+    return result.contiguous(memory_format=2 if result.dim() == 4 else 3)
 
 
 def quantized_conv2d(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, stride: List[int], padding: List[int], dilation: List[int], output_padding: List[int], groups: int, transposed: bool, scale: float, zero_point: int):
@@ -349,8 +349,8 @@ def quantized_conv2d_add_relu(x, other, w, scales, zeros, bias: Optional[Tensor]
 def linear_by_convolution(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int, relu: bool):
     none: List[int] = []
     assert x.size(-1) == w.size(1), "the input's last dimension is not the weight's"
-    made = rush.quantized_conv(x.reshape([-1, w.size(1)]), w, scales, zeros, bias, qnnpack, none, none, none, none, 1, False, scale, zero_point, relu)
-    return made.reshape(x.size()[:-1] + [w.size(0)])
+    result = rush.quantized_conv(x.reshape([-1, w.size(1)]), w, scales, zeros, bias, qnnpack, none, none, none, none, 1, False, scale, zero_point, relu)
+    return result.reshape(x.size()[:-1] + [w.size(0)])
 
 
 def quantized_linear(x, w, scales, zeros, bias: Optional[Tensor], qnnpack: bool, scale: float, zero_point: int):
@@ -423,8 +423,8 @@ def quantized_quantized_rnn_relu_cell_dynamic(x, hx, w, scale, zero, bias: Optio
 def quantized_sum(a, b, scale: float, zero_point: int, relu: bool):
     if a.dtype != torch.qint32:
         return rush.quantized_sum(a, b, scale, zero_point, relu)
-    made = a.dequantize() + b.dequantize()
-    return quantize_like(torch.relu(made) if relu else made, a, scale, zero_point)
+    result = a.dequantize() + b.dequantize()
+    return quantize_like(torch.relu(result) if relu else result, a, scale, zero_point)
 
 
 def quantized_sum_by_qnnpack(a, b, scale: float, zero_point: int, relu: bool):
@@ -456,8 +456,8 @@ def quantized_product(a, b, scale: float, zero_point: int, relu: bool):
         return rush.quantized_product(a, b, scale, zero_point, relu)
     steps = ((a.int_repr() - torch.q_zero_point(a)) * (b.int_repr() - torch.q_zero_point(b))).to(torch.float32)
     step = torch.full([], torch.q_scale(a), dtype=torch.float32) * torch.full([], torch.q_scale(b), dtype=torch.float32)
-    made = torch.round(steps * (step * (1.0 / torch.full([], scale, dtype=torch.float32)))) * scale
-    return quantize_like(torch.relu(made) if relu else made, a, scale, zero_point)
+    result = torch.round(steps * (step * (1.0 / torch.full([], scale, dtype=torch.float32)))) * scale
+    return quantize_like(torch.relu(result) if relu else result, a, scale, zero_point)
 
 
 def quantized_mul(a, b, scale: float, zero_point: int):
@@ -530,9 +530,9 @@ def numbers_of(x):
     return torch._make_per_tensor_quantized_tensor(integers, torch.q_scale(x), torch.q_zero_point(x)).dequantize()
 
 
-# `made` is the function's result for numbers_of(x).
-def quantized_by_table_or(made, x, scale: float, zero_point: int):
-    q = quantize_like(made, x, scale, zero_point)
+# `result` is the function's result for numbers_of(x).
+def quantized_by_table_or(result, x, scale: float, zero_point: int):
+    q = quantize_like(result, x, scale, zero_point)
     return rush.quantized_by_table(x, q) if has_table(x) else q
 
 
@@ -603,8 +603,8 @@ def quantized_dropout(x, scale: float, zero_point: int, p: number, training: boo
 # Tables of rows with a scale and a bias each, as in qembeddingbag.cpp and qembeddingbag_prepack.cpp of aten/src/ATen/native/quantized/cpu. Bags are sums for every `mode`.
 def quantized_rows(table, bits: int, indices):
     assert indices.dim() == 1 or indices.dim() == 2, "qembedding/qembedding_bag operator supports 1 or 2d indices, got {}".format(indices.dim())
-    made = rush.embedding_rows(table, indices.reshape([-1]), None, None, None, bits, False)
-    return made.reshape(indices.size() + [made.size(1)])
+    result = rush.embedding_rows(table, indices.reshape([-1]), None, None, None, bits, False)
+    return result.reshape(indices.size() + [result.size(1)])
 
 
 def quantized_bags(table, bits: int, indices, offsets: Optional[Tensor], pruned_weights: bool, factors: Optional[Tensor], mapping: Optional[Tensor], include_last_offset: bool):

@@ -82,31 +82,31 @@ def cov(x, correction: int, fweights: Optional[Tensor], aweights: Optional[Tenso
     assert x.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an input with {} dimensions".format(x.dim())
     assert x.dtype != torch.bool, "cov(): bool dtype is not supported for input"
     rows = x if x.dim() == 2 else x.reshape([1, -1])
-    many = rows.size(1)
+    count = rows.size(1)
     weights: Optional[Tensor] = None
     if fweights is not None:
         assert fweights.dim() <= 1, "cov(): expected fweights to have one or fewer dimensions but got fweights with {} dimensions".format(fweights.dim())
         assert not torch.is_floating_point(fweights), "cov(): expected fweights to have integral dtype but got fweights with another dtype"
-        assert fweights.numel() == many, "cov(): expected fweights to have the same number of elements as there are observations in the input but got {} != {}".format(fweights.numel(), many)
-        assert many == 0 or bool(torch.all(fweights >= 0)), "cov(): fweights cannot be negative"
+        assert fweights.numel() == count, "cov(): expected fweights to have the same number of elements as there are observations in the input but got {} != {}".format(fweights.numel(), count)
+        assert count == 0 or bool(torch.all(fweights >= 0)), "cov(): fweights cannot be negative"
         weights = fweights
     if aweights is not None:
         assert aweights.dim() <= 1, "cov(): expected aweights to have one or fewer dimensions but got aweights with {} dimensions".format(aweights.dim())
         assert torch.is_floating_point(aweights), "cov(): expected aweights to have floating point dtype but got aweights with another dtype"
-        assert aweights.numel() == many, "cov(): expected aweights to have the same number of elements as there are observations in the input but got {} != {}".format(aweights.numel(), many)
-        assert many == 0 or bool(torch.all(aweights >= 0)), "cov(): aweights cannot be negative"
+        assert aweights.numel() == count, "cov(): expected aweights to have the same number of elements as there are observations in the input but got {} != {}".format(aweights.numel(), count)
+        assert count == 0 or bool(torch.all(aweights >= 0)), "cov(): aweights cannot be negative"
         weights = aweights if weights is None else weights * aweights
     if weights is None:
-        apart = rows - (torch.sum(rows, [1]) / many).unsqueeze(1)
-        return (torch.mm(apart, apart.t().conj()) / max(many - correction, 0)).squeeze()
+        centered = rows - (torch.sum(rows, [1]) / count).unsqueeze(1)
+        return (torch.mm(centered, centered.t().conj()) / max(count - correction, 0)).squeeze()
     total = torch.sum(weights)
-    assert many == 0 or bool(total != 0), "cov(): weights sum to zero, can't be normalized"
-    apart = rows - (torch.sum(rows * weights, [1]) / total).unsqueeze(1)
+    assert count == 0 or bool(total != 0), "cov(): weights sum to zero, can't be normalized"
+    centered = rows - (torch.sum(rows * weights, [1]) / total).unsqueeze(1)
     if aweights is not None and correction != 0:
         norm = total - correction * torch.sum(weights * aweights) / total
     else:
         norm = total - correction
-    return (torch.mm(apart, (apart * weights).t().conj()) / torch.clamp_min(norm, 0)).squeeze()
+    return (torch.mm(centered, (centered * weights).t().conj()) / torch.clamp_min(norm, 0)).squeeze()
 
 
 def corrcoef(x):
@@ -140,7 +140,7 @@ def histogram_counts(x, edges: List[Tensor], weight: Optional[Tensor], density: 
     sizes = [e.numel() - 1 for e in edges]
     inside = torch.ones([x.size(0)], dtype=torch.bool)
     at = torch.zeros([x.size(0)], dtype=torch.int64)
-    many = 1
+    count = 1
     for d in range(len(edges)):
         column = x[:, d].contiguous()
         e = edges[d].contiguous()
@@ -148,10 +148,10 @@ def histogram_counts(x, edges: List[Tensor], weight: Optional[Tensor], density: 
         inside = torch.logical_and(inside, torch.logical_and(column >= e[0], column <= e[-1]))
         place = torch.searchsorted(e, column, right=True) - 1
         at = at * sizes[d] + torch.clamp(place, 0, sizes[d] - 1)
-        many *= sizes[d]
+        count *= sizes[d]
     units = torch.ones([x.size(0)], dtype=x.dtype) if weight is None else weight.reshape([-1])
     assert units.dtype == x.dtype, "torch.histogramdd(): if weight tensor is provided, input tensor and weight tensor should have the same dtype"
-    out = torch.index_add(torch.zeros([many], dtype=x.dtype), 0, at, torch.where(inside, units, torch.zeros_like(units))).view(sizes)
+    out = torch.index_add(torch.zeros([count], dtype=x.dtype), 0, at, torch.where(inside, units, torch.zeros_like(units))).view(sizes)
     if density:
         out = out / torch.sum(out)
         for d in range(len(edges)):
@@ -203,13 +203,13 @@ def histogramdd__TensorList_bins(x, bins: List[Tensor], given: Optional[List[flo
 
 def vander(x, n: Optional[int], increasing: bool):
     assert x.dim() == 1, "x must be a one-dimensional tensor."
-    many = x.size(0) if n is None else n
-    assert many >= 0, "N must be non-negative."
+    count = x.size(0) if n is None else n
+    assert count >= 0, "N must be non-negative."
     first = x if torch.is_floating_point(x) or torch.is_complex(x) else x.to(torch.int64)
-    if many == 0:
+    if count == 0:
         return torch.zeros([x.size(0), 0], dtype=first.dtype)
     ones = torch.ones([x.size(0), 1], dtype=first.dtype)
-    out = torch.cat([ones, torch.cumprod(first.unsqueeze(1).expand([-1, many - 1]), 1)], 1)
+    out = torch.cat([ones, torch.cumprod(first.unsqueeze(1).expand([-1, count - 1]), 1)], 1)
     return out if increasing else torch.flip(out, [1])
 
 
@@ -225,20 +225,20 @@ def gradient_along(x, spacing, dim: int, edge_order: int):
             end = (torch.select(x, dim, n - 1) * 1.5 - torch.select(x, dim, n - 2) * 2.0 + torch.select(x, dim, n - 3) * 0.5) / spacing
     else:
         assert spacing.numel() == n, "torch.gradient expected each spacing to have as many elements as the dimension that it is for, but got {} and {}".format(spacing.numel(), n)
-        apart = spacing[1:] - spacing[:-1]
+        gaps = spacing[1:] - spacing[:-1]
         sizes = [1 for _ in range(x.dim())]
         sizes[dim] = n - 2
-        before, after = apart[:-1], apart[1:]
+        before, after = gaps[:-1], gaps[1:]
         a = (-after / (before * (before + after))).view(sizes)
         b = ((after - before) / (before * after)).view(sizes)
         c = (before / (after * (before + after))).view(sizes)
         middle = a * torch.narrow(x, dim, 0, n - 2) + b * torch.narrow(x, dim, 1, n - 2) + c * torch.narrow(x, dim, 2, n - 2)
-        begin = (torch.select(x, dim, 1) - torch.select(x, dim, 0)) / apart[0]
-        end = (torch.select(x, dim, n - 1) - torch.select(x, dim, n - 2)) / apart[-1]
+        begin = (torch.select(x, dim, 1) - torch.select(x, dim, 0)) / gaps[0]
+        end = (torch.select(x, dim, n - 1) - torch.select(x, dim, n - 2)) / gaps[-1]
         if edge_order == 2:
-            d, e = apart[0], apart[1]
+            d, e = gaps[0], gaps[1]
             begin = torch.select(x, dim, 0) * (-(2.0 * d + e) / (d * (d + e))) + torch.select(x, dim, 1) * ((d + e) / (d * e)) - torch.select(x, dim, 2) * (d / (e * (d + e)))
-            d, e = apart[-2], apart[-1]
+            d, e = gaps[-2], gaps[-1]
             end = torch.select(x, dim, n - 3) * (e / (d * (d + e))) - torch.select(x, dim, n - 2) * ((d + e) / (d * e)) + torch.select(x, dim, n - 1) * ((d + 2.0 * e) / (e * (d + e)))
     return torch.cat([begin.unsqueeze(dim), middle, end.unsqueeze(dim)], dim)
 
@@ -317,10 +317,10 @@ def segments(x, lengths: Optional[Tensor], offsets: Optional[Tensor], axis: int)
 def segment_reduce(x, reduce: str, lengths: Optional[Tensor], indices: Optional[Tensor], offsets: Optional[Tensor], axis: int, unsafe: bool, initial: Optional[number]):
     assert reduce == "max" or reduce == "mean" or reduce == "min" or reduce == "sum" or reduce == "prod", "Unsupported reduction"
     assert indices is None, "segment_reduce(): indices based reduction is not supported yet."
-    many = x.size(axis)
+    count = x.size(axis)
     if lengths is not None and not unsafe:
         assert bool(torch.all(lengths >= 0)), "lengths contains negative value!"
-        assert lengths.numel() == 0 or bool(torch.all(torch.sum(lengths, [-1]) == many)), "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
+        assert lengths.numel() == 0 or bool(torch.all(torch.sum(lengths, [-1]) == count)), "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
     inside, mask = segments(x, lengths, offsets, axis)
     rest = x.dim() - axis - 1
     data = x.unsqueeze(axis)
@@ -337,9 +337,9 @@ def segment_reduce(x, reduce: str, lengths: Optional[Tensor], indices: Optional[
     first = torch.full([], start, dtype=x.dtype)
     counts = torch.sum(inside, -1).view(inside.size()[:-1] + [1 for _ in range(rest)])
     if reduce == "max":
-        return torch.maximum(torch.amax(neutral, [axis + 1]), first) if many > 0 else first.expand(inside.size()[:-1] + x.size()[axis + 1:]).contiguous()
+        return torch.maximum(torch.amax(neutral, [axis + 1]), first) if count > 0 else first.expand(inside.size()[:-1] + x.size()[axis + 1:]).contiguous()
     if reduce == "min":
-        return torch.minimum(torch.amin(neutral, [axis + 1]), first) if many > 0 else first.expand(inside.size()[:-1] + x.size()[axis + 1:]).contiguous()
+        return torch.minimum(torch.amin(neutral, [axis + 1]), first) if count > 0 else first.expand(inside.size()[:-1] + x.size()[axis + 1:]).contiguous()
     if reduce == "prod":
         return torch.prod(neutral, axis + 1) * first
     total = torch.sum(neutral, [axis + 1]) + first
@@ -370,10 +370,10 @@ def _segment_reduce_backward(grad, output, data, reduce: str, lengths: Optional[
 def linalg_vander(x, n: Optional[int]):
     assert x.dtype != torch.bool, "linalg.vander supports floating point, complex, and integer tensors, but got Bool"
     x = torch.atleast_1d(x)
-    many = x.size(-1) if n is None else n
-    assert many > 1, "N must be greater than 1."
+    count = x.size(-1) if n is None else n
+    assert count > 1, "N must be greater than 1."
     x = x if torch.is_floating_point(x) or torch.is_complex(x) else x.to(torch.int64)
-    powers = torch.cumprod(x.unsqueeze(-1).expand(x.size() + [many - 1]), -1)
+    powers = torch.cumprod(x.unsqueeze(-1).expand(x.size() + [count - 1]), -1)
     return torch.cat([torch.ones_like(powers[..., :1]), powers], -1)
 
 

@@ -10,7 +10,7 @@ namespace rush {
 
 // Any thread may use it.
 template <class T>
-class Numbered {
+class HandleTable {
  public:
   int64_t add(std::shared_ptr<T> object) {
     const std::lock_guard<std::mutex> lock(mutex_);

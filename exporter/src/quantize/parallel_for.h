@@ -16,7 +16,7 @@ inline unsigned processors() {
 // Calls f(i) for i in [0, n), on as many threads as the machine has processors. A call must write
 // only what belongs to its item. Throws what a call throws.
 template <class F>
-void on_threads(size_t n, const F &f) {
+void parallel_for(size_t n, const F &f) {
   const size_t threads = std::min(n, size_t{processors()});
   std::vector<std::future<void>> ranges;
   ranges.reserve(threads);

@@ -8,7 +8,7 @@ _MISSING = object()
 
 
 @contextlib.contextmanager
-def replaced(owner, name, value):
+def patched_attribute(owner, name, value):
     """Sets `owner.name` to `value`, and restores it at the end.
 
     If `value` is a function, only the calling thread calls it. Other threads call the function that was there before.
