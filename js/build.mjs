@@ -44,8 +44,8 @@ const filesIn = (dir) =>
   existsSync(dir) ? readdirSync(dir, { recursive: true }).filter((name) => statSync(`${dir}/${name}`).isFile()) : [];
 
 /** Removes files of an earlier build. */
-function removeOthers(dir, made) {
-  for (const name of filesIn(dir)) if (!made.has(name)) rmSync(`${dir}/${name}`, { force: true });
+function removeOthers(dir, created) {
+  for (const name of filesIn(dir)) if (!created.has(name)) rmSync(`${dir}/${name}`, { force: true });
   for (const { name } of readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
     if (filesIn(`${dir}/${name}`).length === 0) rmSync(`${dir}/${name}`, { recursive: true });
   }
@@ -130,16 +130,17 @@ const newest = (dir) => Math.max(0, ...filesIn(dir).map((name) => statSync(`${di
 if (all || (process.argv.includes('--types') && newest(`${js}types`) < newest(`${js}src`))) {
   const tsc = `${top}tests/node_modules/typescript/bin/tsc`;
   if (!existsSync(tsc)) fail('there is no tests/node_modules/typescript: run ./dev setup');
-  const made = `${part}types/`;
+  const types = `${part}types/`;
   execFileSync(
     process.execPath,
-    [tsc, '-p', `${js}tsconfig.json`, '--outDir', made, '--typeRoots', `${top}tests/node_modules/@types`],
+    [tsc, '-p', `${js}tsconfig.json`, '--outDir', types, '--typeRoots', `${top}tests/node_modules/@types`],
     { stdio: 'inherit' },
   );
-  const names = new Set(filesIn(made));
+  const names = new Set(filesIn(types));
   for (const name of names) {
     const globals = name.includes('/') ? '../globals.d.ts' : './globals.d.ts';
-    put(Buffer.from(`/// <reference path="${globals}" />\n${readFileSync(made + name, 'utf8')}`), `${js}types/${name}`);
+    const text = readFileSync(types + name, 'utf8');
+    put(Buffer.from(`/// <reference path="${globals}" />\n${text}`), `${js}types/${name}`);
   }
   put(readFileSync(`${js}globals.d.ts`), `${js}types/globals.d.ts`);
   removeOthers(`${js}types`, names.add('globals.d.ts'));

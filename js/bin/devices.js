@@ -1,4 +1,4 @@
-// Lists the operators of a file that may run on a GPU. None is needed for that.
+// Lists the operators of a file that may run on a GPU. This needs no GPU.
 
 import { compile, createRuntime } from '../src/engine/runtime.js';
 import { Engine } from '../src/engine/engine.js';

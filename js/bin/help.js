@@ -118,7 +118,7 @@ const optionsText = (options) =>
     .map((line) => (line.startsWith('--') ? `  ${line}` : `${' '.repeat(23)}${line}`))
     .join('\n');
 
-/** The overview of all commands. */
+/** Returns the overview of all commands. */
 export function helpText() {
   const commands = Object.entries(COMMANDS).map(
     ([name, [, text]]) => `  ${name.padEnd(10)}${text.join(`\n${' '.repeat(12)}`)}`,
@@ -140,7 +140,7 @@ ${examples.join('\n')}
 }
 
 /**
- * The help of one command.
+ * Returns the help of one command.
  * @param {string} name
  * @param {string[]} options that it has
  */

@@ -128,7 +128,11 @@ function randomInput(name, shape, dtype, { low, high } = {}) {
   return random(shape, dtype, low, high);
 }
 
-/** The error that shows how to pass an input. @param {Port} port @param {string} command the command that needs it */
+/**
+ * Returns the error that shows how to pass an input.
+ * @param {Port} port
+ * @param {string} command the command that needs it
+ */
 export function missingInputError({ name, type, shape, dtype }, command) {
   const tensor = `${shape?.map((n) => n ?? 8).join('x') ?? '1x8'}:${dtype ?? 'float32'}`;
   const example = /** @type {Record<string, string>} */ ({

@@ -33,7 +33,7 @@ export function rowsFor(graph, input) {
       const [table, rows] = TAKES_ROWS[user.target] ?? [];
       const shape =
         table === undefined ? undefined : /** @type {Partial<Weight> | undefined} */ (user.args[table])?.shape;
-      if (shape && rows !== undefined && takes(user.args[rows], node))
+      if (shape && rows !== undefined && takesValue(user.args[rows], node))
         least = Math.min(least, /** @type {number} */ (shape[0]));
       if (!SAME.test(user.target) || seen.has(user)) continue;
       seen.add(user);
@@ -49,7 +49,7 @@ export function rowsFor(graph, input) {
  * @param {unknown} node
  * @returns {boolean}
  */
-const takes = (arg, node) =>
+const takesValue = (arg, node) =>
   arg === node ||
   /** @type {Partial<Item> | null} */ (arg)?.node === node ||
-  (Array.isArray(arg) && arg.some((item) => takes(item, node)));
+  (Array.isArray(arg) && arg.some((item) => takesValue(item, node)));

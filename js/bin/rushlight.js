@@ -115,11 +115,11 @@ process.stdout.on('error', (e) => {
 
 const { values, positionals } = read();
 const [name = '', file, ...rest] = positionals;
-const asked = name === 'help' ? file : name;
+const topic = name === 'help' ? file : name;
 if (values.help || name === 'help' || process.argv.length === 2) {
   process.stdout.write(
-    asked !== undefined && Object.hasOwn(COMMANDS, asked)
-      ? commandHelp(asked, COMMANDS[/** @type {keyof typeof COMMANDS} */ (asked)].options)
+    topic !== undefined && Object.hasOwn(COMMANDS, topic)
+      ? commandHelp(topic, COMMANDS[/** @type {keyof typeof COMMANDS} */ (topic)].options)
       : helpText(),
   );
 } else if (values.version) {

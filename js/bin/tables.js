@@ -140,7 +140,7 @@ const PLACE_TEXTS = /** @type {const} */ ({
 });
 
 /**
- * The operators by the place where they may run.
+ * Returns the operators by the place where they may run.
  * @param {{ name: string, count: number, device: keyof typeof PLACE_TEXTS }[]} operators
  */
 export function devicesText(operators) {

@@ -70,7 +70,7 @@ const IMPORTED = ['Complex', 'InputValue', 'Tensor', 'TensorLike', 'Value'];
 
 /** @param {string} name */
 const key = (name) => (NAME.test(name) ? name : escapeControls(JSON.stringify(name)));
-/** A comment with text of a file, which must not end the comment. @param {string} text */
+/** Returns a comment with text of a file, which must not end the comment. @param {string} text */
 const comment = (text) => `/** ${text.replace(/\*\//g, '* /').replace(/[^ -~]/gu, '?')} */`;
 
 /** "float32 [batch >= 2, 3, ?]", or "". @param {Port} port */

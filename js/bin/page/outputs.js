@@ -72,7 +72,7 @@ export function showOutput(name, value, { heading = 'h2', first } = {}) {
 }
 
 /**
- * The ways to show a tensor, the best one first.
+ * Returns the ways to show a tensor, the best one first.
  * @param {Tensor} tensor
  * @param {Float64Array} numbers
  * @returns {Map<string, () => Node>}

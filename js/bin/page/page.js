@@ -131,7 +131,7 @@ function decodeValue(value) {
 const testInputs = async () => (await fetch('/test-inputs')).json();
 
 /**
- * The text of a value for an input that is not a tensor; undefined if it has tensors.
+ * Returns the text of a value for an input that is not a tensor, or undefined if it has tensors.
  * @param {unknown} value of the first test vector
  */
 function textOf(value) {
@@ -142,7 +142,7 @@ function textOf(value) {
 
 const VECTOR = 'first test vector';
 
-/** The text that the field of an input begins with. @param {Port} port */
+/** Returns the text that the field of an input begins with. @param {Port} port */
 function firstText({ type, shape, optional }) {
   if (type === 'Tensor') return (shape ?? [1]).map((n) => n ?? 1).join(' x ');
   if (optional || type === 'str') return '';
@@ -325,7 +325,7 @@ function showTimes(layers) {
   get('layers').replaceChildren(...table(layers));
 }
 
-/** Whether random numbers can be made for all inputs. @param {Model} model */
+/** Returns whether random numbers can be made for all inputs. @param {Model} model */
 const canBegin = (model) =>
   Object.values(model.inputs).every(
     (port) => port.optional || port.type !== 'Tensor' || (port.shape && !port.shape.includes(null)),

@@ -117,7 +117,7 @@ export class Node {
     return [...new Set(/** @type {Node[]} */ (nodes))];
   }
 
-  /** The node in TorchScript's notation. */
+  /** Returns the node in TorchScript's notation. */
   toString() {
     return print(this);
   }
@@ -201,7 +201,7 @@ export class Graph {
     }
   }
 
-  /** The graph in TorchScript's notation. */
+  /** Returns the graph in TorchScript's notation. */
   toString() {
     const inputs = this.nodes.filter((n) => n.op === 'placeholder').map((n) => `%${n.name} : ${n.outputs[0]?.type}`);
     return [

@@ -112,11 +112,11 @@ async function throwWithHint(cause, { wasm }) {
 export function load(source, options = {}) {
   return withCallerStack(() => {
     const { device, worker, cache, integrity } = checkLoadOptions('load', options, LOAD_OPTIONS);
-    const made =
+    const pending =
       device || worker || cache || integrity !== undefined
         ? loadOptions().then((m) => m.loadWithOptions(source, options))
         : loadLocal(source, options, lazy);
-    return made.then(
+    return pending.then(
       (host) => new Model(host, lazy),
       (e) => throwWithHint(e, options),
     );

@@ -141,12 +141,12 @@ export class Model {
     return this.#method(undefined).method.outputs;
   }
 
-  /** The contents of the file as plain data. @returns {Description} */
+  /** Returns the contents of the file as plain data. @returns {Description} */
   describe() {
     return structuredClone(this.#description);
   }
 
-  /** The contents of the file as text. */
+  /** Returns the contents of the file as text. */
   describeText() {
     return this.#alive().describeText();
   }
@@ -230,9 +230,9 @@ export class Model {
    * @param {AbortSignal} [signal] @param {ArrayBuffer[]} [transfer]
    */
   #enqueueRun(method, args, job, signal, transfer) {
-    /** @type {InputValue[]} */ let mine;
+    /** @type {InputValue[]} */ let copies;
     try {
-      mine = transfer !== undefined ? structuredClone(args, { transfer }) : this.#waiting ? args.map(copied) : args;
+      copies = transfer !== undefined ? structuredClone(args, { transfer }) : this.#waiting ? args.map(copied) : args;
     } catch (cause) {
       return this.#lazy.hints().then(({ cloneError }) => {
         throw cloneError(
@@ -242,7 +242,7 @@ export class Model {
         );
       });
     }
-    return this.#enqueue((host) => job(host, mine, transfer !== undefined), signal);
+    return this.#enqueue((host) => job(host, copies, transfer !== undefined), signal);
   }
 
   /** @param {unknown} name */
@@ -315,7 +315,7 @@ export class Model {
       return this.#enqueueRun(
         called,
         /** @type {InputValue[]} */ (withoutNone(this.#description, called, args)),
-        (host, mine) => /** @type {Promise<M[K]['result']>} */ (host.run(index, mine, 'value', true)),
+        (host, copies) => /** @type {Promise<M[K]['result']>} */ (host.run(index, copies, 'value', true)),
       );
     });
   }
@@ -433,8 +433,8 @@ export class Model {
       for (const name of Object.keys(values)) {
         if (!known.includes(name)) throw unknownNameError('setState: there is no attribute', name, known);
       }
-      const mine = copied(values);
-      return this.#enqueue((host) => host.setState(mine));
+      const copies = copied(values);
+      return this.#enqueue((host) => host.setState(copies));
     });
   }
 
@@ -482,7 +482,7 @@ function checkNames(method, kind, names) {
 }
 
 /**
- * The arguments that were None in the example inputs of a traced model: the file has no inputs for them.
+ * Returns the arguments that were None in the example inputs of a traced model: the file has no inputs for them.
  * @param {import('../engine/engine.js').Description} description @param {Method} method
  * @returns {Map<number, string>} names by position
  */

@@ -133,7 +133,7 @@ export function loadPool(source, options = {}) {
     /** @param {Source} from @param {AbortSignal} [stop] */
     const start = (from, stop) => /** @type {typeof load<M>} */ (load)(from, { ...each, worker: true, signal: stop });
     // A source that is not an address gives its bytes only once, so that a restart needs them.
-    const again = isAddress(source)
+    const startCopy = isAddress(source)
       ? async () => start(await readOnce(source, { cache, integrity, request }))
       : () => start(bytes);
     /** @type {import('./model.js').Model<M>[]} */ const models = [];
@@ -145,8 +145,8 @@ export function loadPool(source, options = {}) {
       for (const model of models) model.dispose();
       throw failed.reason;
     }
-    const held = isAddress(source) ? 0 : bytes instanceof Blob ? bytes.size : bytes.length;
-    return new Pool(models, again, held);
+    const heldBytes = isAddress(source) ? 0 : bytes instanceof Blob ? bytes.size : bytes.length;
+    return new Pool(models, startCopy, heldBytes);
   });
 }
 
@@ -159,22 +159,23 @@ const OPTIONS = ['size', ...LOAD_OPTIONS.filter((name) => name !== 'worker')];
  */
 export class Pool {
   /** @type {Slot<M>[]} */ #slots;
-  #again;
-  #held;
+  #startCopy;
+  #heldBytes;
   #description;
   /** @type {Waiting<M>[]} */ #waiting = [];
   #disposed = false;
   #restarts = 0;
 
   /**
-   * @param {import('./model.js').Model<M>[]} models @param {() => Promise<import('./model.js').Model<M>>} again loads
+   * @param {import('./model.js').Model<M>[]} models
+   * @param {() => Promise<import('./model.js').Model<M>>} startCopy loads
    *   another copy
-   * @param {number} held bytes of the file that `again` keeps
+   * @param {number} heldBytes bytes of the file that `startCopy` keeps
    */
-  constructor(models, again, held) {
+  constructor(models, startCopy, heldBytes) {
     this.#slots = models.map((model) => ({ model, busy: false }));
-    this.#again = again;
-    this.#held = held;
+    this.#startCopy = startCopy;
+    this.#heldBytes = heldBytes;
     const [{ methods, inputs, outputs, backend }] = /** @type {[import('./model.js').Model<M>]} */ (models);
     this.#description = { methods, inputs, outputs, backend };
   }
@@ -271,7 +272,7 @@ export class Pool {
       this.#check();
       const models = this.#slots.flatMap(({ model }) => model ?? []);
       const workers = await Promise.all(models.map((model) => model.memory()));
-      return { file: this.#held, heap: workers.reduce((sum, { heap }) => sum + heap, 0), workers };
+      return { file: this.#heldBytes, heap: workers.reduce((sum, { heap }) => sum + heap, 0), workers };
     });
   }
 
@@ -313,7 +314,7 @@ export class Pool {
 
   /** @param {Slot<M>} slot @returns {Promise<import('./model.js').Model<M>>} */
   #start(slot) {
-    const starting = this.#again().then(
+    const starting = this.#startCopy().then(
       (model) => {
         slot.starting = undefined;
         if (this.#disposed) {

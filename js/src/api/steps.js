@@ -19,12 +19,12 @@ import { throwMismatch } from '../engine/values.js';
  * @property {number} ms its time
  */
 
-/** The node of an instruction. @param {Graph} graph @param {number} instr */
+/** Returns the node of an instruction. @param {Graph} graph @param {number} instr */
 const nodeOf = ({ nodes }, instr) =>
   /** @type {import('./graph.js').Node} */ (nodes[nodes.findIndex((n) => n.op !== 'placeholder') + instr]);
 
 /**
- * Where a run diverges from PyTorch's.
+ * Returns where a run diverges from PyTorch's.
  * @param {Record<string, Graph>} graphs in the order of the methods
  * @param {import('../engine/host.js').FirstDifference} first
  * @returns {import('./model.js').Divergence}

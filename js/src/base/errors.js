@@ -126,7 +126,11 @@ export const unknownNameError = (what, name, known, details) =>
 export const messageOf = (e) =>
   typeof e === 'object' ? String(/** @type {Partial<Error> | null} */ (e)?.message ?? e?.constructor?.name) : String(e);
 
-/** The error for a failed function of the caller. @param {string} what its name @param {unknown} cause its error */
+/**
+ * Returns the error for a failed function of the caller.
+ * @param {string} what its name
+ * @param {unknown} cause its error
+ */
 export const callbackFailed = (what, cause) =>
   new RushlightError('callback', `${what} failed: ${messageOf(cause)}`, { cause });
 
@@ -172,7 +176,8 @@ export function checkInteger(what, n, least) {
 }
 
 /**
- * The error for a file that Node cannot read. It keeps the part of Node's message between the code and the call.
+ * Returns the error for a file that Node cannot read. It keeps the part of Node's message after the code and before
+ * the call.
  * @param {string} path
  * @param {unknown} cause its error
  */
@@ -183,7 +188,7 @@ export const unreadableFile = (path, cause) =>
     { source: path, cause },
   );
 
-/** The error of a model that was disposed. */
+/** Returns the error of a model that was disposed. */
 export const disposedError = () => new RushlightError('disposed', 'the model was disposed, or its runtime failed');
 
 /** @param {AbortSignal} signal @param {string} what */

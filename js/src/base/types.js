@@ -21,7 +21,7 @@ export const DTYPES = {
 export const DTYPE_NAMES = /** @type {DType[]} */ (Object.keys(DTYPES));
 /** Converts an int to a number if that is exact, and otherwise leaves the BigInt. @param {bigint} i */
 export const exact = (i) => (Number.isSafeInteger(Number(i)) ? Number(i) : i);
-/** The number of array items for one element. @param {DType} dtype */
+/** Returns the number of array items for one element. @param {DType} dtype */
 export const partsOf = (dtype) => (/^c/.test(dtype) ? 2 : 1);
 
 /**

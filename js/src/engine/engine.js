@@ -160,10 +160,10 @@ export class Engine {
     };
     this.scratch = this.malloc(112);
     this.values = new Values(this);
-    this.ctx = /** @type {Ctx} */ (this.#made((out) => this.c.rush_bridge_ctx_create(out)));
+    this.ctx = /** @type {Ctx} */ (this.#create((out) => this.c.rush_bridge_ctx_create(out)));
     this.c.rush_bridge_memory_limit(this.ctx, limits.bytes ?? 0);
     runtime.threads?.begin(runtime, this.ctx);
-    this.#loader = /** @type {Loader} */ (this.#made((out) => this.c.rush_loader_create(this.ctx, out)));
+    this.#loader = /** @type {Loader} */ (this.#create((out) => this.c.rush_loader_create(this.ctx, out)));
     ops?.register(this);
   }
 
@@ -238,7 +238,7 @@ export class Engine {
   }
 
   /** Returns the pointer that a C function writes to `out`. @param {(out: number) => number} make */
-  #made(make) {
+  #create(make) {
     this.check(make(this.scratch));
     return this.memory.u32(this.scratch);
   }
@@ -248,7 +248,10 @@ export class Engine {
     if (status) throw this.error(status);
   }
 
-  /** The error of a status, with the operator, Python line and input, if they are known. @param {number} status */
+  /**
+   * Returns the error of a status, with the operator, Python line and input, if they are known.
+   * @param {number} status
+   */
   error(status) {
     const code = /** @type {ErrorCode} */ (this.memory.cString(this.c.rush_status_name(status)));
     if (!this.ctx) return new RushlightError(code, code);
@@ -324,10 +327,12 @@ export class Engine {
 
   /** Ends loading, and makes the model and its session. */
   finish() {
-    this.model = /** @type {ModelPtr} */ (this.#made((out) => this.c.rush_loader_finish(this.#loader, out)));
+    this.model = /** @type {ModelPtr} */ (this.#create((out) => this.c.rush_loader_finish(this.#loader, out)));
     this.c.rush_loader_destroy(this.#loader);
     this.#loader = /** @type {Loader} */ (0);
-    this.session = /** @type {Session} */ (this.#made((out) => this.c.rush_session_create(this.ctx, this.model, out)));
+    this.session = /** @type {Session} */ (
+      this.#create((out) => this.c.rush_session_create(this.ctx, this.model, out))
+    );
     this.c.rush_bridge_step_limit(this.session, this.limits.steps ?? 0);
   }
 

@@ -79,7 +79,7 @@ function hasDetached(v) {
 }
 
 /**
- * The error for values that cannot be cloned. It names the first of them.
+ * Returns the error for values that cannot be cloned. It names the first of them.
  * @param {unknown} cause @param {readonly string[]} names @param {readonly unknown[]} values
  */
 export function cloneError(cause, names, values) {

@@ -155,7 +155,7 @@ export class LocalHost {
     });
   }
 
-  /** Begins a run that goes on step by step. @param {number} index @param {readonly InputValue[]} args */
+  /** Begins a run that continues step by step. @param {number} index @param {readonly InputValue[]} args */
   async begin(index, args) {
     this.method = index;
     this.engine.begin(index, args.length, this.writer(index, args));

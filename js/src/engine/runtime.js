@@ -159,13 +159,13 @@ export async function createRuntime({ wasm, backend: wanted = 'auto', threads, i
   const plan = threads === undefined ? undefined : await (await importThreads?.())?.planFor(threads, interrupted),
     make = plan?.make;
   /** @type {Partial<import('../worker/threads.js').Shared>} or a module */
-  const made = await (wasm !== undefined
+  const created = await (wasm !== undefined
     ? compile(wasm, make)
     : make
       ? compile(packageBinaries[backend.name], make)
       : compiled[backend.name]());
   const runtime = await instantiate(
-    /** @type {Parameters<typeof instantiate>[0]} */ (made.threads ? made : { module: made }),
+    /** @type {Parameters<typeof instantiate>[0]} */ (created.threads ? created : { module: created }),
     backend,
     plan?.poll ?? interrupted,
   );
@@ -178,7 +178,7 @@ export async function createRuntime({ wasm, backend: wanted = 'auto', threads, i
       });
     Object.assign(backend, { name, reason: 'the binary given as `wasm`' });
   }
-  plan?.describe(backend, made);
+  plan?.describe(backend, created);
   return runtime;
 }
 

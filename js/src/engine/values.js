@@ -237,7 +237,11 @@ const ANY = {
 };
 ANY.of.push({ kind: 'List', of: [ANY] }, { kind: 'Dict', of: [ANY, ANY] });
 
-/** The error for an input that is refused or cannot be read. @param {unknown} e @param {string} input its name */
+/**
+ * Returns the error for an input that is refused or cannot be read.
+ * @param {unknown} e
+ * @param {string} input its name
+ */
 export function named(e, input) {
   const error =
     e instanceof RushlightError ? e : badArgument(`input "${input}" cannot be read: ${messageOf(e)}`, { cause: e });

@@ -23,7 +23,7 @@ const MiB = 1 << 20;
 /** Decisions of this page, by adapter and model. @type {Map<string, Choice>} */
 const choices = new Map();
 
-/** The storage of a page, which may be disabled. */
+/** Returns the storage of a page, which may be disabled. */
 function storage() {
   try {
     return typeof document === 'undefined' ? undefined : localStorage;

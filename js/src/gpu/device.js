@@ -30,7 +30,7 @@ export async function sharedDevice(given) {
   const own = requestDevice(gpu);
   devices.set(gpu, own);
   const forget = () => void (devices.get(gpu) === own && devices.delete(gpu)); // not the next one
-  own.then((made) => watch(made, forget), forget);
+  own.then((created) => watch(created, forget), forget);
   return own;
 }
 

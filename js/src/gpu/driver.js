@@ -89,7 +89,7 @@ const PARAMS = 256;
 export const SLOTS = 1024;
 const GROUPS = 1 << 12;
 
-/** The bytes of a copy, a multiple of 4, for n bytes of elements. @param {number} n */
+/** Returns the bytes of a copy, a multiple of 4, for n bytes of elements. @param {number} n */
 export const paddedSize = (n) => 4 * Math.ceil(n / 4);
 
 export class Driver {
@@ -117,7 +117,7 @@ export class Driver {
     this.#uniform = device.createBuffer({ size: PARAMS * SLOTS, usage: UNIFORM | COPY_DST });
   }
 
-  /** The functions that wasm imports. */
+  /** Returns the functions that wasm imports. */
   imports() {
     const bytes = (/** @type {number} */ p, /** @type {number} */ n) => new Uint8Array(this.#memory.buffer, p >>> 0, n);
     return {

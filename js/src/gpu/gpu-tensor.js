@@ -17,8 +17,8 @@ import { COPY_DST, COPY_SRC, MAP_READ, READ, STORAGE, paddedSize } from './drive
 /** The buffers of a model's results. A run takes those whose tensors were disposed before it. */
 export class ResultBuffers {
   #device;
-  /** Given back since the last run began. @type {GpuBuffer[]} */ #given = [];
-  /** Those that the current run may take. @type {GpuBuffer[]} */ #free = [];
+  /** The buffers that were given back since the last run began. @type {GpuBuffer[]} */ #given = [];
+  /** The buffers that the current run may take. @type {GpuBuffer[]} */ #free = [];
   #ended = false;
 
   /** @param {import('./driver.js').GpuDevice} device */

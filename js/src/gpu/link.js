@@ -44,7 +44,10 @@ function needsOf(module) {
   throw new TypeError('the module for GPUs has an unknown form');
 }
 
-/** The functions that it imports, in the order of wasm/bridge/gpu_services.def. @param {WebAssembly.Module} module */
+/**
+ * Returns the functions that it imports, in the order of wasm/bridge/gpu_services.def.
+ * @param {WebAssembly.Module} module
+ */
 export const namesOf = (module) =>
   WebAssembly.Module.imports(module)
     .filter((i) => i.module === 'env' && i.kind === 'function')

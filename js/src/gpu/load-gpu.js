@@ -19,7 +19,7 @@ export class Gpu {
   /** The text of the fault that ended the use of the device. @type {string | undefined} */ fault;
   /** @type {import('../engine/runtime.js').Backend | undefined} */ backend;
   /** @type {import('./exchange.js').GpuValues | undefined} */ values;
-  /** Called when an instruction begins to wait for bytes. @type {(() => void) | undefined} */ onwait;
+  /** This function is called when an instruction begins to wait for bytes. @type {(() => void) | undefined} */ onwait;
   #wasm = /** @type {import('./link.js').GpuExports} */ ({});
   #at = 0;
   /** @type {Driver | undefined} */ #driver;
@@ -255,7 +255,7 @@ function adopt(host, gpu) {
     }
     if (gpu.fault !== undefined) return begin(args);
     if (hasState) return attempt(host, gpu, '', () => begin(args));
-    const mine = copied(args);
+    const copies = copied(args);
     gpu.keepRandom(host.engine.session);
     try {
       return await begin(args);
@@ -263,7 +263,7 @@ function adopt(host, gpu) {
       if (!isLost(e)) throw e;
       if (values.took) throw lostInputs(gpu, e);
       gpu.returnRandom(host.engine.session);
-      return begin(mine);
+      return begin(copies);
     }
   };
   diagnose(host, gpu);
@@ -278,19 +278,19 @@ export async function planGpu({ gpu, ...options }) {
   const barred = ONLY_CPU.find((name) => options[name]);
   if (barred) throw new RushlightError('unsupported', `load: ${barred} is not supported with device: 'webgpu'`);
   const [shared, module] = await Promise.all([sharedDevice(gpu), gpuModule()]);
-  /** @type {Gpu | undefined} */ let made;
+  /** @type {Gpu | undefined} */ let created;
   return {
     /** @param {LocalHost} host */
-    adopt: (host) => adopt(host, /** @type {Gpu} */ (made)),
+    adopt: (host) => adopt(host, /** @type {Gpu} */ (created)),
     planFor: async () => ({
       make: async (/** @type {Uint8Array} */ bytes) => {
-        made = new Gpu(shared, module);
-        return { module: await WebAssembly.compile(/** @type {BufferSource} */ (bytes)), threads: made };
+        created = new Gpu(shared, module);
+        return { module: await WebAssembly.compile(/** @type {BufferSource} */ (bytes)), threads: created };
       },
       poll: undefined,
       describe(/** @type {import('../engine/runtime.js').Backend} */ backend) {
-        if (!made) throw badArgument('load: `wasm` must not be compiled already with device: "webgpu"');
-        made.backend = backend;
+        if (!created) throw badArgument('load: `wasm` must not be compiled already with device: "webgpu"');
+        created.backend = backend;
         backend.device = 'webgpu';
         backend.gpuDevice = /** @type {import('../base/types.js').WebGpuDevice} */ (shared.device);
         backend.reason += `; the GPU is ${nameOf(shared)}, as requested`;

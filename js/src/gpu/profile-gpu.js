@@ -75,14 +75,14 @@ export class Timer {
 
   destroy() {
     for (const batch of [...this.#batches, this.#open])
-      for (const made of batch ? [batch.queries, batch.resolved, batch.mapped] : []) made.destroy();
+      for (const created of batch ? [batch.queries, batch.resolved, batch.mapped] : []) created.destroy();
   }
 }
 
 /** @param {{ method: number | string, instr: number }} at */
 const keyOf = ({ method, instr }) => `${method} ${instr}`;
 
-/** The key of the next instruction. @param {LocalHost} host @param {{ method: number, instr: number }} next */
+/** Returns the key of the next instruction. @param {LocalHost} host @param {{ method: number, instr: number }} next */
 const keyOfNext = ({ description }, { method, instr }) =>
   keyOf({ method: description.methods[method]?.name ?? '', instr });
 

@@ -17,7 +17,7 @@ import { common } from './expressions.js';
 /** The most states of an automaton. */
 export const MAX_STATES = 20_000;
 
-/** The error of a grammar that is too large. @param {number} most states */
+/** Returns the error of a grammar that is too large. @param {number} most states */
 export const tooManyStates = (most) =>
   badArgument(
     `generate: a regular expression or schema must need at most ${most} states, got more: use smaller repetitions`,

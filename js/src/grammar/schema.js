@@ -321,11 +321,13 @@ function disjoint(a, b) {
     return !some.some((v) => texts.has(JSON.stringify(v)));
   }
   const required = (/** @type {Schema} */ s) => (Array.isArray(s['required']) ? s['required'] : []);
-  const theirs = new Set(required(b));
+  const requiredByOther = new Set(required(b));
   return required(a).some((name) => {
     const part = (/** @type {Schema} */ s) => (isObject(s['properties']) ? s['properties'][name] : undefined);
     const [x, y] = [part(a), part(b)];
-    return theirs.has(name) && isObject(x) && isObject(y) && Boolean(valuesOf(x) && valuesOf(y)) && disjoint(x, y);
+    return (
+      requiredByOther.has(name) && isObject(x) && isObject(y) && Boolean(valuesOf(x) && valuesOf(y)) && disjoint(x, y)
+    );
   });
 }
 

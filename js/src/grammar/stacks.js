@@ -71,7 +71,7 @@ export class Stack {
   }
 }
 
-/** The position behind the end of an answer. */
+/** Returns the position behind the end of an answer. */
 export const end = () => new Stack(null, null, null);
 
 /** Returns the positions after a byte. @param {Stack[]} stacks @param {number} byte @returns {Stack[]} */

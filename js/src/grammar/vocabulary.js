@@ -19,7 +19,7 @@ import { end, step } from './stacks.js';
  * @property {DecoderJson | null} decoder
  */
 
-/** The characters of byte-level BPE for the bytes 0 to 255. */
+/** Returns the characters of byte-level BPE for the bytes 0 to 255. */
 function byteLevel() {
   const visible = (/** @type {number} */ b) => (b > 32 && b < 127) || (b > 160 && b !== 173);
   let other = 256;

@@ -11,17 +11,20 @@ import { yieldToEventLoop } from '../base/platform.js';
  */
 
 /** The last holder of each lock. @type {Map<string, Promise<unknown>>} */
-const held = new Map();
+const heldLocks = new Map();
 
 /** `navigator.locks.request()` for one thread. @type {Request} */
 async function request(name, { ifAvailable, signal }, callback) {
-  while (held.has(name) && !ifAvailable) {
-    await Promise.race([held.get(name), signal && new Promise((resolve) => signal.addEventListener('abort', resolve))]);
+  while (heldLocks.has(name) && !ifAvailable) {
+    await Promise.race([
+      heldLocks.get(name),
+      signal && new Promise((resolve) => signal.addEventListener('abort', resolve)),
+    ]);
     signal?.throwIfAborted();
   }
-  if (held.has(name)) return callback(null);
-  const done = Promise.resolve(callback({ name })).finally(() => held.delete(name));
-  held.set(name, done);
+  if (heldLocks.has(name)) return callback(null);
+  const done = Promise.resolve(callback({ name })).finally(() => heldLocks.delete(name));
+  heldLocks.set(name, done);
   return done;
 }
 

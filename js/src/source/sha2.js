@@ -13,14 +13,14 @@ function root(n, k) {
   }
 }
 
-/** @type {{ roots: Int32Array, rounds: Int32Array } | undefined} */ let made;
+/** @type {{ roots: Int32Array, rounds: Int32Array } | undefined} */ let tables;
 
 /**
  * Makes the constants: the first 64 fractional bits of the square roots of the first 16 primes, and of the cube roots
  * of the first 80 primes. High and low words alternate.
  */
 function constants() {
-  if (made) return made;
+  if (tables) return tables;
   /** @type {number[]} */ const primes = [];
   for (let n = 2; primes.length < 80; n++) if (primes.every((p) => n % p)) primes.push(n);
   const words = (/** @type {bigint} */ k, /** @type {number} */ n) =>
@@ -30,7 +30,7 @@ function constants() {
         return [Number(BigInt.asIntN(32, bits >> 32n)), Number(BigInt.asIntN(32, bits))];
       }),
     );
-  return (made = { roots: words(2n, 16), rounds: words(3n, 80) });
+  return (tables = { roots: words(2n, 16), rounds: words(3n, 80) });
 }
 
 const highs = (/** @type {Int32Array} */ words) => words.filter((_, i) => i % 2 === 0);

@@ -332,7 +332,7 @@ async function complete(chat, request, name, signal) {
       usage: usageOf(answer),
     };
   }
-  throw new Error('an answer has a last part');
+  throw new Error('an answer must end with a last part');
 }
 
 /**

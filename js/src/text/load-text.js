@@ -95,7 +95,7 @@ async function readAssets(model) {
 async function textModel(model, tokenizers, jinja) {
   const { facts, tokenizer, config, generation, template: text } = await readAssets(model);
   const library = /** @type {import('./libraries.js').TokenizersModule} */ (tokenizers ?? (await importTokenizers())),
-    made = new FileTokenizer(library, tokenizer, config);
+    created = new FileTokenizer(library, tokenizer, config);
   const template = text
     ? new ChatTemplate(/** @type {import('./libraries.js').JinjaModule} */ (jinja ?? (await importJinja())), text)
     : undefined;
@@ -104,9 +104,9 @@ async function textModel(model, tokenizers, jinja) {
     model,
     facts,
     {
-      encode: (text, special, pair) => made.encode(text, special, pair),
+      encode: (text, special, pair) => created.encode(text, special, pair),
       json: tokenizer,
-      decode: (tokens) => made.decode(tokens),
+      decode: (tokens) => created.decode(tokens),
       render(messages, more) {
         if (!template) throw badArgument('generate: the model has no chat template: give a string');
         return template.render({ messages, ...more });

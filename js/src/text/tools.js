@@ -27,7 +27,10 @@ import { beginningAtEnd } from './detokenizer.js';
 
 const BEGIN = '<tool_call>';
 
-/** The key of the arguments in the calls of a template: Hermes and Qwen, or Llama 3. @param {string} template */
+/**
+ * Returns the key of the arguments in the calls of a template: Hermes and Qwen, or Llama 3.
+ * @param {string} template
+ */
 const keyOf = (template) =>
   template.includes(BEGIN) || !template.includes('"parameters"') ? 'arguments' : 'parameters';
 

@@ -91,9 +91,9 @@ export async function planFor(wanted, interrupted) {
     make:
       count > 1
         ? async (/** @type {Uint8Array} */ bytes) => {
-            const made = await share(bytes, count);
-            threads = made.threads;
-            return made;
+            const created = await share(bytes, count);
+            threads = created.threads;
+            return created;
           }
         : undefined,
     /**
@@ -107,9 +107,9 @@ export async function planFor(wanted, interrupted) {
         );
       return interrupted?.();
     },
-    /** @param {import('../engine/runtime.js').Backend} backend @param {Partial<Shared>} made or a module */
-    describe(backend, made) {
-      const { fault } = made;
+    /** @param {import('../engine/runtime.js').Backend} backend @param {Partial<Shared>} created or a module */
+    describe(backend, created) {
+      const { fault } = created;
       if (threads) backend.threads = threads.count;
       const n = backend.threads === 1 ? 'one thread' : `${backend.threads} threads`;
       const why = fault
@@ -169,7 +169,7 @@ function sharedMemory(initial) {
 /** A worker that computes for the context that begin() of Threads is given. */
 class Thread {
   /** Whether it computes. */ joined = false;
-  /** Called when it has ended. */ lost = () => {};
+  /** This function is called when the thread has ended. */ lost = () => {};
 
   constructor() {
     /**
@@ -204,15 +204,15 @@ class Thread {
 export async function share(bytes, count) {
   const { code, first, image, least } = rewrite(bytes),
     started = Array.from({ length: count - 1 }, () => new Thread());
-  const here = Promise.allSettled(started.map((thread) => thread.here));
+  const ready = Promise.allSettled(started.map((thread) => thread.here));
   try {
     const module = await WebAssembly.compile(/** @type {BufferSource} */ (code)),
       memory = sharedMemory(least);
     new Uint8Array(memory.buffer).set(image, first);
-    const came = await here,
-      late = came.find(({ status }) => status === 'rejected');
+    const results = await ready,
+      late = results.find(({ status }) => status === 'rejected');
     const threads = new Threads(
-      started.filter((_, i) => came[i]?.status === 'fulfilled'),
+      started.filter((_, i) => results[i]?.status === 'fulfilled'),
       module,
       memory,
     );

@@ -60,7 +60,11 @@ import { listen, startWorker, scriptAddress, startFailure } from './start-worker
  */
 const GRACE_MS = 1000;
 
-/** The error of a call after its abort: `aborted` if its run stopped. @param {unknown} e @param {AbortSignal} signal */
+/**
+ * Returns the error of a call after its abort: `aborted` if its run stopped.
+ * @param {unknown} e
+ * @param {AbortSignal} signal
+ */
 const asAborted = (e, { reason }) =>
   e instanceof RushlightError && /^(aborted|interrupted)$/.test(e.code)
     ? new RushlightError('aborted', e.code === 'aborted' ? e.message : 'the run was aborted', { cause: reason })
@@ -82,7 +86,7 @@ const HELP =
   'bundler" in README.md there; a model also loads without `worker`';
 
 /**
- * The error for a worker that did not start.
+ * Returns the error for a worker that did not start.
  * @param {Error} cause
  * @param {string} [directive] the violated directive of the page's policy
  */
@@ -295,7 +299,7 @@ class WorkerClient {
   }
 
   /**
-   * The error for arguments that cannot be sent. It names the input of a method.
+   * Returns the error for arguments that cannot be sent. It names the input of a method.
    * @param {unknown} cause
    * @param {unknown[]} args
    */

@@ -25,13 +25,13 @@ const clipped = (text) => (text.length > WIDE ? `${text.slice(0, WIDE - 1)}…` 
 
 const pen = /** @type {CanvasRenderingContext2D} */ (document.createElement('canvas').getContext('2d'));
 
-/** The width of a line of an item, in the fonts of page.css. @param {string} line @param {number} i */
+/** Returns the width of a line of an item, in the fonts of page.css. @param {string} line @param {number} i */
 function widthOf(line, i) {
   pen.font = i ? '11.5px system-ui, sans-serif' : '600 13px system-ui, sans-serif';
   return pen.measureText(line).width;
 }
 
-/** The size of a step or of a closed group. @param {Item} item @param {Facts} facts */
+/** Returns the size of a step or of a closed group. @param {Item} item @param {Facts} facts */
 export function sizeOf(item, facts) {
   const lines = [titleOf(item, facts), ...linesOf(item, facts)].map(clipped);
   const longest = Math.max(...lines.map(widthOf));
@@ -88,7 +88,7 @@ export function graphDrawing(layout, facts, marks) {
   );
 }
 
-/** The longest time of a visible item. @param {Layout} layout @param {Facts} facts @returns {number} */
+/** Returns the longest time of a visible item. @param {Layout} layout @param {Facts} facts @returns {number} */
 const hottestOf = ({ boxes }, facts) =>
   Math.max(0, ...boxes.map(({ item, inner }) => (inner ? hottestOf(inner, facts) : (timeOf(item, facts) ?? 0))));
 
@@ -104,7 +104,7 @@ function content({ boxes, routes }, facts, marks, hottest) {
   return [...lines, ...boxes.map((box) => drawBox(box, facts, marks, hottest))];
 }
 
-/** A smooth line through the points that Dagre gives. @param {{ x: number, y: number }[]} points */
+/** Returns a smooth line through the points that Dagre gives. @param {{ x: number, y: number }[]} points */
 function curve(points) {
   const [first = { x: 0, y: 0 }, ...rest] = points;
   const at = (/** @type {{ x: number, y: number }} */ { x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`;

@@ -28,7 +28,7 @@ const KINDS = [
   ['shape', /size|contiguous|Construct|Unpack|getitem/],
 ];
 
-/** The name of an operator without namespace and overload. @param {Node} node */
+/** Returns the name of an operator without namespace and overload. @param {Node} node */
 export const operatorOf = ({ target }) => target.replace(/^\w+::/, '').replace(/\.\w+$/, '');
 
 /** @param {Node} node @param {Facts} facts */
@@ -38,7 +38,7 @@ export function kindOf(node, facts) {
   return KINDS.find(([, pattern]) => pattern.test(node.target))?.[0] ?? 'other';
 }
 
-/** The first text of an item. @param {Item} item @param {Facts} facts */
+/** Returns the first text of an item. @param {Item} item @param {Facts} facts */
 export function titleOf(item, facts) {
   const { node, label } = item;
   if (item.children) return node ? [item.label, node.module].filter(Boolean).join(' in ') : label || 'model';
@@ -64,7 +64,11 @@ export function shapesOf(found) {
   return shape.join('×') || 'scalar';
 }
 
-/** The time of all operators of an item, in ms; undefined before a run. @param {Item} item @param {Facts} facts */
+/**
+ * Returns the time of all operators of an item, in ms; undefined before a run.
+ * @param {Item} item
+ * @param {Facts} facts
+ */
 export function timeOf(item, { layers }) {
   if (!layers.size) return undefined;
   return nodesOf(item).reduce((sum, node) => sum + (layers.get(node.name)?.ms ?? 0), 0);
@@ -74,14 +78,14 @@ export function timeOf(item, { layers }) {
 export const parametersOf = (item, { weights }) =>
   nodesOf(item).reduce((sum, node) => sum + (weights.get(node) ?? []).reduce((n, w) => n + w.parameters, 0), 0);
 
-/** The class of a module; undefined if it is not in the file. @param {string} path @param {Facts} facts */
+/** Returns the class of a module, or undefined if it is not in the file. @param {string} path @param {Facts} facts */
 export const classOf = (path, { classes }) => (path ? classes.get(moduleAt(classes.keys(), path) ?? '') : undefined);
 
 /** @param {number} ms */
 export const shownTime = (ms) => `${ms < 0.0995 ? ms.toFixed(3) : ms < 9.95 ? ms.toFixed(2) : ms.toFixed(1)} ms`;
 
 /**
- * The lines below the title of a step or of a closed group.
+ * Returns the lines below the title of a step or of a closed group.
  * @param {Item} item
  * @param {Facts} facts
  */

@@ -59,16 +59,16 @@ export function layoutOf(group, isOpen, sizeOf, kept = new Map()) {
   /** @type {Map<Item, Layout>} */ const inner = new Map();
   const keys = group.children.map((item) => {
     if (!item.children || !isOpen(item)) return '';
-    const made = layoutOf(item, isOpen, sizeOf, kept);
-    inner.set(item, made);
-    return `${item.id}(${made.key})`;
+    const created = layoutOf(item, isOpen, sizeOf, kept);
+    inner.set(item, created);
+    return `${item.id}(${created.key})`;
   });
   const key = keys.join(),
     before = kept.get(group);
   if (before?.key === key) return before;
-  const made = { ...place(group, inner, sizeOf), key };
-  kept.set(group, made);
-  return made;
+  const created = { ...place(group, inner, sizeOf), key };
+  kept.set(group, created);
+  return created;
 }
 
 /**

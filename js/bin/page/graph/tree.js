@@ -174,10 +174,10 @@ function divide(group) {
   group.children = [];
   for (let from = 0; from < all.length; from += size) {
     const part = all.slice(from, from + size);
-    const made = groupOf(`steps ${from + 1} to ${from + part.length}`, group.path, group);
-    made.children = part;
-    for (const child of part) child.parent = made;
-    group.children.push(made);
+    const created = groupOf(`steps ${from + 1} to ${from + part.length}`, group.path, group);
+    created.children = part;
+    for (const child of part) child.parent = created;
+    group.children.push(created);
   }
 }
 

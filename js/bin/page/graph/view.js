@@ -124,7 +124,7 @@ export class GraphView {
     this.#surface.draw(graphDrawing(layout, this.#facts, { selected, differs, found }));
   }
 
-  /** The item, or the closed group that hides it. @param {Item} item */
+  /** Returns the item, or the closed group that hides it. @param {Item} item */
   #visible(item) {
     return groupsAround(item).find((group) => !this.#isOpen(group)) ?? item;
   }
@@ -153,12 +153,12 @@ export class GraphView {
     this.#reopen(new Set([...this.#open, ...groups.map(({ id }) => id)]));
   }
 
-  /** The visible items. @param {Group} group @returns {Item[]} */
+  /** Returns the visible items. @param {Group} group @returns {Item[]} */
   #shown(group) {
     return group.children.flatMap((item) => [item, ...(item.children && this.#isOpen(item) ? this.#shown(item) : [])]);
   }
 
-  /** The number of visible items if these groups were open, too. @param {Group[]} groups */
+  /** Returns the number of visible items if these groups were open, too. @param {Group[]} groups */
   #count(groups) {
     return groups.reduce((sum, { children }) => sum + children.length, this.#shown(this.#tree.root).length);
   }
@@ -251,7 +251,7 @@ export class GraphView {
 }
 
 /**
- * The facts of a graph before a run.
+ * Returns the facts of a graph before a run.
  * @param {import('../../../src/api/graph.js').Graph} graph
  * @param {readonly import('../../../src/base/types.js').Port[]} inputs
  * @param {string} modules PyTorch's text of the model
