@@ -47,7 +47,7 @@ static void a_loop_without_end_is_ended(void **state) {
   rush_ctx_set_poll(r->ctx, ask, &h);
   assert_contains("poll", run(r, 0, NO_ARGS), "interrupted: forward, instruction ");
   assert_int_equal(h.asked, 3);
-  assert_contains("again", (h.stop_at = 5, run(r, 0, NO_ARGS)), "interrupted by the host");
+  assert_contains("again", (h.stop_at = 5, run(r, 0, NO_ARGS)), "the host interrupted the run");
   rush_ctx_set_poll(r->ctx, NULL, NULL);
   rush_session_set_step_limit(r->session, 1000);
   assert_contains(
@@ -647,7 +647,7 @@ static void loading_and_describing_can_be_stopped(void **state) {
       assert_int_equal(st, RUSH_ERR_INTERRUPTED);
       assert_null(said);
     }
-    assert_string_equal(rush_ctx_error(r->ctx), "interrupted by the host");
+    assert_string_equal(rush_ctx_error(r->ctx), "the host interrupted the run");
     rig_close(r);
   }
 }

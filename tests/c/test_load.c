@@ -573,14 +573,14 @@ static void make_uniform(builder *b, uint32_t storage) {
       0)->n_registers = 2)                                                                         \
   R(method_instrs, BAD_FILE, "instructions lie outside", REC(method, METHODS, 0)->n_instrs = 11)   \
   R(method_empty, BAD_FILE, "or there are none", REC(method, METHODS, 0)->n_instrs = 0)            \
-  R(method_outputs, BAD_FILE, "0 outputs, its result type has 1", REC(method, METHODS,             \
-      0)->n_outputs = 0)                                                                           \
+  R(method_outputs, BAD_FILE, "has 0 outputs, but its result type has 1",                         \
+      REC(method, METHODS, 0)->n_outputs = 0)                                                      \
   R(method_twice, BAD_FILE, "duplicate method 'forward'", twice(b, true))                          \
   R(method_shared, BAD_FILE, "shares registers with the methods before it", twice(b, false))       \
-  R(method_instr_shared, BAD_FILE, "start at 0, those before it end at 10", twice(b, false);       \
+  R(method_instr_shared, BAD_FILE, "must start at 10, got 0", twice(b, false);       \
     REC(method, METHODS, 1)->registers = 11; REC(method, METHODS, 1)->n_registers = 0;             \
     REC(method, METHODS, 1)->n_inputs = 0)                                                         \
-  R(method_gap, BAD_FILE, "its instructions start at 1, those before it end at 0",                 \
+  R(method_gap, BAD_FILE, "its instructions must start at 0, got 1",                 \
     REC(method, METHODS, 0)->instrs = 1; REC(method, METHODS, 0)->n_instrs = 9)                    \
   R(instr_stray, BAD_FILE, "instructions[9] at byte", REC(method, METHODS,                         \
       0)->n_instrs = I_RETURN)                                                                     \
@@ -594,7 +594,8 @@ static void make_uniform(builder *b, uint32_t storage) {
   R(constant_wide, BAD_FILE, "constants have too many parts in all", widen_constants(b))           \
   R(attributes_wide, BAD_FILE, "constants have too many parts in all", repeat_attributes(b))       \
   R(many_ops, BAD_FILE, "at most 16384 operators, got 16385", add_ops(b, 16385))                   \
-  R(variadic_results, BAD_FILE, "prim::ListConstruct has 1 results, 0 are taken",                  \
+  R(variadic_results, BAD_FILE,                                                                    \
+      "prim::ListConstruct has 1 results, but the instruction takes 0",                            \
       INSTR(I_T)->n_out = 0;                                                                       \
     rename_op_to(b, 0, "prim::ListConstruct"))                                                     \
   R(variadic_arguments, BAD_FILE, "prim::isinstance needs 2 arguments, got 1",                     \
@@ -667,7 +668,7 @@ static void make_uniform(builder *b, uint32_t storage) {
   R(return_twice, BAD_FILE, "RETURN before the end of the method",                                 \
       INSTR(I_VIEW_AS)->opcode = RUSH_OPCODE_RETURN;                                               \
     INSTR(I_VIEW_AS)->op = RUSH_NONE)                                                              \
-  R(return_values, BAD_FILE, "RETURN takes 1 value", INSTR(I_RETURN)->n_in = 0)                    \
+  R(return_values, BAD_FILE, "RETURN must take 1 value", INSTR(I_RETURN)->n_in = 0)                \
   R(return_in_block, BAD_FILE, "END_LOOP gives 0 values", INSTR(I_END_LOOP)->n_in = 0)             \
   R(op_unknown, BAD_FILE, "operator 99 does not exist", INSTR(I_T)->op = 99)                       \
   R(op_arguments, BAD_FILE, "aten::view_as needs 2 arguments, got 1",                              \
@@ -677,7 +678,8 @@ static void make_uniform(builder *b, uint32_t storage) {
       INSTR(I_T)->op = 0;                                                                          \
     INSTR(I_T)->n_in = 2; INSTR(I_T)->operands = INSTR(I_VIEW_AS)->operands;                       \
     OPERAND(I_VIEW_AS, 0) = X; OPERAND(I_VIEW_AS, 2) = THEN)                                       \
-  R(op_results, BAD_FILE, "aten::t has 1 results, 0 are taken", INSTR(I_T)->n_out = 0)             \
+  R(op_results, BAD_FILE, "aten::t has 1 results, but the instruction takes 0",                    \
+      INSTR(I_T)->n_out = 0)                                                                       \
   R(op_type, BAD_FILE, "the type of argument 'self' does not fit aten::t", OPERAND(I_T, 0) = N)    \
   R(op_missing, UNSUPPORTED, "needs 1 operator that this runtime lacks: aten::no_such",            \
       rename_op(b, 0))                                                                             \
@@ -697,7 +699,7 @@ static void make_uniform(builder *b, uint32_t storage) {
   R(write_input, BAD_FILE, "register 0 is written a second time", OPERAND(I_T, 1) = X)             \
   R(write_twice, BAD_FILE, "register 4 is written a second time", OPERAND(I_ALIAS, 1) = THEN)      \
   R(write_constant, BAD_FILE, "does not exist", OPERAND(I_T, 1) = K(C_INT))                        \
-  R(if_inputs, BAD_FILE, "IF takes 1 value, got 2", INSTR(I_IF)->n_in = 2;                         \
+  R(if_inputs, BAD_FILE, "IF must take 1 value, got 2", INSTR(I_IF)->n_in = 2;                     \
       INSTR(I_IF)->n_out = 0;                                                                      \
     INSTR(I_IF)->operands = INSTR(I_VIEW_AS)->operands; OPERAND(I_VIEW_AS, 0) = X)                 \
   R(if_target, BAD_FILE, "target 3 is not an ELSE", INSTR(I_IF)->target = I_ALIAS)                 \

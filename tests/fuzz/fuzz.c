@@ -78,7 +78,7 @@ void *fuzz_alloc(void *user, void *ptr, size_t old_size, size_t new_size) {
   size_t kept = old_size < new_size ? old_size : new_size;
   char *block = new_block(m, new_size, kept);
   if (!block) {
-    m->refused = true; /* the system has no memory, which is no fault of the program */
+    m->refused = true; /* the system has no memory, which is not a fault of the program */
     return NULL;
   }
   if (kept) memcpy(block, ptr, kept);

@@ -34,7 +34,7 @@ int __wrap_vsnprintf(char *to, size_t size, const char *fmt, va_list args) {
   return __small_vsnprintf(to, size, fmt, args);
 }
 
-/* js/src/engine/engine.js and trials.js use the same numbers. */
+/* The modules of js/src/engine and js/src/gpu use the same numbers. */
 #define AT(type, member, at) \
   _Static_assert(offsetof(type, member) == (at), #type "." #member " moved: see js/src")
 #define SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " changed: see js/src")

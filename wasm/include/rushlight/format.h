@@ -69,12 +69,12 @@
  * string indices, one per attribute; the file does not record their types.
  *
  * STORAGES. `offset` counts from head_bytes and is a multiple of 64. Storages are sorted by
- * offset and do not overlap. They stand in the order in which execution first needs them, and
+ * offset and do not overlap. They are in the order in which execution first needs them, and
  * within an instruction small ones come first. So a reader can pack a layer as soon as it has
  * arrived.
  * A storage that a record of UNIFORM names has no bytes in the file. Its `bytes` bytes in memory
- * repeat the eight bytes of `pattern`, and end with the first of them if `bytes` is no multiple of
- * eight. Its `offset` follows the rules above as if it had no bytes. Records of UNIFORM are
+ * repeat the eight bytes of `pattern`, and end with the first of them if `bytes` is not a multiple
+ * of eight. Its `offset` follows the rules above as if it had no bytes. Records of UNIFORM are
  * sorted by storage, and name each storage at most once.
  *
  * TENSORS. Sizes and strides are as in PyTorch. Strides count elements, are not negative, and

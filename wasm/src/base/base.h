@@ -69,7 +69,7 @@ enum { RUSH_WORK_BETWEEN_POLLS = 1 << 20 };
 /* Returns INTERRUPTED after a stop request, which may also have come earlier and be in
  * ctx->stopped. */
 rush_status rush_poll(rush_ctx *ctx);
-/* The slow path of rush_should_stop, which is inlined in many kernels. */
+/* Implements the slow path of rush_should_stop, which is inlined in many kernels. */
 bool rush_poll_should_stop(rush_ctx *ctx);
 /* Counts `n` steps of work, of about a nanosecond each, before or after they are done, and checks
  * for a stop request from time to time. A loop whose length depends on a file or a program must

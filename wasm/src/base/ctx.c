@@ -156,7 +156,7 @@ static bool asks_to_stop(rush_ctx *ctx) {
 rush_status rush_poll(rush_ctx *ctx) {
   if (!ctx->stopped && !asks_to_stop(ctx)) return RUSH_OK;
   ctx->stopped = false;
-  return rush_fail(ctx, RUSH_ERR_INTERRUPTED, "interrupted by the host");
+  return rush_fail(ctx, RUSH_ERR_INTERRUPTED, "the host interrupted the run");
 }
 
 bool rush_poll_should_stop(rush_ctx *ctx) {

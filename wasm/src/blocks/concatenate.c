@@ -156,7 +156,7 @@ static rush_status make_plan(rush_ctx *ctx, size_t n, const rush_tensor *const *
   for (size_t k = 0; k < n; k++)
     if (!is_skipped(tensors[k]))
       RUSH_CHECK(ctx, rush_add64(total, tensors[k]->sizes[p->dim], &total), RUSH_ERR_NO_MEMORY,
-                 "cat: too large");
+                 "the result is too large");
   p->sizes[p->dim] = total;
   p->format = common_format(ctx, n, tensors);
   return RUSH_OK;

@@ -14,10 +14,11 @@ rush_status arg_ints(const rush_call *c, uint32_t i, int max, int64_t *out, int 
   }
   const rush_list *list = rush_as_list(v);
   RUSH_CHECK(c->ctx, list->n <= (size_t)max, RUSH_ERR_BAD_ARGUMENT,
-             "a list of ints has %zu items, at most %d are possible", list->n, max);
+             "a list of ints must have at most %d items, got %zu", max, list->n);
   for (size_t k = 0; k < list->n; k++) {
     RUSH_CHECK(c->ctx, list->items[k].kind == RUSH_KIND_INT, RUSH_ERR_BAD_ARGUMENT,
-               "item %zu of a list of ints is a %s", k, rush_kind_name(list->items[k].kind));
+               "item %zu of a list of ints must be an int, got %s", k,
+               rush_kind_name(list->items[k].kind));
     out[k] = list->items[k].u.i;
   }
   *n = (int)list->n;

@@ -37,12 +37,12 @@ static rush_status name_result(rush_call *c, const rush_value *v, const rush_ten
   }
   if (v->kind != RUSH_KIND_TENSOR || !rush_is_quantized(rush_as_tensor(v)->dtype)) return RUSH_OK;
   rush_tensor *t = rush_as_tensor(v);
-  const bool made = !rush_quant_of(t);
+  const bool created = !rush_quant_of(t);
   RUSH_CHECK(c->ctx,
-             rush_quant_of(first)->axis < 0 || (!made && t->storage != first->storage) ||
-                 (rush_same_sizes(t, first) && (made || rush_same_strides(t, first))),
+             rush_quant_of(first)->axis < 0 || (!created && t->storage != first->storage) ||
+                 (rush_same_sizes(t, first) && (created || rush_same_strides(t, first))),
              RUSH_ERR_UNSUPPORTED, "not implemented for tensors quantized per channel");
-  return made ? rush_quant_copy(c->heap, t, first) : RUSH_OK;
+  return created ? rush_quant_copy(c->heap, t, first) : RUSH_OK;
 }
 
 static rush_status name_results(rush_call *c, const rush_tensor *first) {
@@ -52,13 +52,14 @@ static rush_status name_results(rush_call *c, const rush_tensor *first) {
 
 /* Sets the scale and zero point of a new result: those of `first`, unless the row declares a
  * range. */
-static rush_status name_new(rush_call *c, rush_tensor *made, const rush_tensor *first) {
+static rush_status name_new(rush_call *c, rush_tensor *created, const rush_tensor *first) {
   const bool is_signed = c->op->flags & RUSH_OP_TO_SIGNED_UNIT;
   rush_quant *q;
-  if (!is_signed && !(c->op->flags & RUSH_OP_TO_UNIT)) return rush_quant_copy(c->heap, made, first);
+  if (!is_signed && !(c->op->flags & RUSH_OP_TO_UNIT))
+    return rush_quant_copy(c->heap, created, first);
   RUSH_CHECK(c->ctx, first->dtype != RUSH_QINT32, RUSH_ERR_UNSUPPORTED,
              "not implemented for 'QInt32'");
-  RUSH_TRY(rush_quant_new(c->heap, made, -1, 1, &q));
+  RUSH_TRY(rush_quant_new(c->heap, created, -1, 1, &q));
   q->scales[0] = is_signed ? 2.0 / 256 : 1.0 / 256;
   q->zero_points[0] = (first->dtype == RUSH_QINT8 ? INT8_MIN : 0) + (is_signed ? 128 : 0);
   return RUSH_OK;
@@ -67,7 +68,7 @@ static rush_status name_new(rush_call *c, rush_tensor *made, const rush_tensor *
 /* Quantizes `t`, a float32 result, like `first`, or into `given` if that tensor is written. */
 static rush_status quantize(rush_call *c, rush_tensor *t, const rush_tensor *first,
                             rush_tensor *given, rush_value *out) {
-  rush_tensor *made;
+  rush_tensor *created;
   if (given && rush_same_strides(given, t) && rush_is_dense(given)) {
     RUSH_TRY(rush_check_write(c->ctx, given));
     RUSH_TRY(rush_quant_quantize(c->heap, t, in_steps(c), given));
@@ -79,19 +80,19 @@ static rush_status quantize(rush_call *c, rush_tensor *t, const rush_tensor *fir
   RUSH_CHECK(c->ctx, rush_quant_of(first)->axis < 0, RUSH_ERR_UNSUPPORTED,
              "not implemented for tensors quantized per channel");
   if (rush_is_dense(t))
-    RUSH_TRY(rush_tensor_new_like(c->heap, t, first->dtype, &made));
+    RUSH_TRY(rush_tensor_new_like(c->heap, t, first->dtype, &created));
   else
-    RUSH_TRY(rush_tensor_new(c->heap, first->dtype, t->rank, t->sizes, &made));
-  tmp_take(c, made);
-  RUSH_TRY(name_new(c, made, first));
-  RUSH_TRY(rush_quant_quantize(c->heap, t, in_steps(c), made));
-  *out = rush_of_tensor(rush_tensor_retain(made));
+    RUSH_TRY(rush_tensor_new(c->heap, first->dtype, t->rank, t->sizes, &created));
+  tmp_take(c, created);
+  RUSH_TRY(name_new(c, created, first));
+  RUSH_TRY(rush_quant_quantize(c->heap, t, in_steps(c), created));
+  *out = rush_of_tensor(rush_tensor_retain(created));
   return RUSH_OK;
 }
 
 /* Replaces a quantized tensor, or a list of them, by dequantized tensors. *made receives the new
  * list. */
-static rush_status numbers_of(rush_call *c, rush_value *v, rush_value *made) {
+static rush_status numbers_of(rush_call *c, rush_value *v, rush_value *created) {
   rush_tensor *numbers;
   if (v->kind == RUSH_KIND_TENSOR) {
     RUSH_TRY(rush_quant_dequantize(c->heap, rush_as_tensor(v), in_steps(c), &numbers));
@@ -99,10 +100,10 @@ static rush_status numbers_of(rush_call *c, rush_value *v, rush_value *made) {
     return RUSH_OK;
   }
   const rush_list *list = rush_as_list(v);
-  RUSH_TRY(rush_new_list(c->heap, RUSH_KIND_LIST, list->type, list->items, list->n, made));
-  *v = *made;
+  RUSH_TRY(rush_new_list(c->heap, RUSH_KIND_LIST, list->type, list->items, list->n, created));
+  *v = *created;
   for (size_t i = 0; i < list->n; i++) {
-    rush_value *item = rush_as_list(made)->items + i;
+    rush_value *item = rush_as_list(created)->items + i;
     if (!quantized_in(item)) continue;
     RUSH_TRY(rush_quant_dequantize(c->heap, rush_as_tensor(item), in_steps(c), &numbers));
     rush_assign(c->heap, item, rush_of_tensor(numbers));
@@ -123,14 +124,14 @@ static rush_status quantize_results(rush_call *c, const rush_tensor *first, rush
 }
 
 static rush_status in_floats(rush_call *c, const rush_schema *schema, rush_value *args) {
-  rush_value given[RUSH_SCHEMA_MAX_ARGS], made[RUSH_SCHEMA_MAX_ARGS];
+  rush_value given[RUSH_SCHEMA_MAX_ARGS], created[RUSH_SCHEMA_MAX_ARGS];
   const rush_tensor *first = first_quantized(args, schema->n_args);
   rush_tensor *inplace = c->inplace;
   rush_status st = RUSH_OK;
   for (uint32_t k = 0; k < schema->n_args; k++) {
     given[k] = args[k];
-    made[k] = rush_none();
-    if (st == RUSH_OK && quantized_in(args + k)) st = numbers_of(c, args + k, made + k);
+    created[k] = rush_none();
+    if (st == RUSH_OK && quantized_in(args + k)) st = numbers_of(c, args + k, created + k);
   }
   if (inplace && st == RUSH_OK) c->inplace = rush_as_tensor(args);
   c->last_use = 0; /* the call owns the dequantized tensors */
@@ -139,7 +140,7 @@ static rush_status in_floats(rush_call *c, const rush_schema *schema, rush_value
   c->inplace = inplace;
   for (uint32_t k = 0; k < schema->n_args; k++) {
     args[k] = given[k];
-    rush_drop(c->heap, made + k);
+    rush_drop(c->heap, created + k);
   }
   return st;
 }

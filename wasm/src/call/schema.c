@@ -78,7 +78,7 @@ static void parse_alias(parser *p, char *alias, bool *written) {
   *written |= memchr(from, '!', (size_t)(p->at - from)) != NULL;
 }
 
-/* A type's name, with the parameters of a generic one or an alias annotation. */
+/* Parses a type's name, with the parameters of a generic type or an alias annotation. */
 static rush_status parse_name(parser *p, rush_kinds *kinds, bool *written, char *alias) {
   const char *name;
   size_t n = word(p, &name);

@@ -21,7 +21,7 @@ typedef struct widening {
   rush_call *c;
   rush_dtype narrow[2];                   /* dtypes for float32 and for int32 results, or UNKNOWN */
   rush_value given[RUSH_SCHEMA_MAX_ARGS]; /* the original arguments */
-  rush_value made[RUSH_SCHEMA_MAX_ARGS];  /* new lists, to be dropped */
+  rush_value created[RUSH_SCHEMA_MAX_ARGS]; /* new lists, to be dropped */
 } widening;
 
 static rush_dtype *narrow_of(widening *w, rush_dtype dtype) {
@@ -60,13 +60,13 @@ static bool is_rare_call(const rush_schema *schema, const rush_value *args, uint
 }
 
 static rush_status widen_list(widening *w, const rush_schema_arg *arg, rush_value *v,
-                              rush_value *made) {
+                              rush_value *created) {
   rush_list *list = rush_as_list(v);
   if (!has_rare(list)) return RUSH_OK;
   RUSH_CHECK(w->c->ctx, !arg->written, RUSH_ERR_UNSUPPORTED,
              "a list of tensors of this dtype cannot be written");
-  RUSH_TRY(rush_new_list(w->c->heap, RUSH_KIND_LIST, list->type, list->items, list->n, made));
-  list = rush_as_list(made);
+  RUSH_TRY(rush_new_list(w->c->heap, RUSH_KIND_LIST, list->type, list->items, list->n, created));
+  list = rush_as_list(created);
   for (size_t k = 0; k < list->n; k++) {
     rush_tensor *wide;
     if (list->items[k].kind != RUSH_KIND_TENSOR) continue;
@@ -74,7 +74,7 @@ static rush_status widen_list(widening *w, const rush_schema_arg *arg, rush_valu
     rush_drop(w->c->heap, list->items + k);
     list->items[k] = rush_of_tensor(rush_tensor_retain(wide));
   }
-  *v = *made;
+  *v = *created;
   return RUSH_OK;
 }
 
@@ -106,7 +106,7 @@ static rush_status widen_args(widening *w, const rush_schema *schema, rush_value
       RUSH_TRY(widen(w, rush_as_tensor(v), is_packed, &wide));
       *v = rush_of_tensor(wide);
     } else if (v->kind == RUSH_KIND_LIST) {
-      RUSH_TRY(widen_list(w, schema->args + k, v, w->made + k));
+      RUSH_TRY(widen_list(w, schema->args + k, v, w->created + k));
     }
   }
   if (dtype_arg > 0) widen_dtype(w, args + dtype_arg);
@@ -175,7 +175,7 @@ rush_status rush_call_widened(rush_call *c, const rush_schema *schema, rush_valu
   c->inplace = inplace;
   for (uint32_t k = 0; k < schema->n_args; k++) {
     args[k] = w.given[k];
-    rush_drop(c->heap, w.made + k);
+    rush_drop(c->heap, w.created + k);
   }
   return st;
 }

@@ -3,7 +3,7 @@
 #include "tensor/layout.h"
 #include "tensor/turned.h"
 
-#define WANT(s, v, kind_)                                                                    \
+#define CHECK_KIND(s, v, kind_)                                                              \
   RUSH_CHECK((s)->ctx, (v)->kind == (kind_), RUSH_ERR_BAD_ARGUMENT, "expected a %s, got %s", \
              rush_kind_name(kind_), rush_kind_name((v)->kind))
 
@@ -34,7 +34,7 @@ rush_status rush_tensor_view(rush_session *s, const rush_value *base, int rank,
                              rush_value *out) {
   rush_tensor *t;
   *out = rush_none();
-  WANT(s, base, RUSH_KIND_TENSOR);
+  CHECK_KIND(s, base, RUSH_KIND_TENSOR);
   RUSH_TRY(rush_turn_back_value(&s->heap, base));
   RUSH_TRY(rush_tensor_new_view(&s->heap, rush_as_tensor(base), rank, sizes, strides, offset, &t));
   *out = rush_of_tensor(t);
@@ -43,7 +43,7 @@ rush_status rush_tensor_view(rush_session *s, const rush_value *base, int rank,
 
 rush_status rush_tensor_inspect(rush_session *s, const rush_value *tensor, rush_tensor_info *out) {
   *out = (rush_tensor_info){0};
-  WANT(s, tensor, RUSH_KIND_TENSOR);
+  CHECK_KIND(s, tensor, RUSH_KIND_TENSOR);
   RUSH_TRY(rush_turn_back_value(&s->heap, tensor));
   *out = rush_tensor_info_of(rush_as_tensor(tensor));
   return RUSH_OK;
@@ -51,7 +51,7 @@ rush_status rush_tensor_inspect(rush_session *s, const rush_value *tensor, rush_
 
 rush_status rush_tensor_make_contiguous(rush_session *s, rush_value *tensor) {
   rush_tensor *t;
-  WANT(s, tensor, RUSH_KIND_TENSOR);
+  CHECK_KIND(s, tensor, RUSH_KIND_TENSOR);
   RUSH_CHECK(s->ctx, rush_has_elements(rush_as_tensor(tensor)), RUSH_ERR_BAD_ARGUMENT,
              "the weight's elements are packed for the kernels");
   RUSH_CHECK(s->ctx, !rush_is_quantized(rush_as_tensor(tensor)->dtype), RUSH_ERR_UNSUPPORTED,

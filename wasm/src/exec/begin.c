@@ -19,7 +19,7 @@ static rush_status refuse_input(rush_session *s, const char *method, const rush_
   return st;
 }
 
-/* An input's default. A list is a new one, kept until the session is reset: in
+/* Stores an input's default. A list is a new one, kept until the session is reset: in
  * PyTorch, writes into a default persist. */
 static rush_status take_default(rush_session *s, uint32_t port, rush_value *out) {
   const uint32_t initial = s->m->ports[port].initial;
@@ -107,7 +107,7 @@ static const rush_file_constraint *first_of_name(const rush_model *m, const rush
   return NULL;
 }
 
-/* The size that a constraint is about; -1 where the input is None, or of a smaller rank. */
+/* Returns the size that a constraint is about, or -1 if the input is None or has a smaller rank. */
 static int64_t constrained_size(const rush_session *s, const rush_file_method *f,
                                 const rush_file_constraint *p) {
   const rush_value *v = s->registers + (p->port - f->inputs);

@@ -19,7 +19,7 @@ static inline void set_register(rush_session *s, uint32_t r, rush_value v) {
   rush_assign(&s->heap, s->registers + r, v);
 }
 
-/* The n registers of model->drops from `first` on; a model may have none. */
+/* Drops the n registers of model->drops from `first` on. A model may have none. */
 static void drop_registers(rush_session *s, uint32_t first, uint32_t n) {
   for (uint32_t k = first; k < first + n; k++) rush_drop(&s->heap, s->registers + s->m->drops[k]);
 }
@@ -98,7 +98,7 @@ rush_status rush_gather_args(rush_session *s, const rush_code *c, uint32_t *n_ar
   return RUSH_OK;
 }
 
-/* The end of an in-place form whose operator made a new tensor. */
+/* Completes an in-place form whose operator made a new tensor. */
 static rush_status write_inplace(rush_call *c) {
   rush_tensor *to = c->inplace, *from = rush_as_tensor(c->results);
   if (from == to) return RUSH_OK;
@@ -150,8 +150,8 @@ static void set_nominal_strides(rush_tensor *view, const rush_tensor *seen,
   view->nominal_offset = seen->offset;
 }
 
-/* A view of a turned tensor: made of what lies there, and again of what PyTorch sees, for the
- * nominal strides. */
+/* Makes a view of a turned tensor: once by its real strides, and once by the strides that PyTorch
+ * sees, for the nominal strides of the result. */
 static rush_status call_view(rush_call *call) {
   rush_tensor *base = rush_as_tensor(call->args);
   rush_value *view = call->results, seen = rush_none();
@@ -263,7 +263,7 @@ static rush_status run_if(rush_session *s, const rush_code *c) {
   return RUSH_OK;
 }
 
-/* The end of a branch: its values become the results of the IF. ELSE ends the first branch and goes
+/* Ends a branch: its values become the results of the IF. ELSE ends the first branch and goes
  * on at END_IF's drops. */
 static void end_branch(rush_session *s, const rush_code *c, const rush_code *opener) {
   move_all(s, opener->operands + opener->n_in, c->operands, opener->n_out);

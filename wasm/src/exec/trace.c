@@ -19,9 +19,9 @@ typedef struct trace {
   rush_trace_report report;
   bool parted;
   char message[RUSH_MESSAGE_BYTES]; /* for the first difference */
-  rush_value *tuples; /* for a trace in the file: results of each item, then float64's */
-  rush_traced *made;  /* its items */
-  size_t n_made;      /* their number */
+  rush_value *tuples;   /* for a trace in the file: results of each item, then float64's */
+  rush_traced *created; /* its items */
+  size_t n_created;     /* their number */
 } trace;
 
 /* ---- During the run -------------------------------------------------------------------------- */
@@ -86,9 +86,9 @@ static void compare_results(rush_session *s, const rush_code *c, const rush_valu
 
 static void drop_trace(rush_session *s) {
   trace *t = s->observed;
-  for (size_t k = 0; t->tuples && k < 2 * t->n_made; k++) rush_drop(&s->heap, t->tuples + k);
-  rush_release(s->ctx, t->tuples, 2 * t->n_made * sizeof *t->tuples);
-  rush_release(s->ctx, t->made, t->n_made * sizeof *t->made);
+  for (size_t k = 0; t->tuples && k < 2 * t->n_created; k++) rush_drop(&s->heap, t->tuples + k);
+  rush_release(s->ctx, t->tuples, 2 * t->n_created * sizeof *t->tuples);
+  rush_release(s->ctx, t->created, t->n_created * sizeof *t->created);
   rush_release(s->ctx, t->pairs, s->m->n_instrs * sizeof *t->pairs);
 }
 
@@ -219,9 +219,9 @@ static rush_status make_items(rush_session *s, size_t first, size_t n) {
   trace *t = s->observed;
   rush_storage **copies;
   uint32_t next = 0;
-  t->n_made = n;
+  t->n_created = n;
   RUSH_TRY(rush_calloc(s->ctx, n, 2 * sizeof *t->tuples, (void **)&t->tuples));
-  RUSH_TRY(rush_calloc(s->ctx, n, sizeof *t->made, (void **)&t->made));
+  RUSH_TRY(rush_calloc(s->ctx, n, sizeof *t->created, (void **)&t->created));
   RUSH_TRY(rush_calloc(s->ctx, m->n_storages, sizeof *copies, (void **)&copies));
   rush_status st = RUSH_OK;
   for (size_t k = 0; k < n && st == RUSH_OK; k++) {
@@ -234,8 +234,8 @@ static rush_status make_items(rush_session *s, size_t first, size_t n) {
     if (st != RUSH_OK) break;
     const rush_list *given = rush_as_list(results),
                     *known = exact ? rush_as_list(results + 1) : NULL;
-    t->made[k] = (rush_traced){record->handle, given->items, given->n,
-                               known && known->n == given->n ? known->items : NULL};
+    t->created[k] = (rush_traced){record->handle, given->items, given->n,
+                                  known && known->n == given->n ? known->items : NULL};
   }
   rush_release(s->ctx, copies, m->n_storages * sizeof *copies);
   return st;
@@ -254,7 +254,7 @@ rush_status rush_session_trace_test(rush_session *s, size_t test) {
   const rush_file_test *t = m->tests + test;
   rush_status st = make_items(s, first, n);
   if (st == RUSH_OK)
-    st = start(s, ((trace *)s->observed)->made, n, (double)t->rtol, (double)t->atol);
+    st = start(s, ((trace *)s->observed)->created, n, (double)t->rtol, (double)t->atol);
   if (st == RUSH_OK) st = rush_session_verify_begin(s, test);
   if (st != RUSH_OK) end_trace(s);
   return st;

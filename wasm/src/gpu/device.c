@@ -58,7 +58,7 @@ static rush_status lend(rush_call *c, const rush_schema *schema) {
   return RUSH_OK;
 }
 
-/* The end of an in-place form. Returns false if PyTorch refuses the result. */
+/* Completes an in-place form. Returns false if PyTorch refuses the result. */
 static bool write_inplace(rush_gpu *g, rush_call *c, rush_status *st) {
   rush_tensor *from = rush_as_tensor(c->results);
   if (from == c->inplace) return true;

@@ -128,18 +128,18 @@ typedef struct rush_gpu_work {
 rush_status rush_gpu_dispatch(rush_gpu_job *job, uint64_t groups, uint32_t z, rush_gpu_work work);
 /* Records threads for n elements, in workgroups of RUSH_GPU_GROUP, with `each` steps. */
 rush_status rush_gpu_dispatch_elements(rush_gpu_job *job, uint64_t n, uint64_t each);
-/* The work of `lines` workgroups, each of which shares n steps among its threads. */
+/* Returns the work of `lines` workgroups, each of which shares n steps among its threads. */
 static inline rush_gpu_work rush_gpu_work_of_lines(uint64_t lines, uint64_t n) {
   return (rush_gpu_work){lines * RUSH_GPU_GROUP, n / RUSH_GPU_GROUP + 1};
 }
-/* The beginning of each kernel: its buffers in0, in1, ..., out, and its parameters. */
+/* Writes the beginning of each kernel: its buffers in0, in1, ..., out, and its parameters. */
 void rush_gpu_prelude(rush_text *t, const char *types);
-/* The functions that n texts use: exp_, expm1_, sigmoid_, tanh_, mish_, erf_, gelu_, log_, log1p_,
- * sin_, div_, sqrt_, hardswish_, rank_, same_, less_, lerp_, softshrink_, floor_, ceil_, trunc_ and
- * round_. */
+/* Writes the functions that n texts use: exp_, expm1_, sigmoid_, tanh_, mish_, erf_, gelu_, log_,
+ * log1p_, sin_, div_, sqrt_, hardswish_, rank_, same_, less_, lerp_, softshrink_, floor_, ceil_,
+ * trunc_ and round_. */
 void rush_gpu_functions(rush_text *t, const char *const *texts, int n);
 
-/* The function float_of(low, high) of the words of an int64, rounded as in C. */
+/* Writes the function float_of(low, high) of the words of an int64, rounded as in C. */
 void rush_gpu_write_integers(rush_text *t);
 
 /* ---- Bodies ---------------------------------------------------------------------------------- */
@@ -159,7 +159,7 @@ const rush_gpu_row *rush_gpu_find_row(rush_gpu *g, const rush_op *op);
 /* Returns whether a call failed because the device can make no buffer of a size, and drops its
  * results. The row then runs in memory. */
 bool rush_gpu_is_refused(const rush_gpu *g, rush_call *c, rush_status st);
-/* The program of a device, which its chains use. */
+/* Makes the program of a device, which its chains use. */
 rush_status rush_gpu_make_program(rush_ctx *ctx, struct rush_gpu_program **out);
 void rush_gpu_free_program(rush_ctx *ctx, struct rush_gpu_program *program);
 /* The functions of rush_device, for rush::chain. */
@@ -176,8 +176,8 @@ rush_gpu_body rush_gpu_pointwise, rush_gpu_linear, rush_gpu_matmul, rush_gpu_add
     rush_gpu_index_select, rush_gpu_reshape, rush_gpu_contiguous, rush_gpu_clone,
     rush_gpu_copy_into, rush_gpu_cat, rush_gpu_pad, rush_gpu_same, rush_gpu_to,
     rush_gpu_rotate_half, rush_gpu_stack, rush_gpu_glu, rush_gpu_grid_sampler, rush_gpu_index,
-    rush_gpu_instance_norm, rush_gpu_norm, rush_gpu_reduce_all, rush_gpu_logsumexp, rush_gpu_spread,
-    rush_gpu_take_extreme, rush_gpu_repeat;
+    rush_gpu_instance_norm, rush_gpu_norm, rush_gpu_reduce_all, rush_gpu_logsumexp,
+    rush_gpu_variance, rush_gpu_take_extreme, rush_gpu_repeat;
 
 /* For pointwise rows, in `number`: how the text depends on the arguments. */
 enum {
@@ -199,14 +199,14 @@ enum { RUSH_GPU_NO_FORMAT = 16 };
 
 /* Returns whether the tensor has float32 elements that a kernel can read: at most 2^31 of them. */
 bool rush_gpu_can_read(const rush_tensor *t);
-/* The same for float32 and float16, which have these letters among the types of a kernel. */
+/* Does the same for float32 and float16, which have these letters among the types of a kernel. */
 bool rush_gpu_can_read_real(const rush_tensor *t);
 static inline char rush_gpu_letter(const rush_tensor *t) {
   return t->dtype == RUSH_FLOAT16 ? 'h' : 'f';
 }
 /* Returns whether a kernel can read the tensor's bytes as words: any dtype. */
 bool rush_gpu_can_read_bytes(const rush_tensor *t);
-/* Returns whether a kernel can write the tensor: it is no weight, and no two elements are at one
+/* Returns whether a kernel can write the tensor: it is not a weight, and no two elements are at one
  * place. */
 bool rush_gpu_is_writable(const rush_tensor *t);
 /* Returns whether the tensor can be read, and copied to any other strides. */
@@ -216,7 +216,7 @@ bool rush_gpu_can_rearrange(const rush_tensor *t);
 bool rush_gpu_can_copy(const rush_tensor *to, const rush_tensor *from);
 rush_status rush_gpu_copy(rush_gpu *g, rush_call *c, const rush_tensor *to,
                           const rush_tensor *from);
-/* The same, from a tensor that nobody else has, and whose storage `to` may take over. */
+/* Does the same from a tensor that nobody else has, and whose storage `to` may take over. */
 rush_status rush_gpu_assign(rush_gpu *g, rush_call *c, rush_tensor *to, rush_tensor *from);
 /* Returns the tensor itself if it is row-major, and otherwise a copy that ends with the call. */
 rush_status rush_gpu_row_major(rush_gpu *g, rush_call *c, rush_tensor *t, rush_tensor **out);
@@ -229,7 +229,7 @@ rush_status rush_gpu_scale(rush_gpu *g, rush_call *c, const rush_tensor *x,
 bool rush_gpu_cast(rush_gpu *g, rush_call *c, const rush_tensor *t, rush_status *st);
 /* adaptive_avg_pool2d to this height and width. */
 bool rush_gpu_average_parts(rush_gpu *g, rush_call *c, const int64_t *size, rush_status *st);
-/* A new row-major float32 tensor that ends with the call. */
+/* Makes a row-major float32 tensor that ends with the call. */
 rush_status rush_gpu_temporary(rush_gpu *g, rush_call *c, int rank, const int64_t *sizes,
                                rush_tensor **out);
 /* Makes result 0, float32. Strides may be NULL. */

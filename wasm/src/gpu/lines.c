@@ -118,7 +118,7 @@ static rush_status run_softmax(rush_gpu *g, rush_call *c, rush_tensor *x, int di
   return rush_gpu_softmax_rows(g, c, x, dim, logarithm, false, rush_as_tensor(c->results));
 }
 
-/* number: 1 for the logarithm. Argument 2, if it is no bool, is a dtype. */
+/* number: 1 for the logarithm. Argument 2 is a dtype unless it is a bool. */
 bool rush_gpu_softmax(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
   rush_tensor *x = arg_tensor(c, 0);
   int dim;

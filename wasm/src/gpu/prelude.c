@@ -296,7 +296,8 @@ fn log1p_(x: f32) -> f32 {
 }
 );
 /* sin, and cos with `quarter` 1. x = j * pi/2 + r, where the bits of x * 2/pi from 2 to 2^-94 give
- * j and r (Payne and Hanek). Integers make them: an implementation may reorder sums. */
+ * j and r (Payne and Hanek). They are computed in integers, because an implementation may reorder
+ * sums. */
 static const char sines[] = WGSL(
 fn high_of(a: u32, b: u32) -> u32 {
   let al = a & 0xffffu; let ah = a >> 16u; let bl = b & 0xffffu; let bh = b >> 16u;

@@ -135,7 +135,7 @@ static void write_turned(rush_text *t, const rush_gpu_tile *s, char name, uint32
   rush_text_add(t, "}\n");
 }
 
-/* The same for four elements of a row of b. */
+/* Does the same for four elements of a row of b. */
 static void write_straight(rush_text *t, const rush_gpu_tile *s) {
   rush_text_add(t,
                 "for (var e = l; e < %uu; e += %uu) {\n"

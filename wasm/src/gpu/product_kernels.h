@@ -46,11 +46,12 @@ rush_gpu_tile rush_gpu_tile_of(bool large);
 bool rush_gpu_has_fast_step(const rush_gpu_form *f);
 /* Writes a kernel. `what` is a rush_gpu_form. */
 void rush_gpu_write_product(rush_text *t, const void *what);
-/* The kernel of a weight whose scales are buffer `scales`: tiles, or few rows of any layout. */
+/* Writes the kernel of a weight whose scales are buffer `scales`: tiles, or few rows of any
+ * layout. */
 void rush_gpu_write_quantized(rush_text *t, const rush_gpu_quantized *q, bool few, unsigned scales);
-/* How a kernel reads weights of 4 or 8 bits: raw(column, row), and four_of() its bits. */
+/* Writes how a kernel reads weights of 4 or 8 bits: raw(column, row), and four_of() its bits. */
 void rush_gpu_write_bits(rush_text *t, int bits);
-/* How a kernel for few rows adds the product of one or four words of weights to its sums. */
+/* Writes how a kernel for few rows adds the product of one or four words of weights to its sums. */
 void rush_gpu_write_bits_step(rush_text *t, const rush_gpu_quantized *q, uint32_t rows,
                               unsigned scales);
 

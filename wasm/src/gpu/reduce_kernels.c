@@ -34,7 +34,7 @@ static const char extremes[] = WGSL(
 }
 );
 /* The variance; its root if word(17u) is 1; the mean if it is 2, by Welford's rules for NaN. */
-static const char spread[] = WGSL(
+static const char variance[] = WGSL(
   var s = 0.0;
   for (var j = l; j < n; j += 64u) { s += in0[at + j * step] - in0[at]; }
   let mean = in0[at] + sum_of(l, s) / f32(n);
@@ -195,7 +195,7 @@ static bool reduce(rush_gpu *g, rush_call *c, rush_gpu_lines *k, uint32_t at, ru
   return true;
 }
 
-/* The kernel of 's' sum, 'm' mean, 'h' amax, 'l' amin. */
+/* Returns the kernel of 's' sum, 'm' mean, 'h' amax, 'l' amin. */
 static rush_gpu_lines kernel_of(int what) {
   const bool adds = what == 's' || what == 'm';
   rush_gpu_lines k = {.name = adds ? 'a' : 'x', .text = {adds ? sums : extremes}};
@@ -212,7 +212,7 @@ static uint32_t all_of(const rush_tensor *x) {
   return (1u << x->rank) - 1;
 }
 
-/* The same for all elements, if only the device has them. Argument 1 may be a dtype. */
+/* Does the same for all elements, if only the device has them. Argument 1 may be a dtype. */
 bool rush_gpu_reduce_all(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
   const rush_tensor *x = arg_tensor(c, 0);
   rush_gpu_lines k = kernel_of(row->number);
@@ -242,9 +242,9 @@ bool rush_gpu_logsumexp(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush
 
 /* var and std, with the mean as result 1 if there is one. The arguments are dim, `correction` or
  * whether it is 1, and keepdim. number: 1 for std. */
-bool rush_gpu_spread(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
+bool rush_gpu_variance(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
   const rush_tensor *x = arg_tensor(c, 0);
-  rush_gpu_lines k = {.name = 'v', .text = {spread}, .words = {(uint32_t)row->number}};
+  rush_gpu_lines k = {.name = 'v', .text = {variance}, .words = {(uint32_t)row->number}};
   dims r;
   if (!can_reduce(x) || !read_dims(c, x, 1, 3, &r)) return false;
   double correction = 1;
@@ -280,7 +280,7 @@ bool rush_gpu_find_extreme(rush_gpu *g, rush_call *c, const rush_gpu_row *row, r
   return true;
 }
 
-/* The same with the values as result 0. */
+/* Does the same with the values as result 0. */
 bool rush_gpu_take_extreme(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_status *st) {
   const rush_tensor *x = arg_tensor(c, 0);
   rush_gpu_lines values = kernel_of(row->number == 1 ? 'h' : 'l'), k = places_of(row->number);

@@ -46,7 +46,7 @@ bool rush_conv_scratch(const rush_conv *s, size_t *bytes);
 void rush_conv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min,
                    float max, void *scratch);
 
-/* The depthwise case, if rush_conv_is_depthwise holds. */
+/* Packs the weights of a depthwise convolution, for which rush_conv_is_depthwise is true. */
 void rush_dwconv_pack(const rush_conv *s, const float *w, const ptrdiff_t strides[5],
                       const float *bias, float *packed);
 void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, float *y, float min,

@@ -189,9 +189,10 @@ RUSH_INLINE f4 f4_tanh(f4 x) {
   return f4_sign_of(t / (t + f4_set(2.0f)), x);
 }
 
-/* The tail of the normal distribution, P(X > a) for a >= 0. It is e^(-a^2/2) times a polynomial in
- * 3 / (3 + a) (minimax on 0..14.5, relative error 1e-8). a^2 is split so that its rounding error
- * does not grow with a. From a = 13.1 on, the result is 0 instead of less than 2e-39. */
+/* Returns the tail of the normal distribution, P(X > a) for a >= 0. It is e^(-a^2/2) times a
+ * polynomial in 3 / (3 + a) (minimax on 0..14.5, relative error 1e-8). a^2 is split so that its
+ * rounding error does not grow with a. From a = 13.1 on, the result is 0 instead of less than
+ * 2e-39. */
 RUSH_INLINE f4 f4_normal_tail(f4 a) {
   i4 far = a > f4_set(13.1f);
   a = f4_less(f4_set(13.1f), a);

@@ -1,5 +1,5 @@
 /* The functions of elementary.h on vectors of RUSH_LANES floats, named RUSH_WITH_LANES(function).
- * elementary.c, elementary_avx2.c and elementary_avx512.c include this file. */
+ * elementary_dispatch.c, elementary_avx2.c and elementary_avx512.c include this file. */
 #include "kernels/elementary.h"
 #include "kernels/elementary_inline.h"
 

@@ -1,5 +1,6 @@
-/* The functions of elementary.h for each vector width of x86-64: rush_NAME_LANES. elementary.c
- * takes the widest one, so native results can differ in the last digits between processors. */
+/* The functions of elementary.h for each vector width of x86-64: rush_NAME_LANES.
+ * elementary_dispatch.c takes the widest one, so native results can differ in the last digits
+ * between processors. */
 #ifndef RUSH_ELEMENTARY_WIDE_H
 #define RUSH_ELEMENTARY_WIDE_H
 

@@ -20,7 +20,7 @@ RUSH_INLINE void rush_store_block(size_t left, const f4 sum[2], const float *bia
   }
 }
 
-/* The sums of one block of 8 columns, with two accumulators per vector. */
+/* Computes the sums of one block of 8 columns, with two accumulators per vector. */
 RUSH_INLINE void rush_gemv_block(size_t item, rush_load_weights *load, float scale, size_t k,
                                  const float *a, const char *w, f4 sum[2]) {
   const size_t row = 8 * item;

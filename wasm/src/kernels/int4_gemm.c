@@ -319,7 +319,7 @@ RUSH_INLINE void times_small(size_t blocks, size_t quads, const uint8_t *w, size
     for (size_t h = 0; h < 2; h++) out[b][h] = i4_add(even[b][h], odd[b][h]);
 }
 
-/* The same for machines without a dot product of four bytes. */
+/* Does the same on machines without a dot product of four bytes. */
 RUSH_INLINE void add_quads_of_two(size_t blocks, size_t quads, const uint8_t *w, size_t far,
                                   const int8_t *x, i4 out[2][2]) {
   const b16 mask = (b16)i4_set(0x0f0f0f0f);

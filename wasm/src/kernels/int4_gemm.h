@@ -61,7 +61,7 @@ void rush_int4_rows_of_floats(struct rush_ctx *ctx, const rush_int4_matrix *b, s
 void rush_int4_gemm(struct rush_ctx *ctx, const rush_int4_matrix *b, size_t m, const void *rows,
                     const void *packed, float *y, size_t ldy, float min, float max);
 
-/* The same by dot products of four bytes, or of two. Relaxed SIMD has both, and rush_int4_gemm
+/* Does the same by dot products of four bytes, or of two. Relaxed SIMD has both, and rush_int4_gemm
  * takes those that the machine has as one instruction. Other builds have neither. */
 void rush_int4_gemm_by(struct rush_ctx *ctx, bool fours, const rush_int4_matrix *b, size_t m,
                        const void *rows, const void *packed, float *y, size_t ldy, float min,

@@ -22,7 +22,8 @@ typedef struct depth {
   int32_t rest[3];
 } depth;
 
-/* One channel in and one out in each of many groups: there is nothing to share. */
+/* Returns whether each of many groups has one channel in and one out, so that there is nothing to
+ * share. */
 static bool is_depthwise(size_t groups, size_t channels, size_t outs) {
   return channels == 1 && outs == 1 && groups > 1;
 }
@@ -189,7 +190,7 @@ typedef struct job {
   const uint8_t **pointers;
   int32_t *sums;                       /* of depthwise outputs */
   uint8_t *rows;                       /* of dense ones: MR times row_bytes for each thread */
-  bool strips, dense, winograd, zeros; /* zeros: of weights, some are not 0 */
+  bool strips, dense, winograd, zeros; /* zeros: some zero points of weights differ from 0 */
   size_t runs, run, row_bytes;         /* elements that a row has in a run */
   size_t none_bytes, pointer_bytes, sum_bytes, all_rows; /* of the parts of scratch */
   size_t taps, places, m, k, pixel, n_pointers, n_sums;
@@ -255,7 +256,8 @@ static void point(const job *j, size_t at, size_t n, size_t shift, size_t step,
   }
 }
 
-/* The sums of weights' zeros go: rare, weights that convolutions have are symmetric. */
+/* Removes the sums that the zero points of weights add. They are rare: convolutions mostly have
+ * symmetric weights. */
 static void without_zeros(const job *j, const uint8_t *const *rows, size_t n, const int32_t *zeros,
                           int32_t sums[][NR]) {
   for (size_t r = 0; r < n; r++) {
@@ -375,7 +377,7 @@ static void convolve_depth(const void *arg, size_t begin, size_t end, unsigned w
   }
 }
 
-/* The same of rows. */
+/* Does the same for rows. */
 static void convolve_strips(const void *arg, size_t begin, size_t end, unsigned who) {
   const job *j = arg;
   const rush_int8_conv *v = j->v;

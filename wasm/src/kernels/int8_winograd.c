@@ -77,7 +77,7 @@ bool rush_int8_winograd_scratch(struct rush_ctx *ctx, const rush_int8_conv *v, s
   return true;
 }
 
-/* d[0] - d[2], d[1] + d[2], d[2] - d[1], d[1] - d[3], and so of each column. */
+/* d[0] - d[2], d[1] + d[2], d[2] - d[1], d[1] - d[3] of each row, then of each column. */
 RUSH_INLINE void transform_pixels(s8 d[4][4]) {
   for (int i = 0; i < 4; i++) {
     const s8 a = d[0][i], b = d[1][i], c = d[2][i], e = d[3][i];
@@ -89,7 +89,8 @@ RUSH_INLINE void transform_pixels(s8 d[4][4]) {
   }
 }
 
-/* Twice g[0], g[0] + g[1] + g[2], g[0] - g[1] + g[2], twice g[2], and so of each column. */
+/* Twice g[0], g[0] + g[1] + g[2], g[0] - g[1] + g[2], twice g[2] of each row, then of each
+ * column. */
 RUSH_INLINE void transform_weights(s8 g[3][3], s8 to[4][4]) {
   s8 t[4][3];
   for (int i = 0; i < 3; i++) {
@@ -155,8 +156,8 @@ static void weights_of_block(const job *j, const int8_t *w, int16_t *to) {
   }
 }
 
-/* Four columns of a tile's 2x2 outputs: m[0] + m[1] + m[2], m[1] - m[2] - m[3] of rows, and so of
- * columns. */
+/* Four columns of a tile's 2x2 outputs: m[0] + m[1] + m[2], m[1] - m[2] - m[3] of each row, then of
+ * each column. */
 RUSH_INLINE void outputs_of(const int32_t *m, size_t stride, i4 y[2][2]) {
   i4 t[2][4];
   for (size_t i = 0; i < 4; i++) {

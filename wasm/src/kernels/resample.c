@@ -39,10 +39,10 @@ static void copy_pixels(size_t pixel, size_t n, const int32_t *index, const char
 
 /* Copies the pixels of a row, or the whole row before. */
 static void copy_row(rush_ctx *ctx, size_t pixel, const rush_resample_axis *a, const char *x,
-                     bool again, char *y) {
+                     bool repeats, char *y) {
   for (size_t o = 0, some; rush_piece(ctx, a->out, pixel, o, &some); o += some) {
     char *to = y + o * pixel;
-    if (again)
+    if (repeats)
       memcpy(to, to - a->out * pixel, some * pixel);
     else
       copy_pixels(pixel, some, a->index + o, x, to);

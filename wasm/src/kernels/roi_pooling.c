@@ -17,7 +17,7 @@ static int64_t clipped(int64_t v, int64_t most) {
   return v < 0 ? 0 : v > most ? most : v;
 }
 
-/* Returns whether a bin between columns w[0] and w[1] has pixels and the run goes on with a row. */
+/* Returns whether a bin between columns w[0] and w[1] has pixels and no stop is requested. */
 static bool goes_on(const rush_rois *r, const int64_t *w) {
   return w[0] < w[1] && !rush_should_stop(r->ctx, (uint64_t)(w[1] - w[0]));
 }

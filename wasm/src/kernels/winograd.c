@@ -199,7 +199,8 @@ static bool plan(const rush_conv *s, job *j) {
   return true;
 }
 
-/* The next `n` items of `item` bytes of the scratch memory; NULL where there is none yet. */
+/* Returns the next `n` items of `item` bytes of the scratch memory, or NULL if there is none
+ * yet. */
 static void *next(char *scratch, size_t *at, size_t n, size_t item) {
   char *here = scratch == NULL ? NULL : scratch + *at;
   *at += up_to(n * item, ALIGN);
@@ -278,8 +279,8 @@ static bool is_even(range r) {
   return most <= FLT_MAX && most <= least * UNEVEN;
 }
 
-/* A tile of inputs: where each is (outside the image, where zeros are), and whether all are of
- * about one size. */
+/* Finds where each input of a tile is: outside the image, there are zeros. Returns whether all
+ * inputs have about the same size. */
 static bool look_at_tile(const job *j, size_t tile, const float *at[MAX_ROWS * MAX_ROWS]) {
   const rush_conv *s = j->s;
   const place p = place_of(j, tile);

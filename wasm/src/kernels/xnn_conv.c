@@ -168,7 +168,8 @@ RUSH_RARE static bool pack_group(const group *g) {
   return true;
 }
 
-/* All groups of a phase; moves *packed past them. False where the host has stopped it. */
+/* Packs all groups of a phase, and moves *packed past them. Returns false if the host has stopped
+ * it. */
 RUSH_RARE static bool pack_phase(const rush_conv *s, const axis *a, const float *w,
                                  const ptrdiff_t *strides, const float *bias, float **packed) {
   /* Dimension 0 of the weight counts the outputs, or (transposed) the inputs, of all groups. */
@@ -235,8 +236,8 @@ static const float *pixel(const job *j, const tile *t, ptrdiff_t d, ptrdiff_t h,
   return t->x + ((d * height + h) * width + w) * (ptrdiff_t)j->in_pixel;
 }
 
-/* All windows are inside; kernel rows may be taken whole. Says how many addresses there are per
- * pixel. */
+/* Stores the addresses if all windows are inside, where kernel rows may be taken whole. Returns the
+ * number of addresses per pixel. */
 static size_t inner_addresses(const job *j, const tile *t, const window *w, size_t row_taps) {
   const axis *a = j->a;
   const size_t mr = j->mr;
@@ -358,7 +359,7 @@ void rush_conv_run_pixels(const rush_conv_job *j, size_t image, size_t h, size_t
   }
 }
 
-/* A phase that no kernel position belongs to, or no input channels: the biases. */
+/* Writes the biases for a phase without kernel positions, or if there are no input channels. */
 RUSH_RARE static void run_empty(const job *j, float min, float max) {
   const rush_conv *s = j->s;
   for (size_t b = 0; b < s->batch; b++)
@@ -421,7 +422,7 @@ RUSH_RARE bool rush_conv_scratch(const rush_conv *s, size_t *bytes) {
          !__builtin_add_overflow(*bytes, more, bytes);
 }
 
-/* A convolution that is a matrix product for each group. */
+/* Computes a convolution that is a matrix product for each group. */
 static void run_product(const rush_conv *s, size_t pixels, const float *x, const float *packed,
                         float *y, float min, float max) {
   size_t one = 0;

@@ -136,7 +136,7 @@ static void one_row(size_t n, size_t k, const float *a, const float *packed, flo
   rush_gemv(sizeof(float), load_floats, 1, n, k, a, packed, c, min, max);
 }
 
-enum { LONG = 1 << 17 }; /* sums are no faster in larger tiles */
+enum { LONG = 1 << 17 }; /* larger tiles do not make sums faster */
 
 size_t rush_gemm_columns(size_t k, size_t n) {
   /* The part of the packed matrix that stays in the L2 cache while all rows pass by. */

@@ -78,7 +78,7 @@ static void add_child(extent *e, const extent *child) {
   if (__builtin_add_overflow(e->parts, child->parts, &e->parts)) e->parts = UINT32_MAX;
 }
 
-/* The maximum number of parts of one constant, and of all constants together. */
+/* Returns the maximum number of parts of one constant, and of all constants together. */
 static uint64_t most_parts(const rush_model *m) {
   return RUSH_MAX_CONST_PARTS + (uint64_t)m->n_lists;
 }
@@ -452,8 +452,8 @@ static rush_status check_method(rush_ctx *ctx, const rush_model *m, uint32_t i,
   if (f->registers < at->registers)
     BAD(RUSH_SEC_METHODS, i, "shares registers with the methods before it");
   if (f->instrs != at->instrs)
-    BAD(RUSH_SEC_METHODS, i, "its instructions start at %u, those before it end at %llu", f->instrs,
-        (unsigned long long)at->instrs);
+    BAD(RUSH_SEC_METHODS, i, "its instructions must start at %llu, got %u",
+        (unsigned long long)at->instrs, f->instrs);
   at->registers = (uint64_t)f->registers + f->n_registers;
   at->instrs = (uint64_t)f->instrs + f->n_instrs;
   const rush_file_type *result = m->types + f->result;
@@ -461,7 +461,7 @@ static rush_status check_method(rush_ctx *ctx, const rush_model *m, uint32_t i,
                      : result->kind == RUSH_TYPE_NONE ? 0
                                                       : 1;
   if (f->n_outputs != outputs)
-    BAD(RUSH_SEC_METHODS, i, "%u outputs, its result type has %u", f->n_outputs, outputs);
+    BAD(RUSH_SEC_METHODS, i, "has %u outputs, but its result type has %u", f->n_outputs, outputs);
   return RUSH_OK;
 }
 

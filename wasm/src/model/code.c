@@ -145,7 +145,7 @@ static rush_status check_op(walk *w, uint32_t i) {
   if (in->n_in < o->schema.n_required)
     BAD(i, "%s needs %u arguments, got %u", name, o->schema.n_required, in->n_in);
   if (in->n_out != o->schema.n_results && !o->schema.more_results)
-    BAD(i, "%s has %u results, %u are taken", name, o->schema.n_results, in->n_out);
+    BAD(i, "%s has %u results, but the instruction takes %u", name, o->schema.n_results, in->n_out);
   for (uint32_t k = 0; k < in->n_in && k < o->schema.n_args; k++) {
     uint32_t operand = m->operands[in->operands + k];
     if (operand & RUSH_OPERAND_CONSTANT) continue; /* checked when the value is created */
@@ -249,7 +249,7 @@ static rush_status walk_if(walk *w, uint32_t i) {
   rush_ctx *ctx = w->ctx;
   rush_model *m = w->m;
   const rush_file_instr *in = m->instrs + i;
-  if (in->n_in != 1) BAD(i, "IF takes 1 value, got %u", in->n_in);
+  if (in->n_in != 1) BAD(i, "IF must take 1 value, got %u", in->n_in);
   if (!targets(w, i, RUSH_OPCODE_ELSE) || !targets(w, in->target, RUSH_OPCODE_END_IF))
     BAD(i, "target %u is not an ELSE with an END_IF", in->target);
   if (m->instrs[in->target].n_in != in->n_out ||
@@ -352,7 +352,7 @@ static rush_status walk_instr(walk *w, uint32_t i) {
       return walk_end_loop(w, i);
     default:
       if (in->n_in != 1 || in->n_out != 0 || w->depth != 0)
-        BAD(i, "RETURN takes 1 value, outside any block");
+        BAD(i, "RETURN must take 1 value, outside all blocks");
       return RUSH_OK;
   }
 }

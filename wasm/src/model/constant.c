@@ -184,9 +184,9 @@ rush_status rush_constant_copy(rush_heap *heap, const rush_model *m, uint32_t co
   if (c->kind == RUSH_CONST_TENSOR) return copy_tensor(heap, m, m->tensors + c->a, copies, out);
   RUSH_TRY(rush_charge(heap->ctx, 64));
   if (!rush_const_has_items(c->kind)) {
-    rush_status made = make_leaf(heap, m, c, out);
-    if (made != RUSH_OK) rush_drop(heap, out);
-    return made;
+    rush_status created = make_leaf(heap, m, c, out);
+    if (created != RUSH_OK) rush_drop(heap, out);
+    return created;
   }
   RUSH_TRY(rush_new_list(heap, rush_const_container(c->kind), (uint32_t)c->p1, NULL, 0, out));
   rush_status st = RUSH_OK;

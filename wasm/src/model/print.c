@@ -19,7 +19,7 @@ static bool is_shown(unsigned char c) {
   return c >= 0x20 && c != 0x7F;
 }
 
-static bool is_of_name(unsigned char c) {
+static bool belongs_to_name(unsigned char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
          c == '.' || c >= 0x80;
 }
@@ -29,7 +29,7 @@ void rush_print_name(rush_text *t, const rush_model *m, uint32_t string) {
 }
 
 static void print_class(rush_text *t, const rush_model *m, uint32_t string) {
-  print_with(t, rush_string(m, string), is_of_name, false);
+  print_with(t, rush_string(m, string), belongs_to_name, false);
 }
 
 static void print_children(rush_text *t, const rush_model *m, const rush_file_type *type,

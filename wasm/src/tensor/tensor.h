@@ -136,12 +136,12 @@ static inline void rush_copy_items(size_t item, char *to, int64_t to_step, const
 /* dst[...] = src[...] with broadcasting of src and conversion of dtype as Tensor.copy_ does.
  * Handles any strides and overlap. The sizes must broadcast (the caller checked). */
 rush_status rush_tensor_copy(rush_heap *heap, rush_tensor *dst, const rush_tensor *src);
-/* A copy of a complex tensor and all else in its storage, conjugated; sizes, strides and offset are
- * the same. Neither may be written afterwards: in PyTorch they are one. */
+/* Makes a conjugated copy of a complex tensor and of all else in its storage, with the same sizes,
+ * strides and offset. Neither may be written afterwards: in PyTorch they are one. */
 rush_status rush_conjugate(rush_heap *heap, const rush_tensor *t, rush_tensor **out);
-/* The tensor itself (one more reference) where contiguous, else a row-major copy. */
+/* Stores the tensor itself (one more reference) if it is contiguous, or a row-major copy. */
 rush_status rush_tensor_contiguous(rush_heap *heap, rush_tensor *t, rush_tensor **out);
-/* The tensor itself (one more reference) where it has the dtype, else a converted dense copy. */
+/* Stores the tensor itself (one more reference) if it has the dtype, or a converted dense copy. */
 rush_status rush_tensor_to(rush_heap *heap, rush_tensor *t, rush_dtype dtype, rush_tensor **out);
 /* Converts n elements, both dense, as static_cast in PyTorch (float to int truncates; to bool is !=
  * 0; of complex numbers the real part). The ranges do not overlap. */

@@ -56,7 +56,7 @@ rush_status rush_tensor_new_part(rush_heap *heap, const rush_tensor *base, const
   return RUSH_OK;
 }
 
-/* The tensor of all the storage's elements. */
+/* Returns the tensor of all the storage's elements. */
 static rush_tensor whole(const struct rush_turned *turned, const int64_t *strides,
                          rush_storage *storage) {
   rush_tensor t = {

@@ -142,12 +142,12 @@ rush_status rush_new_list(rush_heap *heap, rush_kind kind, uint32_t type, const 
                           size_t n, rush_value *out);
 rush_status rush_list_push(rush_heap *heap, rush_list *list, rush_value item); /* retains item */
 
-/* The same on a list that the program had before, where the item may hold the list; and items[at] =
- * item, which is retained. */
+/* Does the same on a list that the program had before, because the item may hold the list. */
 rush_status rush_list_add(rush_heap *heap, rush_list *list, rush_value item);
+/* Replaces items[at] by the item, which is retained. */
 void rush_list_set(rush_heap *heap, rush_list *list, size_t at, rush_value item);
 
-/* Adds a container to a chain, and takes it out. */
+/* Add a container to a chain, and remove it. */
 void rush_list_link(rush_list *list, rush_list **chain);
 void rush_list_unlink(rush_list *list);
 /* Empties all containers that are left, so that containers which hold themselves are freed. */
@@ -159,7 +159,7 @@ enum { RUSH_MAX_DEPTH = 1000 };
 /* BAD_ARGUMENT: they are nested deeper. */
 rush_status rush_fail_depth(rush_ctx *ctx);
 
-/* The kind's name for messages: "Tensor", "int", ... */
+/* Returns the kind's name for messages: "Tensor", "int", ... */
 const char *rush_kind_name(uint32_t kind);
 
 #endif

@@ -114,7 +114,7 @@ static rush_status check_write_order(rush_ctx *ctx, const rush_tensor *dst,
                                                          : rush_check_no_overlap(ctx, dst, t);
 }
 
-/* The tensor to write, set as the result. */
+/* Stores the tensor to write, which is also set as the result. */
 static rush_status result_tensor(rush_call *c, const rush_pw_plan *plan, rush_tensor **out) {
   const rush_pw_job *job = &plan->job;
   const operands *o = &plan->o;

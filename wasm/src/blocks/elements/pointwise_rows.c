@@ -92,7 +92,7 @@ static void gather_rows(char *to, const char *from, const int64_t *stride, size_
     rush_copy_items(item, to, (int64_t)item, from, stride[0], n0);
 }
 
-/* A block of n elements that lie in raw[]; the result goes to `to`, where memory is dense. */
+/* Computes a block of n elements from raw[], and writes the result to `to`. */
 static void flush(run *r, int64_t n, char *to) {
   const void *in[RUSH_PW_OPERANDS];
   for (int k = 1; k <= r->n; k++) {

@@ -27,7 +27,7 @@ typedef struct rush_pw_run {
 } rush_pw_run;
 
 /* Computes all elements of dst, which has some, on all threads of the context. `r` says what the
- * body reads and writes; scalar[k] is operand k where that is no tensor. */
+ * body reads and writes; scalar[k] is operand k if it is not a tensor. */
 void rush_pw_run_all(rush_ctx *ctx, rush_pw_run *r, const rush_pw_operands *o,
                      const int64_t scalar[][2], rush_tensor *dst);
 

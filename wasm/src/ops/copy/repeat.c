@@ -34,7 +34,7 @@ static rush_status repeated(rush_call *c, const rush_tensor *t, int rank, const 
     RUSH_CHECK_ARG(repeats[d] >= 0, "Trying to create tensor with negative dimension %lld",
                    (long long)repeats[d]);
     RUSH_CHECK(c->ctx, rush_mul64(padded[d], repeats[d], &sizes[d]), RUSH_ERR_NO_MEMORY,
-               "repeat: too large");
+               "the result is too large");
   }
   rush_tensor *out;
   RUSH_TRY(rush_result(c, 0, t->dtype, rank, sizes, &out));
@@ -88,8 +88,7 @@ static rush_status count_total(rush_call *c, const counts *n, int64_t size, int6
     if (i % 4096 == 0) RUSH_TRY(rush_charge(c->ctx, 8 * 4096));
     int64_t k = count_at(n, i);
     RUSH_CHECK_ARG(k >= 0, "repeats can not be negative");
-    RUSH_CHECK(c->ctx, rush_add64(*total, k, total), RUSH_ERR_NO_MEMORY,
-               "repeat_interleave: too large");
+    RUSH_CHECK(c->ctx, rush_add64(*total, k, total), RUSH_ERR_NO_MEMORY, "the result is too large");
   }
   return RUSH_OK;
 }
@@ -174,7 +173,7 @@ RUSH_OP(repeat_interleave) {
     n.all = arg_int(c, 1);
     RUSH_CHECK_ARG(n.all >= 0, "Repeats must be non-negative");
     RUSH_CHECK(c->ctx, rush_mul64(n.all, size, &total), RUSH_ERR_NO_MEMORY,
-               "repeat_interleave: too large");
+               "the result is too large");
   }
   RUSH_TRY(check_output_size(c, 3, total));
   if (!arg_is_none(c, 2)) return interleave(c, t, dim, &n, total);

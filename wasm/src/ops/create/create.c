@@ -82,7 +82,7 @@ static rush_status empty_strided(rush_call *c, uint32_t first, rush_dtype otherw
     if (sizes[d] == 0) reach = 0;
     if (reach == 0) continue;
     RUSH_CHECK(c->ctx, rush_mul64(sizes[d] - 1, strides[d], &far) && rush_add64(reach, far, &reach),
-               RUSH_ERR_NO_MEMORY, "out of memory: empty_strided");
+               RUSH_ERR_NO_MEMORY, "out of memory: the result is too large");
   }
   RUSH_TRY(tmp_new(c, dtype, 1, &reach, &base));
   rush_fill_zero(c->ctx, base);
@@ -325,7 +325,7 @@ static rush_status list_sizes(rush_call *c, const rush_value *v, int *rank, int6
   while (v->kind == RUSH_KIND_LIST || v->kind == RUSH_KIND_TUPLE) {
     const rush_list *list = rush_as_list(v);
     RUSH_CHECK(c->ctx, *rank < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
-               "lists nested more than %d deep", RUSH_MAX_RANK);
+               "lists must be nested at most %d deep", RUSH_MAX_RANK);
     sizes[(*rank)++] = (int64_t)list->n;
     if (list->n == 0) {
       *kind = declared_kind(c, list->type);
@@ -441,7 +441,8 @@ RUSH_OP(one_hot) {
   int64_t classes = arg_int(c, 1), most = -1, sizes[RUSH_MAX_RANK];
   RUSH_CHECK_ARG(self->dtype == RUSH_INT64,
                  "one_hot is only applicable to index tensor of type LongTensor.");
-  RUSH_CHECK_ARG(self->rank < RUSH_MAX_RANK, "one_hot of a tensor of %d dimensions", self->rank);
+  RUSH_CHECK_ARG(self->rank < RUSH_MAX_RANK, "the result must have at most %d dimensions, got %d",
+                 RUSH_MAX_RANK, self->rank + 1);
   RUSH_CHECK_ARG(self->numel > 0 || classes > 0,
                  "Can not infer total number of classes from empty tensor.");
   RUSH_CHECK_ARG(classes >= -1, "num_classes should be positive");
@@ -454,7 +455,7 @@ RUSH_OP(one_hot) {
     if (index[i] > most) most = index[i];
   }
   RUSH_CHECK(c->ctx, most < RUSH_MAX_NUMEL, RUSH_ERR_NO_MEMORY,
-             "out of memory: one_hot of class %lld", (long long)most);
+             "out of memory: class %lld is too large", (long long)most);
   RUSH_CHECK_ARG(classes < 0 || most < classes, "Class values must be smaller than num_classes.");
   if (classes < 0) classes = most + 1;
   memcpy(sizes, self->sizes, self->rank * sizeof *sizes);

@@ -74,8 +74,8 @@ static rush_status run(rush_call *c, const lines *l) {
   rush_fft plan;
   double complex *tables, *in, *out;
   void *raw;
-  RUSH_CHECK(c->ctx, n < SIZE_MAX / 256, RUSH_ERR_NO_MEMORY, "out of memory: a transform of %lld",
-             (long long)n);
+  RUSH_CHECK(c->ctx, n < SIZE_MAX / 256, RUSH_ERR_NO_MEMORY,
+             "out of memory: a transform of %lld points is too large", (long long)n);
   RUSH_TRY(tmp_items(c, (int64_t)rush_fft_plan(c->ctx, n, real, &plan), sizeof *tables,
                      (void **)&tables));
   RUSH_TRY(tmp_items(c, l->n, sizeof *in, (void **)&in));

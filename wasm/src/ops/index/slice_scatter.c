@@ -53,8 +53,8 @@ static rush_status embed(rush_call *c, const rush_tensor *t, int64_t by, int64_t
                          int64_t dim2) {
   int64_t sizes[RUSH_MAX_RANK];
   int rank = t->rank + 1;
-  RUSH_CHECK_ARG(rank <= RUSH_MAX_RANK, "diag_embed: the result must have at most %d dimensions",
-                 RUSH_MAX_RANK);
+  RUSH_CHECK_ARG(rank <= RUSH_MAX_RANK, "the result must have at most %d dimensions, got %d",
+                 RUSH_MAX_RANK, rank);
   for (int k = 0; k < 2; k++) {
     int64_t d = k == 0 ? dim1 : dim2;
     RUSH_CHECK_ARG(d >= -rank && d < rank,
@@ -66,7 +66,7 @@ static rush_status embed(rush_call *c, const rush_tensor *t, int64_t by, int64_t
                  (long long)dim2);
   int64_t n = t->sizes[t->rank - 1], side, away = by < 0 ? -by : by;
   RUSH_CHECK(c->ctx, by != INT64_MIN && rush_add64(n, away, &side), RUSH_ERR_NO_MEMORY,
-             "diag_embed: too large");
+             "the result is too large");
   for (int d = 0, k = 0; d < rank; d++) sizes[d] = d == a || d == b ? side : t->sizes[k++];
   rush_tensor *out;
   RUSH_TRY(zeroed(c, t->dtype, rank, sizes, &out));
@@ -88,7 +88,7 @@ static rush_status embed(rush_call *c, const rush_tensor *t, int64_t by, int64_t
 
 /* self, offset, dim1, dim2 */
 RUSH_OP(diag_embed) {
-  RUSH_CHECK_ARG(arg_tensor(c, 0)->rank > 0, "diag_embed of a 0-dim tensor");
+  RUSH_CHECK_ARG(arg_tensor(c, 0)->rank > 0, "diag_embed() cannot be applied to a 0-dim tensor.");
   return embed(c, arg_tensor(c, 0), arg_int(c, 1), arg_int(c, 2), arg_int(c, 3));
 }
 

@@ -210,7 +210,7 @@ static rush_status make_group(rush_call *c, const equation *eq, uint64_t set, co
         (long long)n, (long long)m);
     g->size[k] = m == 1 ? n : m;
     RUSH_CHECK(c->ctx, rush_mul64(g->total, g->size[k], &g->total), RUSH_ERR_NO_MEMORY,
-               "einsum: too large");
+               "the result is too large");
   }
   return RUSH_OK;
 }
@@ -235,7 +235,8 @@ static rush_status as_matrices(rush_call *c, const operand *o, const group *cons
   wide.rank = (uint8_t)n;
   memcpy(wide.sizes, sizes, (size_t)n * sizeof *sizes);
   memcpy(wide.strides, strides, (size_t)n * sizeof *strides);
-  RUSH_CHECK(c->ctx, rush_numel(n, sizes, &wide.numel), RUSH_ERR_NO_MEMORY, "einsum: too large");
+  RUSH_CHECK(c->ctx, rush_numel(n, sizes, &wide.numel), RUSH_ERR_NO_MEMORY,
+             "the result is too large");
   const int64_t shape[] = {groups[0]->total, groups[1]->total, groups[2]->total};
   RUSH_TRY(rush_reshape(c->heap, &wide, 3, shape, out));
   tmp_take(c, *out);

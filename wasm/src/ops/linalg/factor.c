@@ -251,8 +251,9 @@ RUSH_OP(ormqr) {
       "most as large as input.shape",
       left ? -2 : -1);
   for (int d = 0; d < self->rank - 2; d++)
-    RUSH_CHECK_ARG(self->sizes[d] == scales->sizes[d] && self->sizes[d] == other->sizes[d],
-                   "torch.ormqr: batch dimensions of tau and other to be equal to those of input");
+    RUSH_CHECK_ARG(
+        self->sizes[d] == scales->sizes[d] && self->sizes[d] == other->sizes[d],
+        "torch.ormqr: Expected batch dimensions of tau and other to be equal to those of input");
   RUSH_CHECK_ARG(self->dtype == scales->dtype && self->dtype == other->dtype,
                  "torch.ormqr: Expected input, tau and other to have the same dtype");
   RUSH_TRY(columns_of(c, self, &a));
@@ -315,7 +316,7 @@ static bool is_finite(rush_ctx *ctx, const rush_tensor *t) {
   return true;
 }
 
-/* The number of matrices. Those without elements still have factors U and V. */
+/* Returns the number of matrices. Those without elements still have factors U and V. */
 static int64_t matrices_of(const rush_tensor *t) {
   int64_t count = 1;
   for (int d = 0; d < t->rank - 2; d++) count *= t->sizes[d];
@@ -459,7 +460,7 @@ RUSH_OP(linalg_ldl_solve) {
   for (int64_t k = 0; k < pivots->numel; k++) {
     RUSH_TRY(rush_charge_steps(c->ctx, k, pivots->numel));
     RUSH_CHECK_ARG(data[k] != 0 && data[k] <= n && data[k] >= -n,
-                   "torch.linalg.ldl_solve: a pivot is %d, of %lld rows", data[k], (long long)n);
+                   "a pivot must name one of %lld rows, got %d", (long long)n, data[k]);
   }
   for (int64_t k = 0; k < count_of(b) && !rush_should_stop(c->ctx, 16); k++)
     BY_DTYPE(rush_ldl_solve, a, c->ctx, n, arg_bool(c, 3), matrix(a, n * n, k), data + k * n,

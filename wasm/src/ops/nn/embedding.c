@@ -49,7 +49,7 @@ RUSH_OP(embedding) {
       rush_dtype_torch_name(given->dtype));
   int64_t sizes[RUSH_MAX_RANK];
   RUSH_CHECK(c->ctx, given->rank < RUSH_MAX_RANK, RUSH_ERR_UNSUPPORTED,
-             "embedding: a result of %d dimensions", given->rank + 1);
+             "the result must have at most %d dimensions, got %d", RUSH_MAX_RANK, given->rank + 1);
   memcpy(sizes, given->sizes, (size_t)given->rank * sizeof *sizes);
   sizes[given->rank] = w->sizes[1];
   RUSH_TRY(tmp_contiguous(c, given, &indices));

@@ -69,7 +69,7 @@ static rush_status grid_sample(rush_call *c, int dims) {
   const int64_t interpolation = arg_int(c, 2), padding = arg_int(c, 3);
   RUSH_CHECK_ARG(interpolation >= 0 && interpolation <= RUSH_GRID_CUBIC && padding >= 0 &&
                      padding <= RUSH_GRID_REFLECTION,
-                 "grid_sampler(): interpolation mode %lld, padding mode %lld",
+                 "grid_sampler(): interpolation mode %lld with padding mode %lld is not supported",
                  (long long)interpolation, (long long)padding);
   RUSH_CHECK_ARG(dims == 2 || interpolation != RUSH_GRID_CUBIC,
                  "grid_sampler(): bicubic interpolation only supports 4D input");

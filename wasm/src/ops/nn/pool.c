@@ -9,7 +9,7 @@
 
 typedef struct pooling {
   int dims;
-  /* When the result has the input's memory format. */
+  /* This is the case in which the result has the input's memory format. */
   enum { SUGGESTED, NEVER, MEAN_OF_ALL } follows;
   bool batched, last; /* last: channels-last, otherwise contiguous */
   int format;         /* memory format of PyTorch's result */
@@ -219,7 +219,7 @@ static rush_status read_adaptive(rush_call *c, pooling *p, const char *name, int
         "%s%dd: elements of output_size must be greater than or equal to 0 but received %s", name,
         p->dims, rush_shape_text(n, out, text));
     RUSH_CHECK_ARG(out[d] <= INT32_MAX && x->sizes[x->rank - p->dims + d] <= INT32_MAX,
-                   "%s%dd: too large", name, p->dims);
+                   "the result is too large");
   }
   RUSH_TRY(open(c, p));
   p->s.adaptive = true;

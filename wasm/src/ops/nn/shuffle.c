@@ -39,7 +39,7 @@ static int pixel_views(const rush_tensor *deep, const rush_tensor *wide, int64_t
   return lead + 5;
 }
 
-/* The last three sizes of the result of pixel_shuffle. */
+/* Stores the last three sizes of the result of pixel_shuffle. */
 static rush_status shuffled(rush_call *c, const int64_t *last, int64_t r, int64_t *to) {
   const int64_t square = r * r;
   RUSH_CHECK_ARG(
@@ -54,7 +54,7 @@ static rush_status shuffled(rush_call *c, const int64_t *last, int64_t r, int64_
   return RUSH_OK;
 }
 
-/* The same of pixel_unshuffle. */
+/* Does the same for pixel_unshuffle. */
 static rush_status unshuffled(rush_call *c, const int64_t *last, int64_t r, int64_t *to) {
   const int64_t square = r * r;
   RUSH_CHECK_ARG(

@@ -57,8 +57,8 @@ static rush_status run(rush_call *c, rush_tensor *self, rush_dtype dtype, bool l
   RUSH_TRY(arg_dim(c, 1, self->rank, &dim));
   RUSH_TRY(tmp_to(c, self, dtype, &as));
   RUSH_TRY(tmp_contiguous(c, as, &x));
-  const bool ours = x == self ? rush_can_reuse(c, 0) : !rush_is_turned(x);
-  if (ours && rush_is_plainly_contiguous(x)) {
+  const bool reusable = x == self ? rush_can_reuse(c, 0) : !rush_is_turned(x);
+  if (reusable && rush_is_plainly_contiguous(x)) {
     out = rush_tensor_retain(x);
     ret_tensor(c, 0, out);
   } else {

@@ -44,7 +44,7 @@ static int32_t position(double x, double most) {
   return x > 0 ? (int32_t)(x < most ? x : most) : 0;
 }
 
-/* Whether to leave out position `o` and the rest of an axis */
+/* Returns whether to leave out position `o` and the rest of an axis */
 static bool stops_at(const sampling *s, size_t o) {
   return rush_stops_at(s->ctx, (int64_t)o);
 }

@@ -55,7 +55,7 @@ static rush_status return_dict(rush_call *c, const rush_value *items, size_t n) 
 
 /* Arguments alternate keys and values. The last value of a repeated key wins. */
 RUSH_OP(dict_construct) {
-  RUSH_CHECK_ARG(c->n_args % 2 == 0, "DictConstruct takes key-value pairs");
+  RUSH_CHECK_ARG(c->n_args % 2 == 0, "DictConstruct must get a value for each key");
   RUSH_TRY(return_dict(c, NULL, 0));
   for (uint32_t i = 0; i < c->n_args; i += 2)
     RUSH_TRY(put(c->heap, rush_as_list(&c->results[0]), &c->args[i], &c->args[i + 1]));
@@ -68,7 +68,7 @@ RUSH_OP(dict_of_pairs) {
   for (size_t i = 0; c->n_args > 0 && i < arg_list(c, 0)->n; i++) {
     const rush_value *pair = &arg_list(c, 0)->items[i];
     RUSH_CHECK_ARG(pair->kind == RUSH_KIND_TUPLE && rush_as_list(pair)->n == 2,
-                   "dict() of a list takes pairs");
+                   "dict() must get a list of pairs");
     RUSH_TRY(put(c->heap, rush_as_list(&c->results[0]), &rush_as_list(pair)->items[0],
                  &rush_as_list(pair)->items[1]));
   }

@@ -329,7 +329,8 @@ static rush_status merge(rush_call *c, const rush_value *from, rush_value *to, s
   return RUSH_OK;
 }
 
-/* A stable merge sort, also if reversed. After an error, the list is a permutation of the input. */
+/* Sorts stably by merging, also if reversed. After an error, the list is a permutation of the
+ * input. */
 static rush_status sort(rush_call *c, rush_list *list, bool reverse) {
   const size_t n = list->n;
   size_t bytes;

@@ -131,9 +131,9 @@ RUSH_OP(print) {
 /* msg, cls. The class is part of PyTorch's text only if the program names one. */
 RUSH_OP(raise) {
   const char *class = c->n_args > 1 && !arg_is_none(c, 1) ? arg_str(c, 1)->bytes : "";
-  const char *said = arg_str(c, 0)->bytes;
+  const char *message = arg_str(c, 0)->bytes;
   return rush_fail(c->ctx, RUSH_ERR_RAISED, "%s%s%s", class,
-                   class[0] != '\0' && said[0] != '\0' ? ": " : "", said);
+                   class[0] != '\0' && message[0] != '\0' ? ": " : "", message);
 }
 
 RUSH_OP(assert_scalar) {
@@ -178,10 +178,10 @@ RUSH_OP(if_then_else) {
 RUSH_OP(isinstance) {
   const rush_model *m = c->model;
   RUSH_CHECK_ARG(c->n_args == 2 && c->args[1].kind == RUSH_KIND_LIST,
-                 "isinstance takes a value and types");
+                 "isinstance must get a value and a list");
   uint32_t list = arg_list(c, 1)->type;
   RUSH_CHECK_ARG(list < m->n_types && m->types[list].kind == RUSH_TYPE_LIST,
-                 "isinstance: the types have no type");
+                 "isinstance: the types must be a list");
   const rush_file_type *asked = m->types + m->lists[m->types[list].list];
   RUSH_CHECK_ARG(asked->kind == RUSH_TYPE_TUPLE, "isinstance: the types must be a tuple");
   bool is = false;

@@ -87,7 +87,7 @@ RUSH_OP(can_cast) {
   RUSH_CHECK(c->ctx,
              from >= 0 && to >= 0 && from < 256 && to < 256 && rush_dtype_known((int)from) &&
                  rush_dtype_known((int)to),
-             RUSH_ERR_UNSUPPORTED, "can_cast of a dtype that is not supported");
+             RUSH_ERR_UNSUPPORTED, "can_cast() is not supported for such a dtype");
   return return_bool(c, rush_can_cast((rush_dtype)from, (rush_dtype)to));
 }
 

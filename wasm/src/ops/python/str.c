@@ -342,10 +342,10 @@ static rush_status find_in_bounds(rush_call *c, bool last, int64_t *out) {
   return RUSH_OK;
 }
 
-static rush_status return_position(rush_call *c, bool last, bool must) {
+static rush_status return_position(rush_call *c, bool last, bool required) {
   int64_t at;
   RUSH_TRY(find_in_bounds(c, last, &at));
-  RUSH_CHECK_ARG(!must || at >= 0, "ValueError: substring not found");
+  RUSH_CHECK_ARG(!required || at >= 0, "ValueError: substring not found");
   ret_int(c, 0, at);
   return RUSH_OK;
 }

@@ -44,7 +44,7 @@ static rush_status check_tolist(rush_call *c) {
   bool fits = c->n_args == 3 && c->args[0].kind == RUSH_KIND_TENSOR &&
               c->args[1].kind == RUSH_KIND_INT && c->args[2].kind == RUSH_KIND_INT;
   RUSH_CHECK_ARG(!fits || !rush_is_quantized(arg_tensor(c, 0)->dtype),
-                 "tolist of a quantized tensor");
+                 "tolist() is not supported for quantized tensors");
   RUSH_CHECK_ARG(fits, "tolist takes a tensor, a depth and a type");
   const rush_tensor *t = arg_tensor(c, 0);
   int64_t depth = arg_int(c, 1), wanted = arg_int(c, 2);

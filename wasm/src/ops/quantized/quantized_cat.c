@@ -25,14 +25,14 @@ static bool fill_table(const rush_call *c, const rush_tensor *t, uint8_t table[B
 /* Returns a tensor with the layout of t and the result's scale and zero point. */
 static rush_status requantize(rush_call *c, rush_tensor *t, const rush_tensor **out) {
   uint8_t table[BYTES];
-  rush_tensor *made;
+  rush_tensor *created;
   *out = t;
   if (!fill_table(c, t, table)) return RUSH_OK;
   if (!rush_is_dense(t)) RUSH_TRY(tmp_contiguous(c, t, &t));
-  RUSH_TRY(rush_tensor_new_like(c->heap, t, t->dtype, &made));
-  *out = tmp_take(c, made);
+  RUSH_TRY(rush_tensor_new_like(c->heap, t, t->dtype, &created));
+  *out = tmp_take(c, created);
   const uint8_t *from = rush_data(t);
-  uint8_t *to = rush_data(made);
+  uint8_t *to = rush_data(created);
   for (size_t at = 0, some; rush_piece(c->ctx, (size_t)t->numel, 1, at, &some); at += some)
     rush_lookup(some, table, from + at, to + at);
   return rush_take_stop(c->ctx);

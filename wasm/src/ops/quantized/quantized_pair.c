@@ -46,7 +46,7 @@ static rush_status new_result(rush_call *c, const rush_quantized_binary *q, rush
   int64_t sizes[RUSH_MAX_RANK], strides[RUSH_MAX_RANK];
   int rank;
   char a[RUSH_SHAPE_TEXT], b[RUSH_SHAPE_TEXT];
-  rush_quant *made;
+  rush_quant *created;
   RUSH_CHECK_ARG(
       rush_broadcast(t[0]->rank, t[0]->sizes, t[1]->rank, t[1]->sizes, &rank, sizes),
       "The size of tensor a %s must match the size of tensor b %s at non-singleton dimensions",
@@ -54,9 +54,9 @@ static rush_status new_result(rush_call *c, const rush_quantized_binary *q, rush
   rush_enable_quantized(c->heap);
   rush_strides_of_result(rank, sizes, 2, (const rush_tensor *const *)t, strides);
   RUSH_TRY(rush_result_turned(c, 0, q->dtype, rank, sizes, strides, strides, out));
-  RUSH_TRY(rush_quant_new(c->heap, *out, -1, 1, &made));
-  made->scales[0] = q->scale;
-  made->zero_points[0] = q->zero_point;
+  RUSH_TRY(rush_quant_new(c->heap, *out, -1, 1, &created));
+  created->scales[0] = q->scale;
+  created->zero_points[0] = q->zero_point;
   return RUSH_OK;
 }
 
@@ -72,14 +72,14 @@ static bool has_same_layout(const rush_tensor *t, const rush_tensor *out) {
 
 /* Replaces t by a copy with the sizes and strides of `out`. */
 static rush_status copy_to_layout(rush_call *c, const rush_tensor *out, rush_tensor **t) {
-  rush_tensor *wide, *made;
+  rush_tensor *wide, *created;
   if (has_same_layout(*t, out)) return RUSH_OK;
   RUSH_TRY(rush_expand(c->heap, *t, out->rank, out->sizes, &wide));
   tmp_take(c, wide);
-  RUSH_TRY(tmp_new(c, out->dtype, out->rank, out->sizes, &made));
-  memcpy(made->strides, out->strides, (size_t)out->rank * sizeof *made->strides);
-  RUSH_TRY(rush_tensor_copy(c->heap, made, wide));
-  *t = made;
+  RUSH_TRY(tmp_new(c, out->dtype, out->rank, out->sizes, &created));
+  memcpy(created->strides, out->strides, (size_t)out->rank * sizeof *created->strides);
+  RUSH_TRY(rush_tensor_copy(c->heap, created, wide));
+  *t = created;
   return RUSH_OK;
 }
 

@@ -192,7 +192,8 @@ static rush_status run(rush_call *c, rush_cell_kind kind) {
   RUSH_TRY(check(c, &n));
   RUSH_TRY(rush_recurrent_state(c, &n.base, &s, HX));
   RUSH_CHECK_ARG(n.base.hidden == n.shape.hidden && n.base.out == n.shape.hidden,
-                 "the states must have %lld features", (long long)n.shape.hidden);
+                 "the states must have %lld features, got %lld and %lld", (long long)n.shape.hidden,
+                 (long long)n.base.hidden, (long long)n.base.out);
   if (n.packed == NULL) RUSH_TRY(pack_now(c, &n.shape, &n.packed));
   const int64_t deep = n.shape.directions * n.shape.hidden;
   RUSH_TRY(rush_int8_rows_new(c, s.rows, n.shape.in > deep ? n.shape.in : deep, &n.rows));

@@ -31,8 +31,9 @@ static rush_status need_float(rush_call *c, const rush_tensor *t, const char *na
 /* Returns view_as_real(t) of complex numbers. PyTorch draws the two parts independently. */
 static rush_status both_parts(rush_call *c, const rush_tensor *t, rush_tensor *out) {
   *out = rush_complex_part(t, 0);
-  RUSH_CHECK_ARG(t->rank < RUSH_MAX_RANK, "complex tensors to fill have at most %d dimensions",
-                 RUSH_MAX_RANK - 1);
+  RUSH_CHECK_ARG(t->rank < RUSH_MAX_RANK,
+                 "a complex tensor must have at most %d dimensions, got %d", RUSH_MAX_RANK - 1,
+                 t->rank);
   out->sizes[out->rank] = 2;
   out->strides[out->rank++] = 1;
   out->numel *= 2;

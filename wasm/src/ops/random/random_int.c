@@ -221,8 +221,8 @@ static rush_status randperm_of(rush_call *c, uint32_t dtype_arg) {
       n == 0 || n - 1 <= (rush_is_float(dtype) ? (int64_t)1 << digits(dtype) : greatest_of(dtype)),
       "n is too large for result tensor type: '%s'", rush_dtype_torch_name(dtype));
   /* For larger n, PyTorch draws 64 bits per number in another order. */
-  RUSH_CHECK(c->ctx, n < UINT32_MAX / 20, RUSH_ERR_UNSUPPORTED, "randperm of more than %u numbers",
-             UINT32_MAX / 20);
+  RUSH_CHECK(c->ctx, n < UINT32_MAX / 20, RUSH_ERR_UNSUPPORTED,
+             "randperm of more than %u numbers is not supported", UINT32_MAX / 20);
   RUSH_TRY(rush_result(c, 0, dtype, 1, &n, &out));
   const size_t item = rush_itemsize(out);
   char *at = rush_data(out), taken[8];

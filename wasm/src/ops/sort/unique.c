@@ -164,7 +164,7 @@ static rush_status unique_along(rush_call *c, uint32_t dim_arg, bool sort) {
   const rush_tensor *t = arg_tensor(c, 0);
   int dim;
   RUSH_TRY(arg_dim(c, dim_arg, t->rank, &dim));
-  RUSH_CHECK_ARG(t->rank > 0, "unique with a dim takes a tensor with dimensions");
+  RUSH_CHECK_ARG(t->rank > 0, "unique() with dim cannot be applied to a 0-dim tensor.");
   bool zeros = false;
   for (int d = 0; d < t->rank; d++) zeros = zeros || (d != dim && t->sizes[d] == 0);
   RUSH_CHECK_ARG(
@@ -247,8 +247,8 @@ RUSH_OP(bincount) {
   RUSH_CHECK_ARG(weights == NULL || (weights->rank == 1 && weights->numel == t->numel),
                  "weights should be 1-d and have the same length as input");
   RUSH_TRY(find_most(c, t, &most));
-  RUSH_CHECK(c->ctx, most < RUSH_MAX_NUMEL, RUSH_ERR_NO_MEMORY, "out of memory: bincount of %lld",
-             (long long)most);
+  RUSH_CHECK(c->ctx, most < RUSH_MAX_NUMEL, RUSH_ERR_NO_MEMORY,
+             "out of memory: %lld bins are too many", (long long)most);
   int64_t n = most + 1 > least ? most + 1 : least;
   rush_dtype result = weights == NULL || t->numel == 0 ? RUSH_INT64
                       : weights->dtype == RUSH_FLOAT32 ? RUSH_FLOAT32

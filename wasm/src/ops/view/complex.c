@@ -36,13 +36,13 @@ RUSH_OP(is_conj) {
 RUSH_OP(is_neg) {
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_CHECK(c->ctx, rush_is_complex(t->dtype) || !t->storage->is_conjugate, RUSH_ERR_UNSUPPORTED,
-             "is_neg of the parts of conj()");
+             "is_neg() is not supported for the parts of conj()");
   ret_bool(c, 0, false);
   return RUSH_OK;
 }
 
-static rush_status ret_part(rush_call *c, int which) {
-  const rush_tensor part = rush_complex_part(arg_tensor(c, 0), which);
+static rush_status ret_part(rush_call *c, int index) {
+  const rush_tensor part = rush_complex_part(arg_tensor(c, 0), index);
   return rush_result_view(c, 0, &part, part.rank, part.sizes, part.strides, part.offset);
 }
 RUSH_OP(real) {
@@ -59,7 +59,8 @@ RUSH_OP(imag) {
 RUSH_OP(view_as_real) {
   const rush_tensor *t = arg_tensor(c, 0);
   RUSH_CHECK_ARG(rush_is_complex(t->dtype), "view_as_real is only supported for complex tensors");
-  RUSH_CHECK_ARG(t->rank < RUSH_MAX_RANK, "view_as_real of a tensor of %d dimensions", t->rank);
+  RUSH_CHECK_ARG(t->rank < RUSH_MAX_RANK, "the result must have at most %d dimensions, got %d",
+                 RUSH_MAX_RANK, t->rank + 1);
   rush_tensor part = rush_complex_part(t, 0);
   part.sizes[t->rank] = 2;
   part.strides[t->rank] = 1;

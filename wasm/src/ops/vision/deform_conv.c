@@ -141,7 +141,7 @@ RUSH_OP(deform_conv2d) {
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 2), &offset));
   if (arg_bool(c, 13)) RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 3), &mask));
   RUSH_TRY(tmp_contiguous(c, arg_tensor(c, 4), &bias));
-  RUSH_CHECK_ARG(rush_numel(4, of_columns, &n), "the columns of deform_conv2d are too many");
+  RUSH_CHECK_ARG(rush_numel(4, of_columns, &n), "the matrix of all windows is too large");
   RUSH_TRY(rush_result(c, 0, x->dtype, 4, sizes, &out));
   if (out->numel == 0) return RUSH_OK;
   RUSH_TRY(tmp_items(c, n, rush_itemsize(x), &columns));

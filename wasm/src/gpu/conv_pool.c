@@ -302,19 +302,19 @@ bool rush_gpu_conv(rush_gpu *g, rush_call *c, const rush_gpu_row *row, rush_stat
       !rush_gpu_read_list(c, 5, a.dims, NULL, a.dilation) ||
       arg_ints(c, 4, 2 * RUSH_MAX_RANK, padding, &n) != RUSH_OK)
     return false;
-  const bool ours = row->number == 0;
-  if (ours ? n != 2 * a.dims : n != 1 && n != a.dims) return false;
+  const bool is_rush_conv = row->number == 0;
+  if (is_rush_conv ? n != 2 * a.dims : n != 1 && n != a.dims) return false;
   for (int d = 0; d < a.dims; d++) {
     const int k = 2 - a.dims + d;
-    a.before[k] = padding[ours ? 2 * d : n == 1 ? 0 : d];
-    a.after[k] = ours ? padding[2 * d + 1] : a.before[k];
+    a.before[k] = padding[is_rush_conv ? 2 * d : n == 1 ? 0 : d];
+    a.after[k] = is_rush_conv ? padding[2 * d + 1] : a.before[k];
     if (a.before[k] < 0 || a.before[k] > 1 << 24 || a.after[k] < 0 || a.after[k] > 1 << 24)
       return false;
   }
   a.groups = arg_int(c, 6);
-  a.min = ours ? (float)arg_float(c, 7) : -INFINITY;
-  a.max = ours ? (float)arg_float(c, 8) : INFINITY;
-  return run_conv(g, c, &a, ours ? arg_int(c, 9) : -1, st);
+  a.min = is_rush_conv ? (float)arg_float(c, 7) : -INFINITY;
+  a.max = is_rush_conv ? (float)arg_float(c, 8) : INFINITY;
+  return run_conv(g, c, &a, is_rush_conv ? arg_int(c, 9) : -1, st);
 }
 
 /* rush::scaled_conv, whose argument 1 is a factor of the input. */
