@@ -65,7 +65,7 @@ static matrix new_matrix(rush_int4_matrix b, bool extreme) {
   assert_true(rush_int4_packed(&b, &bytes));
   m.packed = memory(bytes);
   for (size_t j = 0; j < b.n; j += 8)
-    rush_int4_pack(&b, j, w + j * row, m.scales + j * groups, offsets_of(&m, j * groups),
+    rush_int4_pack(NULL, &b, j, w + j * row, m.scales + j * groups, offsets_of(&m, j * groups),
                    m.bias + j, m.packed);
   free(w);
   return m;

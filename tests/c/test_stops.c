@@ -297,7 +297,8 @@ static void every_operator_on_nothing_ends_soon(void **state) {
 /* ---- Operators with arguments that depend on each other -------------------------------------- */
 
 /* Arguments in words: x is a tensor of zeros with these sizes, and m is where x > 0. zeros[2,3] is
- * another tensor, and same[2,3] is one whose elements share one place in memory. */
+ * another tensor. same[2,3] is one whose elements share one place in memory, and bytes[2,3] is one
+ * of int8. */
 typedef struct row {
   const char *op;
   shape x;
@@ -368,6 +369,21 @@ static const row rows[] = {
     {"aten::scaled_dot_product_attention",
      {RUSH_FLOAT32, 4, {1, 1, 1 << 20, 4}},
      "x x x None 0.0 false None false"},
+    {"aten::scaled_dot_product_attention",
+     {RUSH_FLOAT32, 4, {1, 1, 1 << 24, 1}},
+     "same[1,1,3,1] x x None 0.0 false None false"},
+    {"aten::scaled_dot_product_attention",
+     {RUSH_FLOAT32, 4, {1, 1, 3, 1 << 23}},
+     "x x x None 0.0 false None false"},
+    {"rush::linear_weights",
+     {RUSH_FLOAT32, 2, {1, 1 << 25}},
+     "x bytes[1,33554432] same[1,1] None None 8 33554432 33554432 -1.0 1.0 16"},
+    {"aten::conv1d", {RUSH_FLOAT32, 3, {1, 1, 1 << 24}}, "x same[1,1,16777216] None [1] [0] [1] 1"},
+    {"aten::conv1d", {RUSH_FLOAT32, 3, {1, 1 << 24, 1}}, "x same[1,16777216,1] None [1] [0] [1] 1"},
+    {"aten::conv1d",
+     {RUSH_FLOAT32, 3, {1, 1 << 21, 3}},
+     "x same[2097152,1,3] None [1] [1] [1] 2097152"},
+    {"aten::contiguous", {RUSH_FLOAT32, 4, {1, 1 << 22, 9, 1}}, "x 2"},
     {"aten::dot", {RUSH_FLOAT32, 1, {1 << 26}}, "x x"},
     {"aten::repeat_interleave.Tensor", {RUSH_INT64, 1, {1 << 26}}, "x None"},
     {"aten::conv1d", {RUSH_FLOAT32, 3, {1, 64, 1 << 20}}, "x zeros[64,1,3] None [1] [1] [1] 64"},
@@ -418,11 +434,11 @@ static uint32_t build_word(builder *b, const char *word) {
     const int rank = (int)numbers(&word, n);
     return K(build_tensor(b, RUSH_FLOAT32, rank, n, NULL));
   }
-  if (*word == 's') {
+  if (*word == 's' || *word == 'b') {
     static const int64_t strides[8] = {0};
+    const rush_dtype dtype = *word == 's' ? RUSH_FLOAT32 : RUSH_INT8;
     const int rank = (int)numbers(&word, n);
-    const uint32_t view =
-        build_view(b, build_storage(b, NULL, 4), RUSH_FLOAT32, rank, n, strides, 0);
+    const uint32_t view = build_view(b, build_storage(b, NULL, 4), dtype, rank, n, strides, 0);
     return K(build_const(b, RUSH_CONST_TENSOR, view, 0, 0));
   }
   if (*word == '[') {
@@ -562,6 +578,18 @@ static const row long_rows[] = {
     {"aten::scaled_dot_product_attention",
      {RUSH_FLOAT32, 3, {1, 1500, 8}},
      "x x x zeros[1500,1500] 0.0 false"},
+    {"aten::scaled_dot_product_attention",
+     {RUSH_FLOAT64, 3, {1, 300, 80}},
+     "x x x None 0.0 true None"},
+    {"aten::scaled_dot_product_attention",
+     {RUSH_FLOAT32, 3, {1, 2000000, 2}},
+     "same[1,2,2] x x None 0.0 false"},
+    {"rush::linear_weights",
+     {RUSH_FLOAT32, 2, {2, ROW}},
+     "x bytes[9,1572864] same[9,1] None None 8 1572864 1572864 -1.0 1.0 16"},
+    ROWS_OF("rush::linear_weights", RUSH_FLOAT32,
+            "x bytes[1,1572864] same[1,1] None None 8 1572864 1572864 -1.0 1.0 16"),
+    {"aten::conv1d", {RUSH_FLOAT32, 3, {1, 1, 5 << 20}}, "x same[1,1,5242880] None [1] [0] [1] 1"},
 };
 
 /* Numbers from -1 to 1, or bytes from 0 to 99. */

@@ -69,7 +69,9 @@ enum { RUSH_WORK_BETWEEN_POLLS = 1 << 20 };
 /* Returns INTERRUPTED after a stop request, which may also have come earlier and be in
  * ctx->stopped. */
 rush_status rush_poll(rush_ctx *ctx);
-/* Implements the slow path of rush_should_stop, which is inlined in many kernels. */
+/* Checks for a stop request at once and counts no work. Long items of rush_parallel, which counts
+ * their work, call this about every millisecond. `ctx` may be NULL. It is also the slow path of
+ * rush_should_stop, which is inlined in many kernels. */
 bool rush_poll_should_stop(rush_ctx *ctx);
 /* Counts `n` steps of work, of about a nanosecond each, before or after they are done, and checks
  * for a stop request from time to time. A loop whose length depends on a file or a program must
@@ -93,16 +95,21 @@ static inline rush_status rush_take_stop(rush_ctx *ctx) {
 }
 
 /* Steps through n items of `each` elements in pieces, between which the host may stop the run. The
- * caller of the operator sees that: for (size_t at = 0, some; rush_piece(ctx, n, 1, at, &some);
- * at += some). */
-bool rush_piece(rush_ctx *ctx, size_t n, size_t each, size_t at, size_t *some);
+ * caller of the operator sees that:
+ * for (size_t at = 0, some; rush_next_piece(ctx, n, 1, at, &some); at += some). */
+bool rush_next_piece(rush_ctx *ctx, size_t n, size_t each, size_t at, size_t *some);
 
 /* For step `i` of a loop of short steps: counts them, and checks for a stop request, at each
  * 65,536th one. Step 0 sees whether the run has stopped before. */
 enum { RUSH_OFTEN = 1 << 16 };
 bool rush_often_should_stop(rush_ctx *ctx, int64_t i);
-static inline bool rush_stops_at(rush_ctx *ctx, int64_t i) {
+static inline bool rush_stops_at_step(rush_ctx *ctx, int64_t i) {
   return i % RUSH_OFTEN == 0 && rush_often_should_stop(ctx, i);
+}
+
+/* The same where all steps of the loop have been counted. `i` starts at 1. */
+static inline bool rush_stops_at_counted_step(rush_ctx *ctx, int64_t i) {
+  return i % RUSH_OFTEN == 0 && rush_poll_should_stop(ctx);
 }
 
 /* For step `i` of a loop of `n` short steps: counts the next 65,536 ones, or the rest, before each

@@ -2,7 +2,7 @@
 
 enum { PIECE = 1 << 20, PER_STEP = 16 }; /* bytes at once, and in one step of work */
 
-bool rush_piece(rush_ctx *ctx, size_t n, size_t each, size_t at, size_t *some) {
+bool rush_next_piece(rush_ctx *ctx, size_t n, size_t each, size_t at, size_t *some) {
   const size_t most = (1 << 20) / each + 1;
   *some = n - at < most ? n - at : most;
   return at < n && !rush_should_stop(ctx, *some * each);

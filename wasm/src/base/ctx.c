@@ -160,6 +160,7 @@ rush_status rush_poll(rush_ctx *ctx) {
 }
 
 bool rush_poll_should_stop(rush_ctx *ctx) {
+  if (!ctx) return false;
   ctx->stopped = ctx->stopped || asks_to_stop(ctx);
   return ctx->stopped;
 }

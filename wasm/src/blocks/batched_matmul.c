@@ -39,14 +39,14 @@ static const float *dense_rows(scratch *s, int64_t m, int64_t k, const rush_matr
   const float *from = (const float *)(const void *)data;
   if (a->row == 1 || m == 1) {
     size_t some;
-    for (int64_t j = 0; rush_piece(s->ctx, (size_t)k, (size_t)m, (size_t)j, &some);
+    for (int64_t j = 0; rush_next_piece(s->ctx, (size_t)k, (size_t)m, (size_t)j, &some);
          j += (int64_t)some)
       rush_transpose(sizeof(float), (size_t)m, some, from + j * a->col, (ptrdiff_t)a->col, s->a + j,
                      (ptrdiff_t)k);
     return s->a;
   }
   for (int64_t i = 0; i < m; i++)
-    for (int64_t j = 0; j < k && !rush_stops_at(s->ctx, j); j++)
+    for (int64_t j = 0; j < k && !rush_stops_at_step(s->ctx, j); j++)
       s->a[i * k + j] = from[i * a->row + j * a->col];
   return s->a;
 }
@@ -101,8 +101,8 @@ static int fold(int rank, const int64_t *batch, int64_t *m, const rush_matrices 
 
 static rush_status take_floats(rush_heap *heap, size_t rows, size_t columns, float **out) {
   size_t bytes;
-  RUSH_CHECK(heap->ctx, rush_mul(rows, columns, &bytes) && rush_mul(bytes, sizeof(float), &bytes),
-             RUSH_ERR_NO_MEMORY, "out of memory: a copy of a matrix is too large");
+  if (!rush_mul(rows, columns, &bytes) || !rush_mul(bytes, sizeof(float), &bytes))
+    return rush_fail_memory(heap->ctx, SIZE_MAX);
   return rush_heap_alloc(heap, bytes, (void **)out);
 }
 
@@ -131,7 +131,7 @@ static void complex_row(rush_ctx *ctx, bool wide, int64_t n, int64_t k, const ch
                         const rush_matrices *as, const char *b, const rush_matrices *bs, char *c) {
   for (int64_t j = 0; j < n && !rush_should_stop(ctx, 4); j++) {
     double complex sum = 0;
-    for (int64_t p = 0; p < k && !rush_stops_at(ctx, p); p++)
+    for (int64_t p = 0; p < k && !rush_stops_at_step(ctx, p); p++)
       sum += complex_at(wide, a, p * as->col) * complex_at(wide, b, p * bs->row + j * bs->col);
     if (wide)
       ((double complex *)(void *)c)[j] = sum;
@@ -148,7 +148,8 @@ static void any_row(rush_ctx *ctx, rush_dtype dtype, int64_t n, int64_t k, const
   do {
     const size_t depth = (size_t)(k - p < LONG ? k - p : LONG);
     size_t some;
-    for (int64_t j = 0; rush_piece(ctx, (size_t)n, depth + 1, (size_t)j, &some); j += (int64_t)some)
+    for (int64_t j = 0; rush_next_piece(ctx, (size_t)n, depth + 1, (size_t)j, &some);
+         j += (int64_t)some)
       rush_optional_gemm_any(dtype, p > 0, 1, some, depth, a + p * as->col * size,
                              (ptrdiff_t)as->row, (ptrdiff_t)as->col,
                              b + (p * bs->row + j * bs->col) * size, (ptrdiff_t)bs->row,
@@ -280,7 +281,7 @@ void rush_add_scaled(rush_ctx *ctx, rush_tensor *out, const rush_tensor *self,
   do {
     const int64_t step = it.stride[0][0], other = has ? it.stride[1][0] : step;
     size_t some;
-    for (int64_t i = 0; rush_piece(ctx, (size_t)it.size[0], 1, (size_t)i, &some);
+    for (int64_t i = 0; rush_next_piece(ctx, (size_t)it.size[0], 1, (size_t)i, &some);
          i += (int64_t)some)
       scale_row(out->dtype, (int64_t)some, it.at[0] + i * step, step, it.at[has] + i * other, other,
                 has, beta, alpha);

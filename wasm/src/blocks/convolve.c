@@ -29,6 +29,14 @@ static rush_conv geometry_of_weight(const rush_tensor *w, int64_t groups, bool t
   return s;
 }
 
+/* Returns whether the convolution has sums of so many products that rush_conv_any must compute
+ * them, because it can be stopped within a sum. */
+static bool is_long(const rush_conv *s) {
+  enum { LONG = 1 << 22 };
+  return s->in_c * s->kernel[0] * s->kernel[1] * s->kernel[2] > LONG &&
+         rush_optional_conv_any != NULL;
+}
+
 /* Expands the strides of [a][b][spatial...] to those of [a][b][d][h][w]. */
 static void strides_of(const rush_tensor *t, ptrdiff_t to[5]) {
   const int dims = t->rank - 2;
@@ -83,6 +91,7 @@ rush_status rush_conv_prepare(rush_prepare *p, const rush_conv_positions *at) {
     return RUSH_OK; /* the run packs it or reports the error */
   rush_conv s = geometry_of_weight(w, groups->u.i, transposed, stride, dilation);
   s.ctx = p->ctx;
+  if (is_long(&s)) return RUSH_OK;
   p->consumed = 1u << at->weight | 1u << at->bias;
   /* Pointwise (1x1) */
   if (groups->u.i == 1 && !transposed && w->numel == w->sizes[0] * w->sizes[1])
@@ -389,7 +398,7 @@ static rush_status convolve_batched(rush_call *c, const rush_conv_args *a) {
     s.out[d + 3 - dims] = (size_t)sizes[2 + d];
     s.padding[d + 3 - dims] = (ptrdiff_t)a->padding[2 * d];
   }
-  if (x->dtype == RUSH_FLOAT32) return run_f32(c, a, &s, out);
+  if (x->dtype == RUSH_FLOAT32 && !is_long(&s)) return run_f32(c, a, &s, out);
   RUSH_CHECK(c->ctx, rush_optional_conv_any != NULL, RUSH_ERR_UNSUPPORTED,
              "this runtime was slimmed, and has no convolutions of %s: slim it for this file, too",
              rush_dtype_name(x->dtype));
@@ -399,6 +408,7 @@ static rush_status convolve_batched(rush_call *c, const rush_conv_args *a) {
   rush_optional_conv_any(x->dtype, &s, rush_data(x), xs, rush_data(w), ws,
                          a->bias ? rush_data(a->bias) : NULL,
                          a->bias ? (ptrdiff_t)a->bias->strides[0] : 0, rush_data(out));
+  rush_clamp(c->ctx, out, a->min, a->max);
   return RUSH_OK;
 }
 

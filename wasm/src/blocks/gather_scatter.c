@@ -132,12 +132,12 @@ static void set_line(char *dst, const char *src, size_t size, size_t known) {
 }
 static void set_lines(rush_ctx *ctx, char *dst, const char *src, bool repeated, size_t item,
                       size_t n) {
-  for (size_t k = 0, some; rush_piece(ctx, n, 1, k, &some); k += some)
+  for (size_t k = 0, some; rush_next_piece(ctx, n, 1, k, &some); k += some)
     set_line(dst + k * item, repeated ? src : src + k * item, some * item,
              repeated ? item : some * item);
 }
 static void add_line(rush_ctx *ctx, float *dst, const float *src, int64_t n) {
-  for (int64_t k = 0; k < n && !rush_stops_at(ctx, k); k += COLUMNS)
+  for (int64_t k = 0; k < n && !rush_stops_at_step(ctx, k); k += COLUMNS)
     rush_sum_columns_f32(1, n - k < COLUMNS ? (size_t)(n - k) : COLUMNS, src + k, 0, dst + k);
 }
 

@@ -1,20 +1,8 @@
 #include "blocks/linear_any.h"
 
-#include <math.h>
-
 #include "blocks/batched_matmul.h"
+#include "blocks/packed_matmul.h"
 #include "call/define.h"
-
-/* Limits that a file gives in the wrong order have the meaning of torch.clamp: all is `max`. */
-static void clamp(rush_ctx *ctx, rush_tensor *out, float min, float max) {
-  if (out->dtype != RUSH_FLOAT32 || (min == -INFINITY && max == INFINITY)) return;
-  float *v = rush_data(out);
-  for (size_t at = 0, some; rush_piece(ctx, (size_t)out->numel, 1, at, &some); at += some)
-    for (size_t i = at; i < at + some; i++) {
-      const float y = v[i] < min ? min : v[i];
-      v[i] = y > max ? max : y;
-    }
-}
 
 static rush_status linear_any(rush_call *c, float min, float max) {
   const rush_tensor *x = arg_tensor(c, 0), *w = arg_tensor(c, 1), *bias = arg_tensor(c, 2);
@@ -41,7 +29,7 @@ static rush_status linear_any(rush_call *c, float min, float max) {
     RUSH_TRY(tmp_view(c, out, 2, (int64_t[]){out->numel / n, n}, (int64_t[]){n, 1}, 0, &matrix));
     rush_add_scaled(c->ctx, matrix, bias, &one, &one);
   }
-  clamp(c->ctx, out, min, max);
+  rush_clamp(c->ctx, out, min, max);
   return RUSH_OK;
 }
 

@@ -15,6 +15,12 @@ const rush_tensor *rush_constant_of(const rush_prepare *p, uint32_t arg, rush_dt
              : NULL;
 }
 
+rush_status rush_check_int8_sum(rush_ctx *ctx, size_t n, size_t most) {
+  RUSH_CHECK(ctx, n <= most, RUSH_ERR_UNSUPPORTED, "int8 sums must have at most %zu terms, got %zu",
+             most, n);
+  return RUSH_OK;
+}
+
 rush_status rush_int8_prepare(rush_prepare *p, size_t n, size_t k, const int8_t *w,
                               const float *scales, const int32_t *zeros, const float *bias) {
   size_t bytes;
@@ -69,6 +75,7 @@ static float choose(double low, double high, int64_t levels, int32_t *zero_point
 rush_status rush_int8_dynamic(rush_ctx *ctx, int64_t levels, const float *x, size_t ldx,
                               const rush_int8_rows *rows, size_t n, const void *packed, float *y) {
   float low = 0, high = 0;
+  RUSH_TRY(rush_check_int8_sum(ctx, rows->k, RUSH_INT8_LONGEST));
   for (size_t i = 0; i < rows->m; i++) {
     float most;
     RUSH_TRY(rush_charge(ctx, 4 + rows->k / 4));

@@ -23,6 +23,11 @@ rush_status rush_int8_pack_call(rush_call *c, size_t n, size_t k, const int8_t *
 /* Allocates m rows of k for this call. */
 rush_status rush_int8_rows_new(rush_call *c, int64_t m, int64_t k, rush_int8_rows *rows);
 
+/* Refuses sums of more than `most` products. RUSH_INT8_LONGEST of them take so little time for the
+ * rows and columns that a kernel computes at once that a stop request need not divide them. */
+enum { RUSH_INT8_LONGEST = 1 << 22 };
+rush_status rush_check_int8_sum(rush_ctx *ctx, size_t n, size_t most);
+
 /* Computes y[m][n] = x[m][k] * packed, where ldx is x's row stride. Like PyTorch's
  * quantized::linear_dynamic, it quantizes all of x with a single scale, to `levels` steps (1 to
  * 255). `rows` is scratch memory for m rows of k. */

@@ -1,5 +1,7 @@
 #include "blocks/packed_matmul.h"
 
+#include <math.h>
+
 #include "blocks/batched_matmul.h"
 #include "kernels/gemm.h"
 
@@ -94,4 +96,15 @@ rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, 
   rush_gemm_parallel(c->ctx, r.m, columns, depth, r.x, r.stride, packed->data, r.y, columns, min,
                      max);
   return RUSH_OK;
+}
+
+/* Limits that a file gives in the wrong order have the meaning of torch.clamp: all is `max`. */
+void rush_clamp(rush_ctx *ctx, rush_tensor *out, float min, float max) {
+  if (out->dtype != RUSH_FLOAT32 || (min == -INFINITY && max == INFINITY)) return;
+  float *v = rush_data(out);
+  for (size_t at = 0, some; rush_next_piece(ctx, (size_t)out->numel, 1, at, &some); at += some)
+    for (size_t i = at; i < at + some; i++) {
+      const float y = v[i] < min ? min : v[i];
+      v[i] = y > max ? max : y;
+    }
 }

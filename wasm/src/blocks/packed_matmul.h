@@ -39,4 +39,7 @@ rush_status rush_linear_in_floats(rush_call *c, rush_linear_fn *compute);
 rush_status rush_linear_run(rush_call *c, rush_tensor *x, int64_t n, int64_t k, float min,
                             float max);
 
+/* Clamps a tensor that is contiguous or channels-last. Other dtypes than float32 do not change. */
+void rush_clamp(rush_ctx *ctx, rush_tensor *out, float min, float max);
+
 #endif

@@ -47,7 +47,7 @@ static rush_status product(rush_heap *heap, int64_t n, const void *from, const r
   const int64_t step = bias->strides[0] * (int64_t)rush_itemsize(bias);
   for (int64_t i = 0; i < n; i++) {
     size_t some;
-    for (int64_t at = 0; rush_piece(heap->ctx, (size_t)rows, 1, (size_t)at, &some);
+    for (int64_t at = 0; rush_next_piece(heap->ctx, (size_t)rows, 1, (size_t)at, &some);
          at += (int64_t)some)
       for (int64_t j = at; j < at + (int64_t)some; j++) {
         if (dtype == RUSH_FLOAT32)
@@ -118,7 +118,7 @@ static rush_status update(rush_ctx *ctx, rush_cell_kind kind, rush_dtype dtype, 
                           int64_t hidden, char *gates, const char *of_state, char *h, char *c) {
   const size_t gate_rows = (size_t)(rush_cell_gates(kind) * hidden);
   const size_t item = rush_dtype_size(dtype), row = gate_rows * item, out = (size_t)hidden * item;
-  for (size_t i = 0, some; rush_piece(ctx, (size_t)n, 2 * gate_rows + 8, i, &some); i += some)
+  for (size_t i = 0, some; rush_next_piece(ctx, (size_t)n, 2 * gate_rows + 8, i, &some); i += some)
     (dtype == RUSH_FLOAT32 ? cell_f32 : cell_f64)(kind, (int64_t)some, hidden, gates + i * row,
                                                   of_state + i * row, h + i * out,
                                                   c ? c + i * out : c);

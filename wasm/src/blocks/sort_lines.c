@@ -44,7 +44,7 @@ static void keys_of(rush_dtype dtype, const char *at, int64_t step, int64_t i, i
 void rush_sort_keys(rush_ctx *ctx, rush_dtype dtype, const char *at, int64_t step, int64_t n,
                     bool descending, rush_sort_item *out) {
   size_t some;
-  for (int64_t i = 0; rush_piece(ctx, (size_t)n, 2, (size_t)i, &some); i += (int64_t)some)
+  for (int64_t i = 0; rush_next_piece(ctx, (size_t)n, 2, (size_t)i, &some); i += (int64_t)some)
     keys_of(dtype, at + i * step, step, i, i + (int64_t)some, descending ? -1 : 0, out);
 }
 
@@ -53,7 +53,7 @@ void rush_sort_keys(rush_ctx *ctx, rush_dtype dtype, const char *at, int64_t ste
 enum { RUN = 16 };
 
 static void insertion_runs(rush_ctx *ctx, rush_sort_item *items, int64_t n) {
-  for (int64_t from = 0; from < n && !rush_stops_at(ctx, from); from += RUN) {
+  for (int64_t from = 0; from < n && !rush_stops_at_step(ctx, from); from += RUN) {
     int64_t to = from + RUN < n ? from + RUN : n;
     for (int64_t i = from + 1; i < to; i++) {
       rush_sort_item v = items[i];
@@ -73,7 +73,7 @@ void rush_sort_stable(rush_ctx *ctx, rush_sort_item *items, rush_sort_item *scra
       int64_t i = at, j = mid;
       if (rush_should_stop(ctx, 4 * (uint64_t)(end - at))) return;
       for (int64_t k = at; k < end; k++) {
-        if (rush_stops_at(ctx, k)) return;
+        if (rush_stops_at_counted_step(ctx, k + 1)) return;
         to[k] = i < mid && (j >= end || from[i].key <= from[j].key) ? from[i++] : from[j++];
       }
     }
@@ -82,7 +82,7 @@ void rush_sort_stable(rush_ctx *ctx, rush_sort_item *items, rush_sort_item *scra
     to = swap;
   }
   if (from == items) return;
-  for (size_t i = 0, some; rush_piece(ctx, (size_t)n, 2, i, &some); i += some)
+  for (size_t i = 0, some; rush_next_piece(ctx, (size_t)n, 2, i, &some); i += some)
     memcpy(items + i, from + i, some * sizeof *items);
 }
 
@@ -130,10 +130,10 @@ static void pop_heap(rush_sort_item *p, int64_t n, rush_sort_item *result) {
 
 static void heap_select(rush_ctx *ctx, rush_sort_item *p, int64_t middle, int64_t n) {
   for (int64_t parent = (middle - 2) / 2; middle >= 2 && parent >= 0; parent--) {
-    if (rush_stops_at(ctx, parent)) return;
+    if (rush_stops_at_step(ctx, parent)) return;
     adjust_heap(p, parent, middle, p[parent]);
   }
-  for (int64_t i = middle; i < n && !rush_stops_at(ctx, i); i++) {
+  for (int64_t i = middle; i < n && !rush_stops_at_step(ctx, i); i++) {
     if (!before(&p[i], &p[0])) continue;
     if (rush_should_stop(ctx, HEAP_WORK)) return;
     pop_heap(p, middle, &p[i]);
@@ -155,19 +155,20 @@ static void median_to_first(rush_sort_item *result, rush_sort_item *a, rush_sort
     swap(result, before(a, c) ? a : before(b, c) ? c : b);
 }
 
-/* Returns the start of the second part, or any place after a stop request. */
+/* Returns the start of the second part, or any place after a stop request. The caller has counted
+ * the steps. */
 static int64_t partition(rush_ctx *ctx, rush_sort_item *p, int64_t first, int64_t last) {
   int64_t i = first + 1, j = last;
   median_to_first(&p[first], &p[first + 1], &p[first + (last - first) / 2], &p[last - 1]);
   for (;;) {
     while (before(&p[i], &p[first]))
-      if (rush_stops_at(ctx, ++i)) return i;
+      if (rush_stops_at_counted_step(ctx, ++i)) return i;
     j--;
     while (before(&p[first], &p[j]))
-      if (rush_stops_at(ctx, --j)) return i;
+      if (rush_stops_at_counted_step(ctx, --j)) return i;
     if (i >= j) return i;
     swap(&p[i], &p[j]);
-    if (rush_stops_at(ctx, ++i)) return i;
+    if (rush_stops_at_counted_step(ctx, ++i)) return i;
   }
 }
 
@@ -179,7 +180,8 @@ static void linear_insert(rush_sort_item *p, int64_t at, int64_t first) {
 
 /* Gives the same result as std's guarded and unguarded insertion. */
 static void insertion_sort(rush_ctx *ctx, rush_sort_item *p, int64_t first, int64_t last) {
-  for (int64_t i = first + 1; i < last && !rush_stops_at(ctx, i); i++) linear_insert(p, i, first);
+  for (int64_t i = first + 1; i < last && !rush_stops_at_step(ctx, i); i++)
+    linear_insert(p, i, first);
 }
 
 static int log2_of(int64_t n) {
@@ -230,7 +232,7 @@ int64_t rush_nth_element_stable(rush_ctx *ctx, rush_sort_item *items, int64_t n,
   if (ctx->stopped) return 0;
   int64_t key = items[nth].key, less = 0, same = 0;
   for (int64_t i = 0; i < n; i++) {
-    if (rush_stops_at(ctx, i)) return 0;
+    if (rush_stops_at_step(ctx, i)) return 0;
     less += items[i].key < key;
     if (items[i].key == key) items[same++] = (rush_sort_item){items[i].index, items[i].index};
   }
@@ -262,10 +264,10 @@ void rush_quick_select(rush_ctx *ctx, rush_sort_item *items, int64_t n, int64_t 
     rush_sort_item pivot = items[left];
     for (;;) {
       do
-        if (rush_stops_at(ctx, ++i)) return;
+        if (rush_stops_at_counted_step(ctx, ++i)) return;
       while (before(&items[i], &pivot));
       do
-        if (rush_stops_at(ctx, --j)) return;
+        if (rush_stops_at_counted_step(ctx, --j)) return;
       while (before(&pivot, &items[j]));
       if (j < i) break;
       swap(&items[i], &items[j]);

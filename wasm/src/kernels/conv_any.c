@@ -30,7 +30,7 @@ static ptrdiff_t input_position(const rush_conv *s, int d, size_t o, size_t k) {
           if (iw < 0) continue;                                                                    \
           const type *xp = x + id * xs[2] + ih * xs[3] + iw * xs[4];                               \
           const type *wp = w + (ptrdiff_t)d * ws[2] + (ptrdiff_t)h * ws[3] + (ptrdiff_t)k * ws[4]; \
-          for (size_t c = 0; c < s->in_c && !rush_stops_at(s->ctx, (int64_t)c); c++)               \
+          for (size_t c = 0; c < s->in_c && !rush_stops_at_step(s->ctx, (int64_t)c); c++)          \
             sum += (sum_type)xp[(ptrdiff_t)c * xs[1]] * (sum_type)wp[(ptrdiff_t)c * in];           \
         }                                                                                          \
       }                                                                                            \

@@ -27,7 +27,7 @@ RUSH_RARE void rush_dwconv_pack(const rush_conv *s, const float *w, const ptrdif
         if (rush_should_stop(s->ctx, row)) return;
         const float *at =
             w + (ptrdiff_t)d * strides[2] + (ptrdiff_t)h * strides[3] + (ptrdiff_t)x * strides[4];
-        for (size_t c = 0; c < row; c++)
+        for (size_t c = 0; c < row && !rush_stops_at_counted_step(s->ctx, (int64_t)c + 1); c++)
           packed[c] = c < channels ? at[(ptrdiff_t)c * strides[0]] : 0;
       }
     }
@@ -254,17 +254,16 @@ static void run_strip(const rush_conv *s, const job *j, const float *plane, ptrd
   }
 }
 
-/* Uses vectors as wide as this processor has. */
-static void run_row(const rush_dw_row *r) {
-  size_t done = 0;
+/* Computes channels [begin, end) with vectors as wide as this processor has. */
+static void run_channels(const rush_dw_row *r, size_t begin, size_t end) {
 #ifdef RUSH_WIDE_VECTORS
-  const size_t lanes = widest();
-  done = r->channels / lanes * lanes;
-  if (lanes == 16) rush_dw_row_16(r, 0, done);
-  if (lanes == 8) rush_dw_row_8(r, 0, done);
-  if (lanes == 4) rush_dw_row_4(r, 0, done);
+  const size_t lanes = widest(), done = begin + (end - begin) / lanes * lanes;
+  if (lanes == 16) rush_dw_row_16(r, begin, done);
+  if (lanes == 8) rush_dw_row_8(r, begin, done);
+  if (lanes == 4) rush_dw_row_4(r, begin, done);
+  begin = done;
 #endif
-  rush_dw_row_4(r, done, r->channels);
+  rush_dw_row_4(r, begin, end);
 }
 
 typedef struct run {
@@ -274,20 +273,33 @@ typedef struct run {
   const float *x, *weights;
   float *y;
   bool strips;
-  size_t pixel; /* products of an output pixel, in vectors of four */
+  size_t pixels, channels; /* computed between two checks for a stop request */
 } run;
+
+enum { LONG = 1 << 20 /* products between two checks, in vectors of four */ };
+
+/* Returns whether item `at` of a row or a pixel must not be computed after a stop request. */
+static bool stops_at(rush_ctx *ctx, size_t at) {
+  return at > 0 && rush_poll_should_stop(ctx);
+}
+static size_t least(size_t a, size_t b) {
+  return a < b ? a : b;
+}
 
 /* Computes a row of output pixels. Strips read the rows of `plane` from h0 on. */
 static void run_pieces(const run *r, const rush_dw_row *whole, bool in_strips, const float *plane,
                        ptrdiff_t h0, rush_ctx *ctx) {
   rush_dw_row n = *whole;
-  for (size_t at = 0; rush_piece(ctx, whole->n, r->pixel, at, &n.n); at += n.n) {
+  for (size_t at = 0; at < whole->n && !stops_at(ctx, at); at += n.n) {
+    n.n = least(r->pixels, whole->n - at);
     n.first = whole->first + (ptrdiff_t)(at * n.stride);
     n.y = whole->y + at * n.channels;
-    if (in_strips)
+    if (in_strips) {
       run_strip(r->s, &r->j, plane, h0, r->weights, n.y, n.first, n.n);
-    else
-      run_row(&n);
+      continue;
+    }
+    for (size_t c = 0; c < n.channels && !stops_at(ctx, c); c += r->channels)
+      run_channels(&n, c, least(c + r->channels, n.channels));
   }
 }
 
@@ -321,7 +333,7 @@ void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, fl
                      float max) {
   const size_t c = s->groups, row = padded(c);
   const size_t in_row = s->in[2] * c;
-  run r = {s, {c, row, packed, f4_set(min), f4_set(max)}, {0}, x, packed + row, y, false, 0};
+  run r = {s, {c, row, packed, f4_set(min), f4_set(max)}, {0}, x, packed + row, y, false, 0, 0};
   r.row = (rush_dw_row){.bias = packed,
                         .channels = c,
                         .row = row,
@@ -337,10 +349,12 @@ void rush_dwconv_run(const rush_conv *s, const float *x, const float *packed, fl
                         .w_h = s->kernel[2] * row,
                         .min = min,
                         .max = max};
+  const size_t taps = s->kernel[0] * s->kernel[1] * s->kernel[2], pixel = c * taps / 4 + 1;
+  r.pixels = LONG / pixel + 1;
+  r.channels = 4 * (LONG / taps / 4 * 4 + 4); /* a multiple of all vectors */
   /* A kernel of depth 1 is inside the input, unless there is padding in depth. */
-  r.strips =
-      is_strip(s) && s->padding[0] == 0 && s->out[0] * s->stride[0] - s->stride[0] < s->in[0];
-  r.pixel = c * s->kernel[0] * s->kernel[1] * s->kernel[2] / 4 + 1;
-  rush_parallel(s->ctx, s->batch * s->out[0] * s->out[1], (uint64_t)s->out[2] * r.pixel, run_rows,
+  r.strips = is_strip(s) && c <= r.channels && s->padding[0] == 0 &&
+             s->out[0] * s->stride[0] - s->stride[0] < s->in[0];
+  rush_parallel(s->ctx, s->batch * s->out[0] * s->out[1], (uint64_t)s->out[2] * pixel, run_rows,
                 &r);
 }

@@ -14,7 +14,8 @@ enum {
 enum { WORK = 8 }; /* of one vector, besides its elements */
 
 /* Elements r of x[n] in pieces, between which the host may stop the run: PIECES(n) EACH(r) x[r] */
-#define PIECES(n) for (size_t at = 0, some; rush_piece(ctx, (size_t)(n), 1, at, &some); at += some)
+#define PIECES(n) \
+  for (size_t at = 0, some; rush_next_piece(ctx, (size_t)(n), 1, at, &some); at += some)
 #define EACH(r) for (size_t r = at; r < at + some; r++)
 
 #define NUM double

@@ -24,7 +24,7 @@ static double NAME(square_of)(struct rush_ctx *ctx, int64_t n, const NUM *x) {
 /* Returns the index of the largest of n elements that are `step` apart. */
 static int64_t NAME(largest)(struct rush_ctx *ctx, int64_t n, int64_t step, const NUM *x) {
   int64_t best = 0;
-  for (int64_t k = 1; k < n && !rush_stops_at(ctx, k); k++)
+  for (int64_t k = 1; k < n && !rush_stops_at_step(ctx, k); k++)
     if (PIVOT_SIZE(x[k * step]) > PIVOT_SIZE(x[best * step])) best = k;
   return best;
 }
@@ -39,7 +39,7 @@ int32_t NAME(rush_lu)(struct rush_ctx *ctx, int64_t m, int64_t n, NUM *a, int32_
       if (info == 0) info = (int32_t)k + 1;
       continue;
     }
-    for (int64_t j = 0; best != k && j < n && !rush_stops_at(ctx, j); j++) {
+    for (int64_t j = 0; best != k && j < n && !rush_stops_at_step(ctx, j); j++) {
       const NUM kept = a[k + j * m];
       a[k + j * m] = a[best + j * m];
       a[best + j * m] = kept;
@@ -252,7 +252,7 @@ static double NAME(angle_of)(double p, double q, double size, double *c, double 
 }
 
 static void NAME(set_unit)(struct rush_ctx *ctx, int64_t n, NUM *v) {
-  for (int64_t k = 0; k < n * n && !rush_stops_at(ctx, k); k++) v[k] = k % (n + 1) == 0;
+  for (int64_t k = 0; k < n * n && !rush_stops_at_step(ctx, k); k++) v[k] = k % (n + 1) == 0;
 }
 
 /* Sorts values[n] in ascending or descending order, with the columns of x[m] and y[n], which may be
@@ -309,7 +309,7 @@ static void NAME(complete)(struct rush_ctx *ctx, int64_t m, int64_t k, int64_t n
   if (k == n) return;
   PIECES(m * k) EACH(r) a[r] = u[r];
   NAME(rush_qr)(ctx, m, k, a, tau);
-  for (int64_t r = m * k; r < m * n && !rush_stops_at(ctx, r); r++) u[r] = r % (m + 1) == 0;
+  for (int64_t r = m * k; r < m * n && !rush_stops_at_step(ctx, r); r++) u[r] = r % (m + 1) == 0;
   NAME(rush_reflect)(ctx, m, k, a, tau, false, n - k, u + m * k);
 }
 

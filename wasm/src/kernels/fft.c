@@ -182,8 +182,8 @@ static bool stops_at(const rush_fft *plan, size_t k) {
   return k % CHUNK == 0 && rush_should_stop(plan->ctx, 32 * CHUNK);
 }
 /* Elements j from `first` to n in pieces, between which the host may stop the run */
-#define PIECES(first, n)                                                            \
-  for (size_t at = first, some; rush_piece(plan->ctx, n, 2, at, &some); at += some) \
+#define PIECES(first, n)                                                                 \
+  for (size_t at = first, some; rush_next_piece(plan->ctx, n, 2, at, &some); at += some) \
     for (size_t j = at; j < at + some; j++)
 
 void rush_fft_init(rush_fft *plan, double complex *memory) {
@@ -242,7 +242,7 @@ void rush_fft_from_real(const rush_fft *plan, double complex *in, double complex
   const size_t n = plan->points;
   if (!plan->halved) {
     const double *numbers = (const double *)in;
-    for (size_t j = n; j > 0 && !rush_stops_at(plan->ctx, (int64_t)j); j--)
+    for (size_t j = n; j > 0 && !rush_stops_at_step(plan->ctx, (int64_t)j); j--)
       in[j - 1] = numbers[j - 1];
     rush_fft_run(plan, in, out);
   } else { /* packs even elements + i * odd elements; each half is Hermitian */
@@ -250,7 +250,7 @@ void rush_fft_from_real(const rush_fft *plan, double complex *in, double complex
     c2 *x = (c2 *)out;
     const c2 *roots = (const c2 *)plan->halves;
     x[n] = x[0];
-    for (size_t k = 0; k <= n - k && !rush_stops_at(plan->ctx, (int64_t)k); k++) {
+    for (size_t k = 0; k <= n - k && !rush_stops_at_step(plan->ctx, (int64_t)k); k++) {
       const c2 a = x[k], b = conjugate(x[n - k]), even = 0.5 * (a + b);
       const c2 odd = times(times_i(0.5 * (b - a)), roots[k]);
       x[k] = even + odd;
@@ -265,7 +265,7 @@ void rush_fft_to_real(const rush_fft *plan, double complex *in, double complex *
   const size_t n = plan->points;
   in[0] = creal(in[0]);
   if (!plan->halved) {
-    for (size_t k = 1; k <= n / 2 && !rush_stops_at(plan->ctx, (int64_t)k); k++) {
+    for (size_t k = 1; k <= n / 2 && !rush_stops_at_step(plan->ctx, (int64_t)k); k++) {
       in[n - k] = in[k];
       in[k] = conj(in[k]);
     }
@@ -278,7 +278,7 @@ void rush_fft_to_real(const rush_fft *plan, double complex *in, double complex *
   c2 *x = (c2 *)in;
   const c2 *roots = (const c2 *)plan->halves;
   for (size_t k = 0; k <= n - k; k++) { /* conjugated for the inverse transform */
-    if (rush_stops_at(plan->ctx, (int64_t)k)) return;
+    if (rush_stops_at_step(plan->ctx, (int64_t)k)) return;
     const c2 a = x[k], b = conjugate(x[n - k]), even = a + b;
     const c2 odd = times_i(times(a - b, conjugate(roots[k])));
     x[k] = conjugate(even + odd);

@@ -12,7 +12,8 @@ enum {
   KR = RUSH_INT8_KR,
   MR = RUSH_INT8_MR,
   LANES = 16,
-  PIECE = RUSH_INT4_PIECE
+  PIECE = RUSH_INT4_PIECE,
+  LONG = 1 << 18 /* elements of a row between two checks for a stop request */
 };
 
 static size_t div_up(size_t n, size_t to) {
@@ -22,15 +23,26 @@ static size_t div_up(size_t n, size_t to) {
 /* ---- Memory layout --------------------------------------------------------------------------- */
 
 /* Iterates over the pieces of a row: start, length, and whether the piece is the first of its
- * group. */
+ * group. A context, which may be NULL, lets the host stop the iteration. */
 typedef struct piece {
-  size_t from, n, end; /* end: end of the group */
+  size_t from, n, end, checked; /* end: end of the group; checked: end of what may be done */
   bool opens;
+  rush_ctx *ctx;
 } piece;
+
+/* Returns the element before which the next check for a stop request is due, or `at` if the
+ * iteration must end. */
+RUSH_ALONE static size_t next_check(rush_ctx *ctx, size_t k, size_t at) {
+  if (at >= k || (at > 0 && rush_poll_should_stop(ctx))) return at;
+  return k - at < LONG ? k : at + LONG;
+}
 
 RUSH_INLINE bool next_piece(const rush_int4_matrix *b, piece *p) {
   p->from += p->n;
-  if (p->from >= b->k) return false;
+  if (p->from >= p->checked) {
+    p->checked = next_check(p->ctx, b->k, p->from);
+    if (p->from >= p->checked) return false;
+  }
   p->opens = p->from == p->end;
   if (p->opens) p->end = b->k - p->from < b->group ? b->k : p->from + b->group;
   p->n = p->end - p->from < PIECE ? p->end - p->from : PIECE;
@@ -61,7 +73,7 @@ static size_t group_bytes(const rush_int4_matrix *b) {
 
 /* A block of columns is stored in reading order: [bias], then for each group [scales][zero points
  * as int32, or minima][pieces]. */
-static size_t block_bytes(const rush_int4_matrix *b) {
+RUSH_ALONE RUSH_RARE static size_t block_bytes(const rush_int4_matrix *b) {
   const size_t bytes =
       NR * sizeof(float) + group_bytes(b) * rush_int4_groups(b) + sum_over_pieces(b, piece_bytes);
   return div_up(bytes, LANES) * LANES;
@@ -93,7 +105,7 @@ static size_t one_piece(const rush_int4_matrix *b, size_t n) {
   (void)b;
   return n > 0;
 }
-static size_t scales_bytes(const rush_int4_matrix *b) {
+RUSH_ALONE RUSH_RARE static size_t scales_bytes(const rush_int4_matrix *b) {
   return div_up(sum_over_pieces(b, one_piece) * sizeof(of_piece), LANES) * LANES;
 }
 static size_t elements_of(size_t n) {
@@ -102,7 +114,7 @@ static size_t elements_of(size_t n) {
 static size_t element_bytes(const rush_int4_matrix *b, size_t n) {
   return elements_of(n) * (is_small(b) ? sizeof(int8_t) : sizeof(int16_t));
 }
-static size_t row_bytes(const rush_int4_matrix *b) {
+RUSH_ALONE RUSH_RARE static size_t row_bytes(const rush_int4_matrix *b) {
   return scales_bytes(b) + sum_over_pieces(b, element_bytes);
 }
 
@@ -123,17 +135,18 @@ static void put_offset(const rush_int4_matrix *b, const void *offsets, size_t i,
   }
 }
 
-void rush_int4_pack(const rush_int4_matrix *b, size_t first, const void *w, const float *scales,
-                    const void *offsets, const float *bias, void *packed) {
+void rush_int4_pack(rush_ctx *ctx, const rush_int4_matrix *b, size_t first, const void *w,
+                    const float *scales, const void *offsets, const float *bias, void *packed) {
   const size_t columns = b->n - first < NR ? b->n - first : NR, groups = rush_int4_groups(b);
   const size_t row = b->bits == 8 ? b->k : div_up(b->k, 2);
   uint8_t *at = (uint8_t *)packed + first / NR * block_bytes(b);
-  memset(at, 0, block_bytes(b));
+  for (size_t i = 0, some; rush_next_piece(ctx, block_bytes(b), 1, i, &some); i += some)
+    memset(at + i, 0, some);
   float *to = (float *)(void *)at;
   for (size_t c = 0; c < columns; c++) to[c] = bias != NULL ? bias[c] : 0;
   at += NR * sizeof *to;
   size_t group = 0;
-  for (piece p = {0}; next_piece(b, &p); at += piece_bytes(b, p.n)) {
+  for (piece p = {.ctx = ctx}; next_piece(b, &p); at += piece_bytes(b, p.n)) {
     if (p.opens) {
       float *factors = (float *)(void *)at;
       for (size_t c = 0; c < columns; c++) {
@@ -161,6 +174,7 @@ void rush_int4_pack(const rush_int4_matrix *b, size_t first, const void *w, cons
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
 typedef struct task {
+  rush_ctx *ctx;
   const rush_int4_matrix *b;
   const float *x;
   size_t ldx;
@@ -215,18 +229,18 @@ static of_piece integers_of(const rush_int4_matrix *b, size_t n, const float *x,
 
 static void rows_of_floats(const void *arg, size_t begin, size_t end, unsigned who) {
   const task *t = arg;
-  (void)who;
   for (size_t r = begin; r < end; r++) {
     of_piece *of = (of_piece *)(void *)(t->rows + r * row_bytes(t->b));
     uint8_t *to = (uint8_t *)of + scales_bytes(t->b);
-    for (piece p = {0}; next_piece(t->b, &p); to += element_bytes(t->b, p.n))
+    for (piece p = {.ctx = who == 0 ? t->ctx : NULL}; next_piece(t->b, &p);
+         to += element_bytes(t->b, p.n))
       *of++ = integers_of(t->b, p.n, t->x + r * t->ldx + p.from, to);
   }
 }
 
 void rush_int4_rows_of_floats(rush_ctx *ctx, const rush_int4_matrix *b, size_t m, const float *x,
                               size_t ldx, void *rows) {
-  const task t = {b, x, ldx, rows};
+  const task t = {ctx, b, x, ldx, rows};
   rush_parallel(ctx, m, b->k / 4 + 1, rows_of_floats, &t);
 }
 
@@ -239,6 +253,7 @@ typedef struct product product;
 /* Multiplies row i by columns [from, right). A pointer keeps each form its own function. */
 typedef void multiply_row(const product *p, size_t i, size_t from, size_t right);
 struct product {
+  rush_ctx *ctx; /* NULL on other threads than the context's */
   const rush_int4_matrix *b;
   size_t m, height, width, down, row_bytes, scales_bytes, block_bytes;
   rush_int8_kernel kernel;
@@ -386,7 +401,7 @@ RUSH_INLINE void add_row(const product *p, size_t blocks, times_row *times, cons
   const uint8_t *x = (const uint8_t *)of + p->scales_bytes;
   group g[2] = {{.scales = {{0}}}};
   i4 sums[2][2];
-  for (piece k = {0}; next_piece(p->b, &k); of++) {
+  for (piece k = {.ctx = p->ctx}; next_piece(p->b, &k); of++) {
     const size_t quads = div_up(k.n, KR);
     if (k.opens) {
       const uint8_t *from = at;
@@ -417,7 +432,7 @@ static void add_rows(const product *p, const uint8_t *at, size_t top, size_t bot
   group g = {.scales = {{0}}};
   int8_t wide[PIECE * NR];
   size_t offset = p->scales_bytes, n = 0;
-  for (piece k = {0}; next_piece(p->b, &k); n++) {
+  for (piece k = {.ctx = p->ctx}; next_piece(p->b, &k); n++) {
     const size_t quads = div_up(k.n, KR);
     if (k.opens) at = read_group(p->b, at, &g);
     if (four) as_bytes(quads, at, wide);
@@ -485,8 +500,9 @@ static multiply_row *row_kernel(const rush_int4_matrix *b, bool fours) {
 }
 
 static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
-  const product *p = arg;
-  (void)who;
+  product own = *(const product *)arg;
+  const product *p = &own;
+  if (who > 0) own.ctx = NULL;
   for (size_t t = begin; t < end; t++) {
     const size_t from = t / p->down * p->width, top = t % p->down * p->height;
     const size_t right = p->b->n - from < p->width ? p->b->n : from + p->width;
@@ -515,7 +531,8 @@ void rush_int4_gemm_by(rush_ctx *ctx, bool fours, const rush_int4_matrix *b, siz
                        float max) {
   enum { ITEM = 1 << 22 };
   if (m == 0 || b->n == 0) return;
-  product p = {.b = b,
+  product p = {.ctx = ctx,
+               .b = b,
                .m = m,
                .row = row_kernel(b, fours),
                .rows = rows,

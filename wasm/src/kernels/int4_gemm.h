@@ -40,12 +40,13 @@ size_t rush_int4_groups(const rush_int4_matrix *b);
 bool rush_int4_packed(const rush_int4_matrix *b, size_t *bytes);
 bool rush_int4_rows(const rush_int4_matrix *b, size_t m, size_t *bytes);
 
-/* Packs at most eight columns, `first` to `first` + 7. The other arguments start at these columns:
+/* Packs at most eight columns, `first` to `first` + 7. A context, which may be NULL, lets the host
+ * stop, and leaves them incomplete. The other arguments start at these columns:
  * w[..][k] of int8, or for 4 bits two weights per byte, low nibble first, (k + 1) / 2 bytes each;
  * scales[..][groups]; offsets[..][groups] of uint8_t zero points or float minima, if the matrix has
  * any; bias[..] or NULL. `packed` is aligned to 16 bytes. */
-void rush_int4_pack(const rush_int4_matrix *b, size_t first, const void *w, const float *scales,
-                    const void *offsets, const float *bias, void *packed);
+void rush_int4_pack(struct rush_ctx *ctx, const rush_int4_matrix *b, size_t first, const void *w,
+                    const float *scales, const void *offsets, const float *bias, void *packed);
 
 /* Quantizes floats x[m][k] with row stride ldx. If a piece has an infinity or NaN, all results of
  * its row are NaN. A piece counts as zeros if its largest element is below 1e-37 * 32767 (1e-37 *

@@ -46,7 +46,8 @@ static void pack(rush_ctx *ctx, bool by_pairs, size_t n, size_t channels, size_t
       b.scales[c] = scales != NULL ? scales[j + c] : 1;
       b.bias[c] = bias != NULL ? bias[j + c] : 0;
       uint32_t sum = 0;
-      for (size_t from = 0, some; rush_piece(ctx, channels * taps, 1, from, &some); from += some)
+      for (size_t from = 0, some; rush_next_piece(ctx, channels * taps, 1, from, &some);
+           from += some)
         for (size_t i = from; i < from + some; i++) {
           const int32_t v = w[c * channels * taps + i];
           sum += (uint32_t)v;

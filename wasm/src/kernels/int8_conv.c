@@ -91,7 +91,7 @@ static void pack_depth(rush_ctx *ctx, size_t groups, size_t taps, const int8_t *
   depth *d = (depth *)(void *)packed;
   int32_t *sums = (int32_t *)(void *)(d + 1);
   uint8_t *at = packed + depth_header(groups);
-  for (size_t g = 0; g < groups && !rush_stops_at(ctx, (int64_t)g); g++)
+  for (size_t g = 0; g < groups && !rush_stops_at_step(ctx, (int64_t)g); g++)
     if (zeros[g] != 0) d->wide = 1;
   for (size_t b = 0; b < depth_blocks(groups); b++, at += rush_int8_depthwise_bytes(taps)) {
     const size_t from = rush_int8_depthwise_from(b, RUSH_INT8_DEPTHWISE_BLOCK, groups);

@@ -8,8 +8,8 @@
 /* ---- Softmax --------------------------------------------------------------------------------- */
 
 /* The elements of a row in pieces, between which the host may stop the run */
-#define PIECES                                                                              \
-  for (size_t at = 0, some = n; at < n && (n <= SHORT || rush_piece(ctx, n, 1, at, &some)); \
+#define PIECES                                                                                   \
+  for (size_t at = 0, some = n; at < n && (n <= SHORT || rush_next_piece(ctx, n, 1, at, &some)); \
        at += some)
 enum { SHORT = 1 << 16 /* elements of a row */ };
 
@@ -31,7 +31,7 @@ void rush_softmax_row_f32(struct rush_ctx *ctx, size_t n, float *out, const floa
     PIECES rush_affine_f32(some, out + at, out + at, (float)(1 / sum), 0);
     return;
   }
-  for (size_t at = 0; at < n && !rush_stops_at(ctx, (int64_t)at); at += 256)
+  for (size_t at = 0; at < n && !rush_stops_at_step(ctx, (int64_t)at); at += 256)
     sum += rush_exp_sum_f32(n - at < 256 ? n - at : 256, scratch, x + at, most);
   PIECES subtract(some, out + at, x + at, most, (float)log(sum));
 }
@@ -45,17 +45,17 @@ void rush_softmax_columns_f64(struct rush_ctx *ctx, size_t n, size_t cols, size_
                               double *out, const double *x, bool logarithm) {
   for (size_t j = 0; j < cols; j++) {
     double most = -(double)INFINITY, sum = 0;
-    for (size_t i = 0; i < n && !rush_stops_at(ctx, (int64_t)i); i++) {
+    for (size_t i = 0; i < n && !rush_stops_at_step(ctx, (int64_t)i); i++) {
       const double v = x[i * stride + j];
       if (v > most || v != v) most = v;
     }
-    for (size_t i = 0; i < n && !rush_stops_at(ctx, (int64_t)i); i++) {
+    for (size_t i = 0; i < n && !rush_stops_at_step(ctx, (int64_t)i); i++) {
       const double v = x[i * stride + j] - most, e = exp(v);
       sum += e;
       out[i * stride + j] = logarithm ? v : e;
     }
     const double l = log(sum);
-    for (size_t i = 0; i < n && !rush_stops_at(ctx, (int64_t)i); i++) {
+    for (size_t i = 0; i < n && !rush_stops_at_step(ctx, (int64_t)i); i++) {
       double *o = &out[i * stride + j];
       *o = logarithm ? *o - l : *o / sum;
     }
@@ -69,7 +69,7 @@ static void softmax_some(struct rush_ctx *ctx, size_t n, size_t cols, size_t str
                          const float *x, bool logarithm) {
   f4 most[COLUMNS / 4], sum[COLUMNS / 4], lost[COLUMNS / 4];
   const size_t whole = cols / 4, left = cols % 4, all = whole + (left > 0);
-#define EACH_ROW for (size_t i = 0; i < n && !rush_stops_at(ctx, (int64_t)i); i++)
+#define EACH_ROW for (size_t i = 0; i < n && !rush_stops_at_step(ctx, (int64_t)i); i++)
 #define GET(p, k) (k < whole ? f4_load((p) + 4 * k) : f4_load_part((p) + 4 * k, left))
 #define PUT(p, k, v) (k < whole ? f4_store((p) + 4 * k, v) : f4_store_part((p) + 4 * k, v, left))
   for (size_t k = 0; k < all; k++) {

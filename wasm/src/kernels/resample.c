@@ -40,7 +40,7 @@ static void copy_pixels(size_t pixel, size_t n, const int32_t *index, const char
 /* Copies the pixels of a row, or the whole row before. */
 static void copy_row(rush_ctx *ctx, size_t pixel, const rush_resample_axis *a, const char *x,
                      bool repeats, char *y) {
-  for (size_t o = 0, some; rush_piece(ctx, a->out, pixel, o, &some); o += some) {
+  for (size_t o = 0, some; rush_next_piece(ctx, a->out, pixel, o, &some); o += some) {
     char *to = y + o * pixel;
     if (repeats)
       memcpy(to, to - a->out * pixel, some * pixel);
@@ -115,7 +115,7 @@ static void copy_rows(const void *arg, size_t begin, size_t end, unsigned who) {
         const size_t ih = h * (size_t)a[1].n + k % (size_t)a[1].n;                                 \
         const T *from = x + ((size_t)a[0].index[id] * a[1].in + (size_t)a[1].index[ih]) * width;   \
         const T w = (T)(a[0].weight[id] * a[1].weight[ih]);                                        \
-        for (size_t i = 0, some; rush_piece(ctx, width, 1, i, &some); i += some)                   \
+        for (size_t i = 0, some; rush_next_piece(ctx, width, 1, i, &some); i += some)              \
           add_##f(some, k == 0, w, from + i, row + i);                                             \
       }                                                                                            \
       const size_t n = (size_t)a[2].n;                                                             \
@@ -123,7 +123,7 @@ static void copy_rows(const void *arg, size_t begin, size_t end, unsigned who) {
         pixels_##f(ctx, j->channels, a + 2, row, y);                                               \
         continue;                                                                                  \
       }                                                                                            \
-      for (size_t o = 0, some; rush_piece(ctx, a[2].out, n, o, &some); o += some)                  \
+      for (size_t o = 0, some; rush_next_piece(ctx, a[2].out, n, o, &some); o += some)             \
         points_##f(a[2].n, some, a[2].index + o * n, a[2].weight + o * n, row, y + o);             \
     }                                                                                              \
   }

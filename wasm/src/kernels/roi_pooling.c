@@ -83,7 +83,8 @@ enum { TAPS = 32 }; /* samples per batch */
     const int64_t channels = rush_roi_channels(r);                                                \
     sample_##f samples[TAPS];                                                                     \
     int n = 0;                                                                                    \
-    for (int64_t c = 0; c < channels && !rush_stops_at(r->ctx, c); c++) y[c * bins + bin] = 0;    \
+    for (int64_t c = 0; c < channels && !rush_stops_at_step(r->ctx, c); c++)                      \
+      y[c * bins + bin] = 0;                                                                      \
     for (int64_t i = 0; i < h.samples; i++) {                                                     \
       const T at_y = h.start + (T)ph * h.size + ((T)i + (T)0.5) * h.size / (T)h.samples;          \
       for (int64_t j = 0; j < w.samples; j++) {                                                   \
@@ -98,7 +99,7 @@ enum { TAPS = 32 }; /* samples per batch */
     add_samples_##f(r, bin, n, samples, x, y);                                                    \
     T count = (T)h.samples * (T)w.samples;                                                        \
     if (!r->by_place && count < 1) count = 1;                                                     \
-    for (int64_t c = 0; c < channels && !rush_stops_at(r->ctx, c); c++)                           \
+    for (int64_t c = 0; c < channels && !rush_stops_at_step(r->ctx, c); c++)                      \
       y[c * bins + bin] /= count;                                                                 \
   }                                                                                               \
                                                                                                   \
@@ -134,7 +135,7 @@ enum { TAPS = 32 }; /* samples per batch */
     T best = h[0] < h[1] && w[0] < w[1] ? -FLT_MAX : 0;                                           \
     *from = -1;                                                                                   \
     for (int64_t i = h[0]; i < h[1] && goes_on(r, w); i++)                                        \
-      for (int64_t j = w[0]; j < w[1] && !rush_stops_at(r->ctx, j - w[0]); j++)                   \
+      for (int64_t j = w[0]; j < w[1] && !rush_stops_at_step(r->ctx, j - w[0]); j++)              \
         if (x[i * r->row_step + j * r->col_step] > best) {                                        \
           best = x[i * r->row_step + j * r->col_step];                                            \
           *from = (int32_t)(i * r->width + j);                                                    \
@@ -145,7 +146,7 @@ enum { TAPS = 32 }; /* samples per batch */
   static T mean_##f(const rush_rois *r, const int64_t *h, const int64_t *w, const T *x) {         \
     T sum = 0;                                                                                    \
     for (int64_t i = h[0]; i < h[1] && goes_on(r, w); i++)                                        \
-      for (int64_t j = w[0]; j < w[1] && !rush_stops_at(r->ctx, j - w[0]); j++)                   \
+      for (int64_t j = w[0]; j < w[1] && !rush_stops_at_step(r->ctx, j - w[0]); j++)              \
         sum += x[i * r->row_step + j * r->col_step];                                              \
     return h[0] < h[1] && w[0] < w[1] ? sum / (T)((h[1] - h[0]) * (w[1] - w[0])) : 0;             \
   }                                                                                               \
@@ -193,7 +194,7 @@ enum { TAPS = 32 }; /* samples per batch */
         const int64_t x0 = k % d->kernel[1] * d->dilation[1] - d->padding[1];                     \
         for (int64_t i = 0, o = 0; i < d->out[0]; i++) {                                          \
           if (rush_should_stop(d->ctx, 8 * (uint64_t)d->out[1])) return;                          \
-          for (int64_t j = 0; j < d->out[1] && !rush_stops_at(d->ctx, j); j++, o++)               \
+          for (int64_t j = 0; j < d->out[1] && !rush_stops_at_step(d->ctx, j); j++, o++)          \
             *columns++ =                                                                          \
                 (factor ? factor[o] : 1) * between_##f(d, x + c * d->channel_step,                \
                                                        (T)(i * d->stride[0] + y0) + by[o],        \

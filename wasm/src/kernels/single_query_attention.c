@@ -97,17 +97,3 @@ void rush_attention_sum(size_t n, size_t e, const float *w, const float *v, ptrd
     out[i] = sum;
   }
 }
-
-void rush_attention_row_f64(size_t n, double *x, double scale, const double *mask,
-                            const uint8_t *keep) {
-  double most = (double)-INFINITY, sum = 0;
-  for (size_t i = 0; i < n; i++) {
-    x[i] *= scale;
-    if (mask != NULL) x[i] += mask[i];
-    if (keep != NULL && !keep[i]) x[i] = (double)-INFINITY;
-    most = x[i] > most || x[i] != x[i] ? x[i] : most;
-  }
-  const bool none = most == (double)-INFINITY;
-  for (size_t i = 0; i < n; i++) sum += x[i] = none ? 0 : exp(x[i] - most);
-  for (size_t i = 0; i < n && !none; i++) x[i] /= sum;
-}

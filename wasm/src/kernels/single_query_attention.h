@@ -17,8 +17,5 @@ void rush_attention_sum(size_t n, size_t e, const float *w, const float *v, ptrd
  * to the weighted sum. A row of -infinity becomes zeros. mask: n floats to add, or NULL. keep: n
  * bools, where 0 means -infinity, or NULL. At most one of them may be given. */
 float rush_attention_row(size_t n, float *x, float scale, const float *mask, const uint8_t *keep);
-/* Does the same in double precision and plain C, with the factor applied. */
-void rush_attention_row_f64(size_t n, double *x, double scale, const double *mask,
-                            const uint8_t *keep);
 
 #endif

@@ -206,6 +206,7 @@ RUSH_RARE void rush_conv_pack(const rush_conv *s, const float *w, const ptrdiff_
 
 /* A job's tile at work. */
 typedef struct tile {
+  rush_ctx *ctx;  /* NULL on other threads than the context's */
   const float *x; /* its image */
   const float **at;
   size_t first, columns; /* outputs of each group */
@@ -290,7 +291,11 @@ static void run_tile(const job *j, const tile *t, size_t m, window *w, float *y,
   } else {
     ks = border_addresses(j, t, w);
   }
-  for (size_t g = 0; g < j->s->groups; g++) {
+  for (size_t g = 0, left = j->some; g < j->s->groups; g++) {
+    if (left-- == 0) {
+      if (rush_poll_should_stop(t->ctx)) return;
+      left = j->some;
+    }
     const float *packed = j->packed + g * j->one + t->first * (j->depth + 1);
     j->kernel(m, t->columns, kc * sizeof(float), ks * j->mr * sizeof(void *), t->at, packed,
               y + g * j->s->out_c + t->first, y_step * sizeof(float), j->nr * sizeof(float),
@@ -314,7 +319,8 @@ static void run_items(const void *arg, size_t begin, size_t end, unsigned who) {
   const size_t all = j->lines * j->tiles,
                in = j->s->in[0] * j->s->in[1] * j->s->in[2] * j->in_pixel;
   const size_t height = a[1].count, width = a[2].count, y_step = a[2].out_step * j->out_pixel;
-  tile t = {.at = (const float **)(void *)(j->scratch + who * j->each)};
+  tile t = {.ctx = who == 0 ? j->s->ctx : NULL,
+            .at = (const float **)(void *)(j->scratch + who * j->each)};
   window w[MAX_MR];
   /* The next pixel: the first one of the next tile of a line. */
   size_t image = 0, d = 0, h = 0, x = 0;
@@ -374,7 +380,10 @@ RUSH_RARE static void run_empty(const job *j, float min, float max) {
 
 /* Tiles go on over the ends of rows where the output has no gaps. */
 static void run_phase(job *j, float min, float max) {
-  enum { EACH = 4 /* items at least, for every thread */ };
+  enum {
+    EACH = 4,      /* items at least, for every thread */
+    LONG = 1 << 22 /* weights between two checks for a stop request */
+  };
   const rush_conv *s = j->s;
   if (j->depth == 0) {
     run_empty(j, min, max);
@@ -386,6 +395,8 @@ static void run_phase(job *j, float min, float max) {
   j->lines = s->transposed ? s->batch * rows : s->batch;
   j->tiles = (j->line - 1) / j->mr + 1;
   j->columns = s->out_c;
+  if (j->depth > LONG / s->out_c) j->columns = rush_gemm_columns(j->depth, s->out_c);
+  j->some = LONG / j->depth / j->columns;
   if (s->groups == 1) {
     const size_t tiles = j->lines * j->tiles, wanted = EACH * rush_threads(s->ctx);
     const size_t least = 4 * j->nr;

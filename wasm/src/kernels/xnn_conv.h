@@ -26,6 +26,7 @@ typedef struct rush_conv_job {
   /* An item is a tile of pixels and a block of columns. A line is what a tile may go over: a row of
    * the output, or where that has no gaps a whole image. */
   size_t line, tiles, lines, columns; /* pixels; tiles in one; how many of all images; of an item */
+  size_t some; /* groups that are computed between two checks for a stop request */
   rush_xnn_igemm_fn kernel;
   size_t mr, nr;
   union xnn_f32_minmax_params params;

@@ -59,7 +59,7 @@ RUSH_ALONE RUSH_RARE static void pack_rows(rush_ctx *ctx, size_t item, size_t k,
   const size_t nr = rush_gemm_nr(), block = nr * (rush_gemm_rows(item, k) + 1);
   if (rows == 0) return;
   for (size_t j = 0; j < n; j += nr, packed += block)
-    for (size_t i = 0, some; rush_piece(ctx, rows, nr, i, &some); i += some)
+    for (size_t i = 0, some; rush_next_piece(ctx, rows, nr, i, &some); i += some)
       pack_block(item, some, n - j < nr ? n - j : nr,
                  b + (ptrdiff_t)item * ((ptrdiff_t)j * stride_n + (ptrdiff_t)i * stride_k),
                  stride_k, stride_n, nr, (char *)(packed + nr) + (first + i) * nr * item);
@@ -110,7 +110,7 @@ RUSH_RARE void rush_gemm_packed_row(struct rush_ctx *ctx, size_t item, size_t k,
   const size_t nr = rush_gemm_nr();
   const char *from = (const char *)(packed + j / nr * nr * (rush_gemm_rows(item, k) + 1) + nr);
   from += j % nr * item;
-  for (size_t at = 0, some; rush_piece(ctx, k, 1, at, &some); at += some)
+  for (size_t at = 0, some; rush_next_piece(ctx, k, 1, at, &some); at += some)
     rush_transpose(item, 1, some, from + at * nr * item, (ptrdiff_t)nr, (char *)row + at * item,
                    (ptrdiff_t)some);
 }

@@ -242,17 +242,17 @@ static int transposed_dim(const rush_iter *it, int64_t item) {
 /* One matrix transposition, over dimensions 0 and d, for each index of the other dimensions. A work
  * item is a few rows. */
 typedef struct matrices {
+  rush_ctx *ctx;
   rush_iter it;
   size_t item, rows, columns, blocks; /* blocks: work items per matrix */
   ptrdiff_t from_row, to_row;
 } matrices;
 
-enum { ROWS = 32 };
+enum { ROWS = 32, COLUMNS = 1 << 15 /* between two checks for a stop request */ };
 
 static void transpose_some(const void *arg, size_t begin, size_t end, unsigned who) {
   const matrices *m = arg;
   const rush_iter *it = &m->it;
-  (void)who;
   for (size_t i = begin; i < end; i++) {
     int64_t index = (int64_t)(i / m->blocks);
     const size_t row = i % m->blocks * ROWS, left = m->rows - row;
@@ -262,13 +262,18 @@ static void transpose_some(const void *arg, size_t begin, size_t end, unsigned w
       to += index % it->size[k] * it->stride[0][k];
       from += index % it->size[k] * it->stride[1][k];
     }
-    rush_transpose(m->item, left < ROWS ? left : ROWS, m->columns, from, m->from_row, to,
-                   m->to_row);
+    for (size_t j = 0; j < m->columns; j += COLUMNS) {
+      if (j > 0 && who == 0 && rush_poll_should_stop(m->ctx)) return;
+      const size_t n = m->columns - j < COLUMNS ? m->columns - j : COLUMNS;
+      rush_transpose(m->item, left < ROWS ? left : ROWS, n,
+                     from + (ptrdiff_t)(j * m->item) * m->from_row, m->from_row, to + j * m->item,
+                     m->to_row);
+    }
   }
 }
 
 static rush_status copy_transposed(rush_ctx *ctx, const rush_iter *it, int d, int64_t item) {
-  matrices m = {.it = *it, .item = (size_t)item};
+  matrices m = {.ctx = ctx, .it = *it, .item = (size_t)item};
   size_t n = 1;
   m.rows = (size_t)it->size[d];
   m.columns = (size_t)it->size[0];

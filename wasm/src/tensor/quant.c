@@ -62,8 +62,8 @@ rush_status rush_quant_quantize(rush_heap *heap, rush_tensor *x, bool in_steps, 
   const float *from = rush_data(dense);
   char *to = rush_data(out);
   for (size_t i = 0; i < r.n && !heap->ctx->stopped; i++)
-    for (size_t at = i * r.each, end = at + r.each, some; rush_piece(heap->ctx, end, 1, at, &some);
-         at += some)
+    for (size_t at = i * r.each, end = at + r.each, some;
+         rush_next_piece(heap->ctx, end, 1, at, &some); at += some)
       rush_quantize(out->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n], some,
                     from + at, to + at * rush_itemsize(out));
   rush_tensor_drop(heap, dense);
@@ -86,7 +86,7 @@ rush_status rush_quant_dequantize(rush_heap *heap, rush_tensor *x, bool in_steps
     float *to = rush_data(*out);
     for (size_t i = 0; i < r.n && !heap->ctx->stopped; i++)
       for (size_t at = i * r.each, end = at + r.each, some;
-           rush_piece(heap->ctx, end, 1, at, &some); at += some)
+           rush_next_piece(heap->ctx, end, 1, at, &some); at += some)
         rush_dequantize(x->dtype, in_steps ? 1 : q->scales[i % q->n], q->zero_points[i % q->n],
                         some, from + at * rush_itemsize(x), to + at);
     st = rush_take_stop(heap->ctx);

@@ -20,7 +20,7 @@ static rush_status flip_into(rush_call *c, rush_tensor *dst, const rush_tensor *
     return rush_tensor_copy(c->heap, dst, &turned);
   do {
     const size_t n = (size_t)it.size[0];
-    for (size_t i = 0, some; rush_piece(c->ctx, n, 1, i, &some); i += some)
+    for (size_t i = 0, some; rush_next_piece(c->ctx, n, 1, i, &some); i += some)
       rush_reverse_4(some, it.at[0] + 4 * i, it.at[1] - 4 * (int64_t)(i + some - 1));
     RUSH_TRY(rush_take_stop(c->ctx));
   } while (rush_iter_next(&it));

@@ -48,9 +48,9 @@ static rush_status rotate_rows(rush_call *c, const halves *h) {
   for (const float *end = to + out->numel; to < end; to += n) {
     const float *from = rush_data(x);
     for (int d = 0; d < h->axis; d++) from += at[d] * x->strides[d];
-    for (size_t i = 0, some; rush_piece(c->ctx, (size_t)high, 1, i, &some); i += some)
+    for (size_t i = 0, some; rush_next_piece(c->ctx, (size_t)high, 1, i, &some); i += some)
       for (size_t j = i; j < i + some; j++) to[j] = -from[(size_t)low + j];
-    for (size_t i = 0, some; rush_piece(c->ctx, (size_t)low, 1, i, &some); i += some)
+    for (size_t i = 0, some; rush_next_piece(c->ctx, (size_t)low, 1, i, &some); i += some)
       memcpy(to + (size_t)high + i, from + i, some * sizeof *to);
     RUSH_TRY(rush_take_stop(c->ctx));
     for (int d = h->axis - 1; d >= 0 && ++at[d] == x->sizes[d]; d--) at[d] = 0;

@@ -18,14 +18,14 @@ typedef struct lines {
 } lines;
 
 static void conjugate(rush_ctx *ctx, double complex *line, int64_t n) {
-  for (int64_t k = 0; k < n && !rush_stops_at(ctx, k); k++) line[k] = conj(line[k]);
+  for (int64_t k = 0; k < n && !rush_stops_at_step(ctx, k); k++) line[k] = conj(line[k]);
 }
 
 /* Reads n elements that are `step` bytes apart, by way of raw[n]. */
 static void read_line(rush_ctx *ctx, rush_dtype to, char *out, const rush_tensor *t,
                       const char *from, int64_t step, char *raw, int64_t n) {
   const size_t item = rush_itemsize(t);
-  for (size_t k = 0, some; rush_piece(ctx, (size_t)n, 4, k, &some); k += some) {
+  for (size_t k = 0, some; rush_next_piece(ctx, (size_t)n, 4, k, &some); k += some) {
     rush_copy_items(item, raw, (int64_t)item, from + (int64_t)k * step, step, (int64_t)some);
     rush_convert(to, out + k * rush_dtype_size(to), t->dtype, raw, (int64_t)some);
   }
@@ -33,7 +33,7 @@ static void read_line(rush_ctx *ctx, rush_dtype to, char *out, const rush_tensor
 static void write_line(rush_ctx *ctx, rush_dtype from, const char *in, const rush_tensor *t,
                        char *to, int64_t step, char *raw, int64_t n) {
   const size_t item = rush_itemsize(t);
-  for (size_t k = 0, some; rush_piece(ctx, (size_t)n, 4, k, &some); k += some) {
+  for (size_t k = 0, some; rush_next_piece(ctx, (size_t)n, 4, k, &some); k += some) {
     rush_convert(t->dtype, raw, from, in + k * rush_dtype_size(from), (int64_t)some);
     rush_copy_items(item, to + (int64_t)k * step, step, raw, (int64_t)item, (int64_t)some);
   }
@@ -49,7 +49,7 @@ static void run_line(const lines *l, const rush_fft *plan, const char *from, cha
             l->from->strides[l->dim] * (int64_t)item, raw, n_in);
   if (from_real) {
     rush_fft_from_real(plan, in, out);
-    for (int64_t k = n / 2 + 1; k < n_out && !rush_stops_at(l->ctx, k); k++)
+    for (int64_t k = n / 2 + 1; k < n_out && !rush_stops_at_step(l->ctx, k); k++)
       out[k] = conj(out[n - k]);
   } else if (to_real) {
     rush_fft_to_real(plan, in, out);
@@ -61,7 +61,7 @@ static void run_line(const lines *l, const rush_fft *plan, const char *from, cha
   if (l->scale != 1) {
     double *numbers = (double *)out;
     const size_t all = (size_t)(to_real ? n : 2 * n_out);
-    for (size_t k = 0, some; rush_piece(l->ctx, all, 1, k, &some); k += some)
+    for (size_t k = 0, some; rush_next_piece(l->ctx, all, 1, k, &some); k += some)
       for (size_t i = k; i < k + some; i++) numbers[i] *= l->scale;
   }
   write_line(l->ctx, to_real ? RUSH_FLOAT64 : RUSH_COMPLEX128, (const char *)out, l->to, to,

@@ -284,7 +284,7 @@ static rush_status read_indexed(rush_call *c, const indexed *x) {
   do {
     const int64_t *step[] = {it.stride[0], it.stride[1], it.stride[2]};
     size_t some;
-    for (int64_t k = 0; rush_piece(c->ctx, (size_t)it.size[0], 1, (size_t)k, &some);
+    for (int64_t k = 0; rush_next_piece(c->ctx, (size_t)it.size[0], 1, (size_t)k, &some);
          k += (int64_t)some)
       read_row(item, it.at[0] + k * *step[0], *step[0], it.at[1] + k * *step[1], *step[1],
                it.at[2] + k * *step[2], *step[2], (int64_t)some);

@@ -49,7 +49,7 @@ static void select_items(rush_ctx *ctx, size_t item, char *to, const char *from,
 #define SELECT(BYTES)                                        \
   for (int64_t i = 0; n > 0; i++, mask++, from += (BYTES)) { \
     const bool taken = *mask != 0;                           \
-    if (rush_stops_at(ctx, i)) return;                       \
+    if (rush_stops_at_step(ctx, i)) return;                  \
     memcpy(to, from, (BYTES));                               \
     to += taken ? (BYTES) : 0;                               \
     n -= taken;                                              \
@@ -66,7 +66,7 @@ static void select_items(rush_ctx *ctx, size_t item, char *to, const char *from,
 
 static int64_t count_true(rush_ctx *ctx, const char *mask, int64_t n) {
   int64_t count = 0;
-  for (size_t at = 0, some; rush_piece(ctx, (size_t)n, 1, at, &some); at += some)
+  for (size_t at = 0, some; rush_next_piece(ctx, (size_t)n, 1, at, &some); at += some)
     for (size_t i = at; i < at + some; i++) count += mask[i] != 0;
   return count;
 }
@@ -121,7 +121,7 @@ static void scatter_items(rush_ctx *ctx, size_t item, char *to, const char *from
 #define SCATTER(BYTES)                                  \
   for (; n > 0; n--, mask++, to += (BYTES)) {           \
     const bool taken = *mask != 0;                      \
-    if (rush_stops_at(ctx, n)) return;                  \
+    if (rush_stops_at_step(ctx, n)) return;             \
     memcpy(to, taken ? from : (const char *)to, BYTES); \
     from += taken ? (BYTES) : 0;                        \
   }
@@ -131,7 +131,7 @@ static void scatter_items(rush_ctx *ctx, size_t item, char *to, const char *from
     case 8:
       SCATTER(8) return;
     default:
-      for (; n > 0 && !rush_stops_at(ctx, n); n--, mask++, to += item) {
+      for (; n > 0 && !rush_stops_at_step(ctx, n); n--, mask++, to += item) {
         if (*mask == 0) continue;
         memcpy(to, from, item);
         from += item;

@@ -228,7 +228,7 @@ RUSH_OP(geqrf) {
 
 static void conjugate(rush_ctx *ctx, rush_tensor *t) {
   double complex *numbers = rush_data(t);
-  for (int64_t k = 0; rush_is_complex(t->dtype) && k < t->numel && !rush_stops_at(ctx, k); k++)
+  for (int64_t k = 0; rush_is_complex(t->dtype) && k < t->numel && !rush_stops_at_step(ctx, k); k++)
     numbers[k] = conj(numbers[k]);
 }
 
@@ -311,7 +311,7 @@ RUSH_OP(linalg_eigh) {
 static bool is_finite(rush_ctx *ctx, const rush_tensor *t) {
   const double *data = rush_data(t);
   const int64_t n = t->numel * (rush_is_complex(t->dtype) ? 2 : 1);
-  for (int64_t k = 0; k < n && !rush_stops_at(ctx, k); k++)
+  for (int64_t k = 0; k < n && !rush_stops_at_step(ctx, k); k++)
     if (data[k] - data[k] != 0) return false;
   return true;
 }

@@ -1,15 +1,17 @@
 /* scaled_dot_product_attention. For each head and block of queries, the weights are computed,
  * normalized and used while they are in cache. The inputs are usually transposed views, which are
  * read in place. Keys and values are packed if there are several queries. A single query, such as a
- * token with a KV cache, reads them unpacked. The result is stored as [batch, tokens, heads,
- * features], so that the transpose and reshape that usually follow need no copy. */
+ * token with a KV cache, reads them unpacked. Very long rows, and those of float64, are computed
+ * query by query by the blocks that matmul and softmax use. The result is stored as
+ * [batch, tokens, heads, features], so that the transpose and reshape that usually follow need no
+ * copy. */
 #include <math.h>
 
 #include "base/threads.h"
+#include "blocks/batched_matmul.h"
 #include "blocks/shape.h"
 #include "call/define.h"
 #include "kernels/gemm.h"
-#include "kernels/gemm_any.h"
 #include "kernels/normalize.h"
 #include "kernels/single_query_attention.h"
 #include "tensor/layout.h"
@@ -44,13 +46,19 @@ static int64_t row_stride(const rush_tensor *t) {
   return t->strides[t->rank - 2];
 }
 
-/* Returns row i of the mask with unit stride: a pointer into the mask, or a copy in `copy`. */
-static const void *mask_row(const attention *a, const char *mask, int64_t i, void *copy) {
+/* Returns row i of the mask, and the stride of its elements. */
+static const char *mask_at(const attention *a, const char *mask, int64_t i, int64_t *step) {
   const rush_tensor *t = a->mask;
   const int64_t rows = t->rank > 1 && t->sizes[t->rank - 2] != 1 ? t->strides[t->rank - 2] : 0;
-  const int64_t step = t->sizes[t->rank - 1] != 1 ? t->strides[t->rank - 1] : 0;
-  const size_t item = rush_itemsize(t);
-  const char *from = mask + i * rows * (int64_t)item;
+  *step = t->sizes[t->rank - 1] != 1 ? t->strides[t->rank - 1] : 0;
+  return mask + i * rows * (int64_t)rush_itemsize(t);
+}
+
+/* Returns row i of the mask with unit stride: a pointer into the mask, or a copy in `copy`. */
+static const void *mask_row(const attention *a, const char *mask, int64_t i, void *copy) {
+  int64_t step;
+  const size_t item = rush_itemsize(a->mask);
+  const char *from = mask_at(a, mask, i, &step);
   if (step == 1) return from;
   char *to = copy;
   for (int64_t j = 0; j < a->s; j++)
@@ -86,13 +94,13 @@ static int64_t seen_in_row(rush_ctx *ctx, const attention *a, const char *row, i
   const int64_t bytes = step * (int64_t)rush_itemsize(t);
   int64_t n = a->s;
   double last = -INFINITY;
-  while (n > least && !rush_stops_at(ctx, n) &&
+  while (n > least && !rush_stops_at_step(ctx, n) &&
          (last = mask_value(t, row + (n - 1) * bytes)) == -INFINITY)
     n--;
   if (n == least || last > HIDDEN) return n;
-  for (int64_t j = 0; j < n && !rush_stops_at(ctx, j); j++) {
+  for (int64_t j = 0; j < n && !rush_stops_at_step(ctx, j); j++) {
     if (mask_value(t, row + j * bytes) < PLAIN) continue;
-    while (n > least && !rush_stops_at(ctx, n) && n > j + 1 &&
+    while (n > least && !rush_stops_at_step(ctx, n) && n > j + 1 &&
            mask_value(t, row + (n - 1) * bytes) <= HIDDEN)
       n--;
     return n;
@@ -143,7 +151,7 @@ typedef struct buffers {
 } buffers;
 
 static bool packs(const attention *a) {
-  return a->q->dtype == RUSH_FLOAT32 && a->l > 1;
+  return a->l > 1;
 }
 
 /* Computes a block of queries of one head, starting with query i. */
@@ -187,27 +195,6 @@ static void one_block(rush_ctx *ctx, const attention *a, const int64_t *at, cons
   }
 }
 
-/* Computes a block in float64, one query at a time, in plain C. */
-static void one_block_f64(rush_ctx *ctx, const attention *a, const int64_t *at, const buffers *b,
-                          int64_t first) {
-  double *x = (double *)(void *)b->logits;
-  const char *q = matrix_at(a->q, a, at, 1), *mask = a->mask ? matrix_at(a->mask, a, at, 1) : NULL;
-  char *out = matrix_at(a->out, a, at, 1);
-  const ptrdiff_t k_row = (ptrdiff_t)row_stride(a->k), v_row = (ptrdiff_t)row_stride(a->v);
-  for (int64_t i = first; i < a->l && i < first + a->block; i++) {
-    const size_t own = a->causal && i + 1 < a->s ? (size_t)(i + 1) : (size_t)a->s;
-    const void *m = mask ? mask_row(a, mask, i, b->mask) : NULL;
-    const bool keeps = m != NULL && a->mask->dtype == RUSH_BOOL;
-    rush_gemm_any(RUSH_FLOAT64, false, 1, own, (size_t)a->e, q + i * row_stride(a->q) * 8, 0, 1,
-                  b->k_of, 1, k_row, x, 0);
-    if (rush_should_stop(ctx, own * (size_t)a->e)) return;
-    rush_attention_row_f64(own, x, a->scale, keeps ? NULL : m, keeps ? m : NULL);
-    if (rush_should_stop(ctx, own * (size_t)a->ev)) return;
-    rush_gemm_any(RUSH_FLOAT64, false, 1, (size_t)a->ev, own, x, 0, 1, b->v_of, v_row, 1,
-                  out + i * row_stride(a->out) * 8, 0);
-  }
-}
-
 static void pack_head(rush_ctx *ctx, const attention *a, const int64_t *at, buffers *b) {
   const char *k = matrix_at(a->k, a, at, a->share), *v = matrix_at(a->v, a, at, a->share);
   if (packs(a) && k != b->k_of)
@@ -227,24 +214,26 @@ typedef struct loop {
   int64_t blocks; /* blocks per head */
 } loop;
 
+/* Sets the index of a head. */
+static void find_head(const attention *a, int64_t head, int64_t *at) {
+  for (int d = a->rank - 1; d >= 0; head /= a->batch[d], d--) at[d] = head % a->batch[d];
+}
+
 static void some_blocks(const void *arg, size_t begin, size_t end, unsigned who) {
   const loop *l = arg;
   const attention *a = l->a;
   for (int64_t t = (int64_t)begin; t < (int64_t)end; t++) {
-    int64_t at[RUSH_MAX_RANK] = {0}, head = t / l->blocks;
-    for (int d = a->rank - 1; d >= 0; head /= a->batch[d], d--) at[d] = head % a->batch[d];
+    int64_t at[RUSH_MAX_RANK] = {0};
+    find_head(a, t / l->blocks, at);
     rush_ctx *ctx = who == 0 ? l->ctx : NULL;
     pack_head(ctx, a, at, &l->of[who]);
-    (a->q->dtype == RUSH_FLOAT32 ? one_block : one_block_f64)(ctx, a, at, &l->of[who],
-                                                              t % l->blocks * a->block);
+    one_block(ctx, a, at, &l->of[who], t % l->blocks * a->block);
   }
 }
 
 static rush_status run(rush_call *c, const attention *a) {
   enum { LINE = 64 };
   size_t k = 0, v = 0, logits, floats, bytes, mask = 0;
-  if (a->out->numel == 0) return RUSH_OK;
-  if (a->s == 0) return rush_set_bytes(c->ctx, a->out->storage->data, 0, a->out->storage->bytes);
   const unsigned threads = rush_threads(c->ctx);
   if (a->mask != NULL && !rush_mul((size_t)a->s, rush_itemsize(a->mask), &mask))
     return rush_fail_memory(c->ctx, SIZE_MAX);
@@ -268,6 +257,61 @@ static rush_status run(rush_call *c, const attention *a) {
   const int64_t rows = a->l < a->block ? a->l : a->block;
   rush_parallel(c->ctx, (size_t)(a->out->numel / (a->l * a->ev) * blocks),
                 (uint64_t)(a->e + a->ev + 8) * (uint64_t)(a->s * rows) / 8, some_blocks, &l);
+  return RUSH_OK;
+}
+
+/* ---- Query by query -------------------------------------------------------------------------- */
+
+/* Replaces the scores x[n] of query i by the weights of its keys. A row of -infinity becomes
+ * zeros. */
+static rush_status weigh(rush_call *c, const attention *a, const char *mask, int64_t i, int64_t n,
+                         void *x) {
+  const bool is_double = a->q->dtype == RUSH_FLOAT64;
+  int64_t step = 0;
+  double most = (double)-INFINITY;
+  if (mask != NULL) mask = mask_at(a, mask, i, &step);
+  for (int64_t j = 0; j < n; j++) {
+    RUSH_TRY(rush_charge_steps(c->ctx, j, n));
+    double v = (is_double ? ((double *)x)[j] : (double)((float *)x)[j]) * a->scale;
+    if (mask != NULL) {
+      const double m = mask_value(a->mask, mask + j * step * (int64_t)rush_itemsize(a->mask));
+      v = a->mask->dtype == RUSH_BOOL && m != 0 ? m : v + m;
+    }
+    most = v > most || v != v ? v : most;
+    if (is_double) {
+      ((double *)x)[j] = v;
+    } else {
+      ((float *)x)[j] = (float)v;
+    }
+  }
+  if (most == (double)-INFINITY)
+    return rush_set_bytes(c->ctx, x, 0, (size_t)n * rush_itemsize(a->q));
+  if (is_double) {
+    rush_softmax_row_f64(c->ctx, (size_t)n, x, x, false);
+  } else {
+    rush_softmax_row_f32(c->ctx, (size_t)n, x, x, false);
+  }
+  return rush_take_stop(c->ctx);
+}
+
+static rush_status run_queries(rush_call *c, const attention *a) {
+  const int64_t item = (int64_t)rush_itemsize(a->q);
+  void *x;
+  RUSH_TRY(tmp_items(c, a->s, (size_t)item, &x));
+  for (int64_t t = 0; t < a->out->numel / a->ev; t++) {
+    int64_t at[RUSH_MAX_RANK] = {0};
+    const int64_t i = t % a->l, n = a->causal && i + 1 < a->s ? i + 1 : a->s;
+    find_head(a, t / a->l, at);
+    const rush_matrices q = {matrix_at(a->q, a, at, 1) + i * row_stride(a->q) * item, 0, 1, {0}};
+    const rush_matrices k = {matrix_at(a->k, a, at, a->share), 1, row_stride(a->k), {0}};
+    const rush_matrices v = {matrix_at(a->v, a, at, a->share), row_stride(a->v), 1, {0}};
+    const rush_matrices y = {
+        matrix_at(a->out, a, at, 1) + i * row_stride(a->out) * item, 0, 1, {0}};
+    const rush_matrices weights = {x, 0, 1, {0}};
+    RUSH_TRY(rush_matmul_run(c->heap, a->q->dtype, 1, n, a->e, 0, NULL, q, k, weights));
+    RUSH_TRY(weigh(c, a, a->mask ? matrix_at(a->mask, a, at, 1) : NULL, i, n, x));
+    RUSH_TRY(rush_matmul_run(c->heap, a->q->dtype, 1, a->ev, n, 0, NULL, weights, v, y));
+  }
   return RUSH_OK;
 }
 
@@ -405,9 +449,14 @@ static rush_status attend(rush_call *c, attention *a) {
   RUSH_TRY(dense(c, a->k, &a->k));
   RUSH_TRY(dense(c, a->v, &a->v));
   RUSH_TRY(skip_hidden_keys(c, a));
-  /* A block of queries over very many keys would take too long for a stop request. */
-  const int64_t work = a->e + a->ev + 8;
-  if (a->s > (1 << 22) / work) a->block = a->s > (1 << 26) / work ? 1 : (int64_t)rush_gemm_mr();
+  if (a->out->numel == 0) return RUSH_OK;
+  if (a->s == 0) return rush_set_bytes(c->ctx, a->out->storage->data, 0, a->out->storage->bytes);
+  /* A block of queries over very many keys or features would take too long for a stop request.
+   * Products of few columns take as long as those of COLUMNS. */
+  enum { COLUMNS = 16 };
+  const int64_t work = a->e + a->ev + 2 * COLUMNS, keys = a->s + COLUMNS;
+  if (a->q->dtype != RUSH_FLOAT32 || keys > (1 << 26) / work) return run_queries(c, a);
+  if (keys > (1 << 22) / work) a->block = (int64_t)rush_gemm_mr();
   return run(c, a);
 }
 

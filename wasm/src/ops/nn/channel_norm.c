@@ -109,9 +109,9 @@ static int64_t set_of(const plan *p, int64_t n, int64_t c) {
   return c / p->per_set + (p->across ? 0 : n * (p->c / p->per_set));
 }
 
-/* Steps through the positions of a sample in pieces, see rush_piece. */
+/* Steps through the positions of a sample in pieces, see rush_next_piece. */
 static bool places(const plan *p, size_t at, size_t *some) {
-  return rush_piece(p->ctx, (size_t)p->s, p->columns ? (size_t)p->c : 1, at, some);
+  return rush_next_piece(p->ctx, (size_t)p->s, p->columns ? (size_t)p->c : 1, at, some);
 }
 
 #define CHANNELS(T, f)                                                                            \

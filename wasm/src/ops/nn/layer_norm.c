@@ -164,12 +164,12 @@ static void rms_norm_complex(rush_ctx *ctx, size_t n, char *out, const char *x, 
                              rush_dtype dtype, double eps) {
   const size_t item = rush_dtype_size(dtype);
   double complex sum = 0, z, w = 1;
-  for (size_t i = 0; i < n && !rush_stops_at(ctx, (int64_t)i); i++) {
+  for (size_t i = 0; i < n && !rush_stops_at_step(ctx, (int64_t)i); i++) {
     rush_convert(RUSH_COMPLEX128, &z, dtype, x + i * item, 1);
     sum += z * z;
   }
   sum = csqrt(sum / (double)n + eps);
-  for (size_t i = 0; i < n && !rush_stops_at(ctx, (int64_t)i); i++) {
+  for (size_t i = 0; i < n && !rush_stops_at_step(ctx, (int64_t)i); i++) {
     rush_convert(RUSH_COMPLEX128, &z, dtype, x + i * item, 1);
     if (weight) rush_convert(RUSH_COMPLEX128, &w, dtype, weight + i * item, 1);
     z = z / sum * w;

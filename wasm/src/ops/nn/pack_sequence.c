@@ -145,7 +145,7 @@ RUSH_OP(pad_packed_sequence) {
   RUSH_TRY(rush_set_bytes(c->ctx, length, 0, (size_t)batch * sizeof *length));
   for (int64_t t = 0; t < counts->numel; t++) {
     RUSH_TRY(rush_charge(c->ctx, 4));
-    for (int64_t b = 0; b < count[t] && !rush_stops_at(c->ctx, b); b++) length[b]++;
+    for (int64_t b = 0; b < count[t] && !rush_stops_at_step(c->ctx, b); b++) length[b]++;
   }
   return RUSH_OK;
 }

@@ -46,7 +46,7 @@ static int32_t position(double x, double most) {
 
 /* Returns whether to leave out position `o` and the rest of an axis */
 static bool stops_at(const sampling *s, size_t o) {
-  return rush_stops_at(s->ctx, (int64_t)o);
+  return rush_stops_at_step(s->ctx, (int64_t)o);
 }
 
 static void nearest_axis(const sampling *s, rush_resample_axis *a, double step, bool single) {

@@ -181,7 +181,7 @@ RUSH_OP(str_slice) {
   int64_t at, end, step;
   rush_text text = {.ctx = c->ctx};
   RUSH_TRY(slice_range(c, (int64_t)s->size, &at, &end, &step));
-  for (int64_t i = 0; (step > 0 ? at < end : at > end) && !rush_stops_at(c->ctx, i);
+  for (int64_t i = 0; (step > 0 ? at < end : at > end) && !rush_stops_at_step(c->ctx, i);
        i++, at += step)
     rush_text_bytes(&text, s->bytes + at, 1);
   return rush_str_of_text(c->heap, &text, &c->results[0]);

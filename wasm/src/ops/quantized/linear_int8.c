@@ -3,7 +3,7 @@
 #include "blocks/packed_matmul.h"
 #include "call/define.h"
 
-enum { WEIGHT = 1, SCALES, BIAS, MIN, MAX, LONGEST = 1 << 16 };
+enum { WEIGHT = 1, SCALES, BIAS, MIN, MAX, FITS = 1 << 16 /* terms of a sum in 32 bits */ };
 
 RUSH_PREPARE(linear_int8) {
   const rush_tensor *w = rush_constant_of(p, WEIGHT, RUSH_INT8, 2);
@@ -25,8 +25,7 @@ static rush_status check(rush_call *c, const rush_tensor *x, const rush_tensor *
   RUSH_CHECK_ARG(x->sizes[x->rank - 1] == w->sizes[1],
                  "linear_int8: the last dimension of the input must be %lld, got %lld",
                  (long long)w->sizes[1], (long long)x->sizes[x->rank - 1]);
-  RUSH_CHECK_ARG(w->sizes[1] <= LONGEST, "linear_int8: sums of %lld products do not fit in 32 bits",
-                 (long long)w->sizes[1]);
+  RUSH_TRY(rush_check_int8_sum(c->ctx, (size_t)w->sizes[1], FITS));
   RUSH_CHECK_ARG(scales->rank == 1 && scales->dtype == RUSH_FLOAT32 && scales->numel == w->sizes[0],
                  "linear_int8: there must be a scale for each of %lld rows",
                  (long long)w->sizes[0]);

@@ -44,10 +44,11 @@ static bool is_valid(operands *v, int64_t bits, int64_t k, int64_t group, int64_
 }
 
 /* Reads n elements from index `from` on as floats. */
-static void read_floats(const rush_tensor *t, size_t from, size_t n, float *to) {
+static void read_floats(rush_ctx *ctx, const rush_tensor *t, size_t from, size_t n, float *to) {
   const size_t item = rush_itemsize(t);
   const char *at = (const char *)rush_data(t) + from * item;
-  for (size_t i = 0; i < n; i++) to[i] = (float)rush_load_double(t->dtype, at + i * item);
+  for (size_t i = 0; i < n && !rush_stops_at_step(ctx, (int64_t)i); i++)
+    to[i] = (float)rush_load_double(t->dtype, at + i * item);
 }
 
 /* Packs the weight block by block and converts scales and minima to floats. */
@@ -60,14 +61,14 @@ static rush_status pack(rush_ctx *ctx, const operands *v, const float *bias, voi
   if (!rush_mul(groups, 2 * NR * sizeof(float), &bytes)) return rush_fail_memory(ctx, SIZE_MAX);
   RUSH_TRY(rush_alloc(ctx, bytes, &memory));
   float *scales = memory, *minima = scales + NR * groups;
-  for (size_t j = 0; j < v->b.n && !rush_should_stop(ctx, 2 * NR * (uint64_t)v->b.k); j += NR) {
+  for (size_t j = 0; j < v->b.n && !rush_should_stop(ctx, NR * (uint64_t)v->b.k); j += NR) {
     const size_t n = (v->b.n - j < NR ? v->b.n - j : NR) * groups;
     const void *offsets = minima;
-    read_floats(v->scales, j * groups, n, scales);
-    if (v->b.offsets == RUSH_INT4_MINIMA) read_floats(v->offsets, j * groups, n, minima);
+    read_floats(ctx, v->scales, j * groups, n, scales);
+    if (v->b.offsets == RUSH_INT4_MINIMA) read_floats(ctx, v->offsets, j * groups, n, minima);
     if (v->b.offsets == RUSH_INT4_ZERO_POINTS)
       offsets = (const uint8_t *)rush_data(v->offsets) + j * groups;
-    rush_int4_pack(&v->b, j, weight + j * row, scales, offsets, bias == NULL ? NULL : bias + j,
+    rush_int4_pack(ctx, &v->b, j, weight + j * row, scales, offsets, bias == NULL ? NULL : bias + j,
                    packed);
   }
   rush_release(ctx, memory, bytes);

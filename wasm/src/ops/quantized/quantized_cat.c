@@ -33,7 +33,7 @@ static rush_status requantize(rush_call *c, rush_tensor *t, const rush_tensor **
   *out = tmp_take(c, created);
   const uint8_t *from = rush_data(t);
   uint8_t *to = rush_data(created);
-  for (size_t at = 0, some; rush_piece(c->ctx, (size_t)t->numel, 1, at, &some); at += some)
+  for (size_t at = 0, some; rush_next_piece(c->ctx, (size_t)t->numel, 1, at, &some); at += some)
     rush_lookup(some, table, from + at, to + at);
   return rush_take_stop(c->ctx);
 }

@@ -253,7 +253,7 @@ static rush_status weights(rush_call *c, const shape *s, const void **out) {
 /* Sets the factor and the offset of each channel, whose zeros the offsets have. */
 static void scale_channels(rush_ctx *ctx, const rush_int8_requantization *to, int64_t n,
                            double of_x, const double *scale, float *factors, int32_t *offsets) {
-  for (int64_t i = 0; i < n && !rush_stops_at(ctx, i); i++) {
+  for (int64_t i = 0; i < n && !rush_stops_at_step(ctx, i); i++) {
     int32_t steps = 0;
     if (to->rounds_first) {
       const float both = (float)scale[i] * (float)of_x, step = 1.0f / (float)(scale[i] * of_x);
@@ -341,6 +341,7 @@ RUSH_OP(quantized_conv) {
   rush_enable_quantized(c->heap);
   RUSH_TRY(read_args(c, &g));
   if (!shape_of(w, arg_int(c, GROUPS), &s)) return rush_fail_memory(c->ctx, SIZE_MAX);
+  RUSH_TRY(rush_check_int8_sum(c->ctx, s.channels * s.taps, RUSH_INT8_LONGEST));
   int64_t sizes[DIMS + 2] = {x->sizes[0], w->sizes[0]};
   memcpy(sizes + 2, g.out, (size_t)g.dims * sizeof *sizes);
   RUSH_TRY(rush_tensor_new_channels_last(c->heap, x->dtype, x->rank, sizes, &out));

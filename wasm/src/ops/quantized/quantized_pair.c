@@ -120,7 +120,7 @@ RUSH_OP(quantized_pair) {
   RUSH_TRY(copy_to_layout(c, out, t + 1));
   const uint8_t *a = rush_data(t[0]), *b = rush_data(t[1]);
   uint8_t *y = rush_data(out);
-  for (size_t at = 0, some; rush_piece(c->ctx, (size_t)out->numel, 1, at, &some); at += some)
+  for (size_t at = 0, some; rush_next_piece(c->ctx, (size_t)out->numel, 1, at, &some); at += some)
     rush_quantized_combine(&q, some, a + at, b + at, y + at);
   return RUSH_OK;
 }

@@ -43,7 +43,7 @@ RUSH_OP(quantized_of) {
   RUSH_TRY(tmp_channels_last(c, x, &x));
   const float *from = rush_data(x);
   uint8_t *to = rush_data(out);
-  for (size_t at = 0, some; rush_piece(c->ctx, (size_t)x->numel, 1, at, &some); at += some)
+  for (size_t at = 0, some; rush_next_piece(c->ctx, (size_t)x->numel, 1, at, &some); at += some)
     rush_quantize(RUSH_QUINT8, arg_float(c, 1), arg_int(c, 2), some, from + at, to + at);
   return RUSH_OK;
 }
@@ -60,7 +60,7 @@ RUSH_OP(floats_of) {
   RUSH_TRY(tmp_channels_last(c, x, &x));
   const uint8_t *from = rush_data(x);
   float *to = rush_data(out);
-  for (size_t at = 0, some; rush_piece(c->ctx, (size_t)x->numel, 1, at, &some); at += some)
+  for (size_t at = 0, some; rush_next_piece(c->ctx, (size_t)x->numel, 1, at, &some); at += some)
     rush_dequantize(RUSH_QUINT8, scale, zero, some, from + at, to + at);
   return RUSH_OK;
 }
@@ -80,7 +80,7 @@ RUSH_OP(quantized_add) {
   RUSH_TRY(tmp_channels_last(c, b, &b));
   const uint8_t *from = rush_data(a), *other = rush_data(b);
   uint8_t *to = rush_data(out);
-  for (size_t at = 0, some; rush_piece(c->ctx, (size_t)out->numel, 1, at, &some); at += some)
+  for (size_t at = 0, some; rush_next_piece(c->ctx, (size_t)out->numel, 1, at, &some); at += some)
     rush_int8_add(some, from + at, (float)of_a, other + at, (float)of_b, (float)shift, to + at);
   return RUSH_OK;
 }
@@ -111,7 +111,7 @@ RUSH_OP(quantized_scale) {
     for (int64_t k = 0; k < channels; k++)
       factors[k] = (float)((numbers[k] - of_zero) * of_by / unit);
     const size_t each = (size_t)channels, n_places = image / each;
-    for (size_t at = 0, some; rush_piece(c->ctx, n_places, each, at, &some); at += some)
+    for (size_t at = 0, some; rush_next_piece(c->ctx, n_places, each, at, &some); at += some)
       rush_int8_scale(some, each, from + at * each, zero, factors, shift, to + at * each);
     RUSH_TRY(rush_take_stop(c->ctx));
   }
@@ -137,7 +137,7 @@ RUSH_OP(quantized_by_table) {
   q->zero_points[0] = rush_quant_of(table)->zero_points[0];
   const uint8_t *from = rush_data(x);
   uint8_t *to = rush_data(out);
-  for (size_t at = 0, some; rush_piece(c->ctx, (size_t)x->numel, 1, at, &some); at += some)
+  for (size_t at = 0, some; rush_next_piece(c->ctx, (size_t)x->numel, 1, at, &some); at += some)
     rush_lookup(some, rush_data(table), from + at, to + at);
   return RUSH_OK;
 }
@@ -164,7 +164,7 @@ RUSH_OP(mean_of_quantized) {
   for (int64_t i = 0; i < n; i++, from += places * channels) {
     const size_t each = (size_t)channels;
     memset(sums, 0, each * sizeof *sums);
-    for (size_t at = 0, some; rush_piece(c->ctx, (size_t)places, each, at, &some); at += some)
+    for (size_t at = 0, some; rush_next_piece(c->ctx, (size_t)places, each, at, &some); at += some)
       rush_int8_sum(some, each, from + at * each, sums);
     RUSH_TRY(rush_take_stop(c->ctx));
     for (int64_t k = 0; k < channels; k++)

@@ -20,18 +20,18 @@ static lines split(rush_ctx *ctx, const rush_tensor *t, int dim) {
   return l;
 }
 
-#define SCAN(T, W, first, op)                            \
-  for (int64_t o = 0; o < l.outer; o++) {                \
-    for (int64_t i = 0; i < l.inner; i++) {              \
-      if (rush_should_stop(l.ctx, LINE_WORK(l))) return; \
-      T *p = (T *)data + o * l.n * l.inner + i;          \
-      W acc = first;                                     \
-      for (int64_t k = 0; k < l.n; k++, p += l.inner) {  \
-        if (rush_stops_at(l.ctx, k)) return;             \
-        acc = acc op(W) * p;                             \
-        *p = (T)acc;                                     \
-      }                                                  \
-    }                                                    \
+#define SCAN(T, W, first, op)                                 \
+  for (int64_t o = 0; o < l.outer; o++) {                     \
+    for (int64_t i = 0; i < l.inner; i++) {                   \
+      if (rush_should_stop(l.ctx, LINE_WORK(l))) return;      \
+      T *p = (T *)data + o * l.n * l.inner + i;               \
+      W acc = first;                                          \
+      for (int64_t k = 0; k < l.n; k++, p += l.inner) {       \
+        if (rush_stops_at_counted_step(l.ctx, k + 1)) return; \
+        acc = acc op(W) * p;                                  \
+        *p = (T)acc;                                          \
+      }                                                       \
+    }                                                         \
   }
 
 #define SCANS(T, A)  \

@@ -9,7 +9,7 @@ static int64_t line_length(const rush_tensor *t, int dim) {
 
 /* Writes the values and indices of the first k `items` to two rows. */
 static void put_line(size_t item, const rush_lines *l, const rush_sort_item *items, int64_t k) {
-  for (int64_t i = 0; i < k && !rush_stops_at(l->ctx, i); i++) {
+  for (int64_t i = 0; i < k && !rush_stops_at_step(l->ctx, i); i++) {
     if (l->at[1] != NULL)
       memcpy(l->at[1] + i * l->step[1], l->at[0] + items[i].index * l->step[0], item);
     memcpy(l->at[2] + i * l->step[2], &items[i].index, sizeof items[i].index);
@@ -129,7 +129,7 @@ typedef enum pick { KTH, MEDIAN, NANMEDIAN, MODE } pick;
 static int64_t most_frequent(rush_call *c, rush_sort_item *items, int64_t n) {
   int64_t most = 0, run = 0, found = 0;
   rush_sort(c->ctx, items, n);
-  for (int64_t i = 0; i < n && !rush_stops_at(c->ctx, i); i++) {
+  for (int64_t i = 0; i < n && !rush_stops_at_step(c->ctx, i); i++) {
     run++;
     if (i + 1 < n && items[i].key == items[i + 1].key) continue;
     if (run > most) {
@@ -152,7 +152,7 @@ static int64_t pick_one(rush_call *c, pick how, bool floats, rush_sort_item *ite
   if (how == MODE) return most_frequent(c, items, n);
   int64_t nans = 0;
   for (int64_t i = 0; i < n && floats; i++) { /* integer keys are never NaN */
-    if (rush_stops_at(c->ctx, i)) return 0;
+    if (rush_stops_at_step(c->ctx, i)) return 0;
     if (items[i].key != INT64_MAX) continue;
     if (how == MEDIAN) return i;
     nans++;

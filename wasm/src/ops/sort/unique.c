@@ -23,7 +23,7 @@ static int64_t group(rush_ctx *ctx, const rush_sort_item *items, int64_t n, bool
                      int64_t *inverse, int64_t *counts, char *values, const char *from,
                      size_t item) {
   int64_t groups = 0;
-  for (int64_t i = 0; i < n && !rush_stops_at(ctx, i); i++) {
+  for (int64_t i = 0; i < n && !rush_stops_at_step(ctx, i); i++) {
     bool same = i > 0 && items[i].key == items[i - 1].key && !(floats && items[i].key == INT64_MAX);
     if (!same) {
       memcpy(values + (size_t)groups * item, from + (size_t)items[i].index * item, item);
@@ -80,7 +80,7 @@ static const char *slice_at(const slices *s, int64_t i) {
  * before nothing. */
 static int compare(const slices *s, int64_t a, int64_t b, bool *equal) {
   *equal = true;
-  for (int64_t k = 0; k < s->width && !rush_stops_at(s->ctx, k); k++) {
+  for (int64_t k = 0; k < s->width && !rush_stops_at_step(s->ctx, k); k++) {
     const char *p = slice_at(s, a) + (size_t)k * s->item, *q = slice_at(s, b) + (size_t)k * s->item;
     if (rush_is_float(s->dtype)) {
       double x = rush_load_double(s->dtype, p), y = rush_load_double(s->dtype, q);
@@ -109,7 +109,7 @@ static void sort_slices(rush_ctx *ctx, const slices *s, int64_t *order, int64_t 
                          : order[j++];
       }
     }
-    for (size_t k = 0, some; rush_piece(ctx, (size_t)s->n, 1, k, &some); k += some)
+    for (size_t k = 0, some; rush_next_piece(ctx, (size_t)s->n, 1, k, &some); k += some)
       memcpy(order + k, scratch + k, some * sizeof *order);
   }
 }

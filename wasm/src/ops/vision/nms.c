@@ -34,7 +34,7 @@ static rush_status check(rush_call *c, const rush_tensor *boxes, const rush_tens
       int64_t left = i + 1;                                                                      \
       if (rush_should_stop(ctx, 4 * (uint64_t)(n - i))) return i;                                \
       for (int64_t j = i + 1; j < n; j++) {                                                      \
-        if (rush_stops_at(ctx, j)) return i;                                                     \
+        if (rush_stops_at_step(ctx, j)) return i;                                                \
         const T *b = boxes + 4 * items[j].index;                                                 \
         const T width = MIN_OF(a[2], b[2]) - MAX_OF(a[0], b[0]);                                 \
         const T height = MIN_OF(a[3], b[3]) - MAX_OF(a[1], b[1]);                                \
