@@ -1,5 +1,6 @@
 """Several methods of traced modules in one file, with shared weights and state."""
 
+import warnings
 from types import SimpleNamespace
 
 import pytest
@@ -169,6 +170,39 @@ def test_the_methods_are_also_compared_in_turn(out):
     with pytest.raises(rushlight.RushlightError, match="'step' differs from PyTorch when the methods run one after the other") as error:
         check_sequence(SimpleNamespace(settings=settings, captured=SimpleNamespace(calls=from_zeros)))
     assert error.value.code == "mismatch" and not out.exists()
+
+
+class Remembers(torch.nn.Module):
+    """In the first state, recall() gives zeros with any weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.write, self.read = torch.nn.Linear(64, 64), torch.nn.Linear(64, 64, bias=False)
+        self.register_buffer("memory", torch.zeros(1, 64))
+
+    def remember(self, x):
+        self.memory.copy_(self.write(x))
+        return x.sum()
+
+    def recall(self, weight):
+        return self.read(self.memory * weight)
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_quantized_methods_are_measured_in_the_state_of_those_before_them(far, out):
+    torch.manual_seed(0)
+    model = Remembers()
+    if far:  # a large weight leaves few of 16 steps for the others of its group
+        with torch.no_grad():
+            model.read.weight[:, ::32] = 40
+            model.write.weight[::32], model.write.bias[::32] = 0, 0
+    calls = {"remember": (model.remember, torch.randn(1, 64)), "recall": (model.recall, torch.ones(1))}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        report = rushlight.export(calls, path=out, quantize="int4-weights")
+    said = [str(warning.message) for warning in caught if "quantized method 'recall'" in str(warning.message)]
+    assert "in turn   cosine" in str(report) and len(said) == far == len([text for text in report.warnings if "'recall'" in text])
+    assert report.quantized["cosine"] < (0.99 if far else 0.99999)
 
 
 MODEL = Encoder()

@@ -14,7 +14,7 @@ from .base.errors import RushlightError, utf8_only
 from .specialization import explain_specialization
 from .front.answers import answers_of
 from .front.torchscript import export as torchscript
-from .report import Report, report_of
+from .report import Report, note_cosines, report_of
 from .request import request_of
 from .method_sequence import check_sequence
 
@@ -124,7 +124,7 @@ def export(
         captured = request.captured
         try:
             fields = _exported(request)
-            check_sequence(request)
+            note_cosines(fields, check_sequence(request))
         except RushlightError as error:
             raise explain_specialization(error, captured)
     for text in fields["warnings"]:

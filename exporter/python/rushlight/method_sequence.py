@@ -16,25 +16,45 @@ def check_sequence(request):
 
     Each method alone was verified from the first state, which may be zeros. A wrong file is removed.
 
+    Returns:
+        {method: cosine of its answer and PyTorch's} of a quantized file, or {}
+
     Raises:
         RushlightError: an answer differs ('mismatch'), or a run fails
     """
     settings, calls = request.settings, request.captured.calls
-    if len(calls) < 2 or not settings["verify"] or settings["quantize"] or settings["allow_missing"]:
-        return
+    cosines: dict[str, float] = {}
+    if len(calls) < 2 or not settings["verify"] or settings["allow_missing"]:
+        return cosines
     try:
         session = Session(settings["path"])
         for call in calls:
-            _compare(call, session.call(call.method, *call.args))
+            pairs = _pairs(call, session.call(call.method, *call.args))
+            if settings["quantize"]:
+                cosines[call.method] = _cosine(pairs)
+            else:
+                _compare(call, pairs)
     except RushlightError:
         os.unlink(settings["path"])
         raise
+    return cosines
 
 
-def _compare(call, got):
-    wanted = [leaf for leaf in pytree.tree_leaves(call.answer) if isinstance(leaf, torch.Tensor)]
-    leaves = [leaf for leaf in pytree.tree_leaves(got) if isinstance(leaf, torch.Tensor)]
-    for want, leaf in zip(wanted, leaves, strict=True):
+def _pairs(call, got):
+    """Returns the tensors of an answer, each with PyTorch's."""
+    wanted, leaves = ([leaf for leaf in pytree.tree_leaves(answer) if isinstance(leaf, torch.Tensor)] for answer in (call.answer, got))
+    return list(zip(wanted, leaves, strict=True))
+
+
+def _cosine(pairs):
+    same = [(want, got) for want, got in pairs if want.is_floating_point() and want.shape == got.shape]
+    a, b = (torch.cat([pair[i].double().nan_to_num().flatten() for pair in same] or [torch.zeros(0)]) for i in (0, 1))
+    norms = float(a.norm() * b.norm())
+    return float(a @ b) / norms if norms else float(torch.equal(a, b))
+
+
+def _compare(call, pairs):
+    for want, leaf in pairs:
         distance = _distance(leaf, want)
         if not distance <= _TOLERANCE:
             raise RushlightError("mismatch", f"the method '{call.method}' differs from PyTorch when the methods run one after the other: "

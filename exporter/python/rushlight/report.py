@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 from .front.captured import grouped
 
 
+_NEAR = 0.99
+
+
 class Report:
     """Describes an exported file and its verification. `print(report)` shows it on one screen.
 
@@ -85,6 +88,20 @@ class Report:
 
     def __repr__(self) -> str:
         return f"<rushlight.Report of {self.path}: {self.file_bytes} bytes, verified on {self.verified}>"
+
+
+def note_cosines(fields, cosines):
+    """Adds to the report of a quantized file how near the answers of its methods are to PyTorch's, run one after the other."""
+    quantized, lines = fields["quantized"], []
+    for method, cosine in cosines.items():
+        quantized["cosine"] = min(quantized["cosine"] or 1.0, cosine)
+        lines.append(f"  in turn   cosine {cosine:.6f} of the answer of {method}")
+        if cosine < _NEAR:
+            text = (f"the cosine of the answer of the quantized method '{method}' and PyTorch's is {cosine:.3f}, below {_NEAR}, after the "
+                    "methods before it: give typical inputs as calibration, or more bits to the layers that lose most")
+            fields["warnings"].append(text)
+            lines.append(f"  warning   {text}")
+    fields["text"] += "".join(f"{line}\n" for line in lines)
 
 
 def report_of(fields, captured, notes):
