@@ -31,8 +31,8 @@ class Report:
         test_vectors (int): number of test vectors in the file
         verified (int): number of examples for which the file's answers were compared with PyTorch's
         not_verified (str): the reason if there were none
-        verified_sizes (list of str): other sizes at which the file was compared, because dynamic_shapes allow them: one larger, doubled, odd,
-            1 and 2, or the smallest that the constraints allow. Sizes that PyTorch itself refuses are left out
+        verified_sizes (list of str): other sizes at which the file was compared, because dynamic_shapes allow them: one larger, doubled,
+            odd, 1 and 2, or the smallest that the constraints allow. Sizes that PyTorch itself refuses are left out
         max_abs (float): the largest absolute difference to PyTorch's floating-point numbers
         max_rel (float): the largest relative difference, over numbers above a thousandth of the largest of their tensor
         measured (int): number of tensors and numbers that were also compared with the program's answer in float64. The next three
