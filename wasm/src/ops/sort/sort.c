@@ -9,11 +9,15 @@ static int64_t line_length(const rush_tensor *t, int dim) {
 
 /* Writes the values and indices of the first k `items` to two rows. */
 static void put_line(size_t item, const rush_lines *l, const rush_sort_item *items, int64_t k) {
-  for (int64_t i = 0; i < k && !rush_stops_at_step(l->ctx, i); i++) {
-    if (l->at[1] != NULL)
-      memcpy(l->at[1] + i * l->step[1], l->at[0] + items[i].index * l->step[0], item);
-    memcpy(l->at[2] + i * l->step[2], &items[i].index, sizeof items[i].index);
-  }
+  enum { WORK = 16 }; /* for an element, which is seldom in the cache */
+  size_t some;
+  for (int64_t at = 0; rush_next_piece(l->ctx, (size_t)k, WORK, (size_t)at, &some);
+       at += (int64_t)some)
+    for (int64_t i = at; i < at + (int64_t)some; i++) {
+      if (l->at[1] != NULL)
+        memcpy(l->at[1] + i * l->step[1], l->at[0] + items[i].index * l->step[0], item);
+      memcpy(l->at[2] + i * l->step[2], &items[i].index, sizeof items[i].index);
+    }
 }
 
 static rush_status check_no_bool(rush_call *c, const char *name, const rush_tensor *t) {
