@@ -9,6 +9,7 @@ import rushlight
 import torch
 from rushlight.front.captured import MethodCall
 from rushlight.method_sequence import check_sequence
+from rushlight.report import note_cosines
 from torch.export import Dim
 
 TOKENS = torch.randint(20, (1, 5), generator=torch.Generator().manual_seed(0))
@@ -203,6 +204,13 @@ def test_quantized_methods_are_measured_in_the_state_of_those_before_them(far, o
     said = [str(warning.message) for warning in caught if "quantized method 'recall'" in str(warning.message)]
     assert "in turn   cosine" in str(report) and len(said) == far == len([text for text in report.warnings if "'recall'" in text])
     assert report.quantized["cosine"] < (0.99 if far else 0.99999)
+
+
+@pytest.mark.parametrize("before, expected", [(None, 0.5), (0.0, 0.0), (0.995, 0.5)])
+def test_the_cosine_of_a_report_is_the_least_one(before, expected):
+    fields = {"quantized": {"cosine": before}, "warnings": [], "text": ""}
+    note_cosines(fields, {"read": 0.5})
+    assert fields["quantized"]["cosine"] == expected
 
 
 MODEL = Encoder()

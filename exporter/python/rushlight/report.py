@@ -94,7 +94,8 @@ def note_cosines(fields, cosines):
     """Adds to the report of a quantized file how near the answers of its methods are to PyTorch's, run one after the other."""
     quantized, lines = fields["quantized"], []
     for method, cosine in cosines.items():
-        quantized["cosine"] = min(quantized["cosine"] or 1.0, cosine)
+        least = quantized["cosine"]
+        quantized["cosine"] = cosine if least is None else min(least, cosine)
         lines.append(f"  in turn   cosine {cosine:.6f} of the answer of {method}")
         if cosine < _NEAR:
             text = (f"the cosine of the answer of the quantized method '{method}' and PyTorch's is {cosine:.3f}, below {_NEAR}, after the "
