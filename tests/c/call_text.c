@@ -49,10 +49,10 @@ static void store(rush_dtype dtype, void *data, size_t i, double v) {
       ((int32_t *)data)[i] = (int32_t)v;
       break;
     case RUSH_UINT8:
-      ((uint8_t *)data)[i] = (uint8_t)v;
+      ((uint8_t *)data)[i] = (uint8_t)(int64_t)v;
       break;
     case RUSH_INT8:
-      ((int8_t *)data)[i] = (int8_t)v;
+      ((int8_t *)data)[i] = (int8_t)(int64_t)v;
       break;
     case RUSH_BOOL:
       ((uint8_t *)data)[i] = v != 0;
