@@ -135,11 +135,46 @@ test('the tree works by keyboard: arrows, Home, End, Enter and letters', async (
   await close();
 });
 
+test('the Tab key reaches every part of the page once', async () => {
+  const { page, close } = await open(gate);
+  /** @type {string[]} */ const order = [];
+  for (let again = false; !again;) {
+    await page.keyboard.press('Tab');
+    const [name, seen] = await page.evaluate(() => {
+      const reached = /** @type {Set<Element | null>} */ (/** @type {any} */ (window).reached ??= new Set()),
+        e = document.activeElement;
+      return /** @type {[string, boolean]} */ ([e?.id || e?.textContent, reached.size === reached.add(e).size]);
+    });
+    again = seen;
+    if (!again) order.push(name);
+  }
+  const parts = [
+    'find',
+    'fold-all',
+    'unfold',
+    'zoom-out',
+    'zoom-in',
+    'zoom-fit',
+    'compare',
+    'x',
+    'drawing',
+    'node',
+    'run',
+  ];
+  assert.deepEqual(
+    order.filter((part) => parts.includes(part)),
+    parts,
+    order.join(', '),
+  );
+  await close();
+});
+
 test('search opens the groups around a match', async () => {
   const { page, close } = await open(gate);
   await page.click('#drawing .fold'); // closes the if
   assert.equal(await page.$('#outline [role=treeitem]:has-text("relu")'), null);
-  await page.fill('#find', 'relu');
+  await page.focus('#find');
+  await page.keyboard.type('relu');
   assert.equal(await page.textContent('#matches'), '1 found');
   assert.equal((await page.$$('#drawing .group.found')).length, 1);
   await page.press('#find', 'Enter');

@@ -73,7 +73,9 @@ export class GraphView {
     get('compare').onclick = () => this.#compare();
     const find = /** @type {HTMLInputElement} */ (get('find'));
     find.oninput = () => this.#find(find.value);
-    find.onkeydown = ({ key, shiftKey }) => key === 'Enter' && this.#next(shiftKey ? -1 : 1);
+    find.onkeydown = ({ key, shiftKey }) => {
+      if (key === 'Enter') this.#next(shiftKey ? -1 : 1); // a handler that returns false cancels the key
+    };
     get('next').onclick = () => this.#next(1);
     get('previous').onclick = () => this.#next(-1);
     get('graph').hidden = false;
