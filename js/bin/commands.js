@@ -337,9 +337,12 @@ export async function serve(file, flags) {
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     throw badArgument(`--port must be a number up to 65535, got "${flags.port}"`);
   const { serveModel } = await import('./serve.js');
-  const { url, server } = await serveModel(file, port, flags.ops);
+  const { url, server, completions } = await serveModel(file, port, flags.ops),
+    closed = once(server, 'close');
   print(`${url} shows ${file}; Ctrl-C ends it`);
-  await once(server, 'close');
+  const chat = await completions;
+  if (chat) print(`${chat} answers OpenAI's requests`);
+  await closed;
   return 0;
 }
 

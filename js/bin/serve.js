@@ -5,9 +5,11 @@ import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { basename, extname } from 'node:path';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { RushlightError, unreadableFile } from '../src/base/errors.js';
+import { readHead } from '../src/engine/load-local.js';
 import { readTestInputs } from './test-inputs.js';
 
 const PACKAGE = new URL('../', import.meta.url);
@@ -32,26 +34,33 @@ const HEADERS = {
   'Cache-Control': 'no-store',
 };
 
+/** The most bytes of text.json, whose labels may be many. */
+const MAX_FACTS = 8 << 20;
+
+/** @param {string} file */
+const isRemote = (file) => /^https?:/.test(file);
+
 /**
  * Serves the page on this machine's own address until the server is closed. It refuses requests for another host name.
  * Otherwise a page of another site could read the model by DNS rebinding.
  * @param {string} file a path or URL
  * @param {number} port 0: any
  * @param {string} [ops] a module whose default export computes operators in the page
- * @returns {Promise<{ url: string, server: import('node:http').Server }>}
+ * @returns {Promise<{ url: string, server: import('node:http').Server, completions: Promise<string | undefined> }>}
+ *   completions: the address of the chat completions, for a model that has them
  */
 export async function serveModel(file, port, ops) {
-  const remote = /^https?:/.test(file);
+  const remote = isRemote(file);
   for (const path of [...(remote ? [] : [file]), ...(ops === undefined ? [] : [ops])])
     await stat(path).catch((e) => {
       throw unreadableFile(path, e);
     });
   /** @type {Promise<import('./completions.js').Completions> | undefined} */ let completions;
   const name = basename(remote ? new URL(file).pathname : file),
-    text = () =>
+    chat = () =>
       (completions ??= import('./completions.js').then(({ Completions }) => new Completions(file, name, HEADERS)));
   const server = createServer((request, response) => {
-    answer(file, remote, ops, text, request, response).catch((e) => {
+    answer(file, remote, ops, chat, request, response).catch((e) => {
       if (!response.headersSent) response.writeHead(500, { 'Content-Type': 'text/plain' });
       response.end(String(e.message ?? e));
     });
@@ -63,7 +72,32 @@ export async function serveModel(file, port, ops) {
     );
     server.listen(port, '127.0.0.1', () => resolve(undefined));
   });
-  return { url: `http://localhost:${portOf(server)}/`, server };
+  const url = `http://localhost:${portOf(server)}/`;
+  return { url, server, completions: hasChat(file).then((has) => (has ? `${url}v1/chat/completions` : undefined)) };
+}
+
+/**
+ * Tests whether a file has chat completions. text.json must say that it generates, and there must be a tokenizer and a
+ * template. The page shows the error of a wrong file.
+ * @param {string} file a path or URL
+ */
+async function hasChat(file) {
+  try {
+    const { assets } = (await readHead(file, {}, 0)).plan,
+      [facts, ...others] = ['text.json', 'tokenizer.json', 'chat_template.jinja'].map((wanted) =>
+        assets.find(({ name }) => name === wanted),
+      );
+    if (!facts || others.includes(undefined) || facts.bytes > MAX_FACTS) return false;
+    const start = facts.offset,
+      end = start + facts.bytes - 1;
+    if (!isRemote(file)) return JSON.parse(await text(createReadStream(file, { start, end }))).task === 'generate';
+    const part = await fetch(file, { headers: { range: `bytes=${start}-${end}` } });
+    if (part.status === 206) return (await part.json()).task === 'generate';
+    await part.body?.cancel();
+    return false;
+  } catch {
+    return false;
+  }
 }
 
 /** @param {import('node:http').Server} server */
@@ -73,18 +107,18 @@ const portOf = (server) => /** @type {import('node:net').AddressInfo} */ (server
  * @param {string} file
  * @param {boolean} remote
  * @param {string | undefined} ops
- * @param {() => Promise<import('./completions.js').Completions>} text
+ * @param {() => Promise<import('./completions.js').Completions>} chat
  * @param {import('node:http').IncomingMessage} request
  * @param {import('node:http').ServerResponse} response
  */
-async function answer(file, remote, ops, text, request, response) {
+async function answer(file, remote, ops, chat, request, response) {
   const refuse = (/** @type {number} */ status, /** @type {string} */ text) =>
     void response.writeHead(status, { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' }).end(text);
   const { localPort } = request.socket;
   if (![`localhost:${localPort}`, `127.0.0.1:${localPort}`].includes(request.headers.host ?? ''))
     return refuse(403, `the host must be localhost:${localPort}, got ${request.headers.host ?? 'none'}`);
   const path = new URL(request.url ?? '/', 'http://localhost').pathname;
-  if (path.startsWith('/v1/')) return (await text()).answer(request, response, path);
+  if (path.startsWith('/v1/')) return (await chat()).answer(request, response, path);
   if (request.method !== 'GET') return refuse(405, `the method must be GET, got ${request.method}`);
   if (path === '/') return send(response, new URL('bin/page/index.html', PACKAGE), '.html');
   if (path === '/model.rush')

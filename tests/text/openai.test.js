@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
+import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import test, { after, before } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -205,6 +206,28 @@ test('the server answers whole and in chunks', async () => {
     .map((line) => line.replace(/^data: /, ''));
   assert.equal(events.pop(), '[DONE]');
   assert.equal(events.map((event) => JSON.parse(event).choices[0].delta.content ?? '').join(''), want.text);
+});
+
+test('serve prints the address of the chat completions, if the model has them', async () => {
+  const cli = fileURLToPath(new URL('../../js/bin/rushlight.js', import.meta.url)),
+    child = spawn(process.execPath, [cli, 'serve', `${folder}decoder.rush`]),
+    lines = [];
+  child.stderr.pipe(process.stderr);
+  for await (const line of createInterface(child.stdout)) if (lines.push(line) === 2) child.kill();
+  const url = /^http:\/\/localhost:\d+\//.exec(lines[0] ?? '')?.[0];
+  assert.deepEqual(lines, [
+    `${url} shows ${folder}decoder.rush; Ctrl-C ends it`,
+    `${url}v1/chat/completions answers OpenAI's requests`,
+  ]);
+  const remote = await serveModel(`${served.url}model.rush`, 0); // a URL that answers ranges
+  remote.server.close();
+  assert.equal(await remote.completions, `${remote.url}v1/chat/completions`);
+  for (const file of ['embedder.rush', 'plain.rush', 'expected.json']) {
+    const { server, completions } = await serveModel(folder + file, 0),
+      none = await completions;
+    server.close();
+    assert.equal(none, undefined, file);
+  }
 });
 
 test('the server refuses wrong requests and other sites', async () => {
