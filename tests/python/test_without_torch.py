@@ -15,6 +15,8 @@ import torch
 from torch import Tensor, nn
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "exporter" / "python"
+TESTED = sorted((path.name.split("-")[1] for path in (PACKAGE.parents[1] / "tests" / "wheels").glob("torch-*.txt")),
+                key=lambda version: [int(part) for part in version.split(".")])
 
 
 class Counts(nn.Module):
@@ -78,6 +80,18 @@ print(session)
 def test_what_needs_pytorch_says_so(tmp_path):
     done = bare_python(["import rushlight; rushlight.export"], tmp_path)
     assert "ImportError: rushlight.export needs PyTorch, which is not installed here: pip install torch" in done.stderr
+
+
+@pytest.mark.parametrize(("version", "says"), [
+    ("2.5.1+cpu", "rushlight.export needs PyTorch 2.6 or later, and this is 2.5.1+cpu: pip install --upgrade torch"),
+    ("9.0.0", f"rushlight.export does not work with PyTorch 9.0.0 (MISSING): it is tested with PyTorch {TESTED[0]} to {TESTED[-1]}")])
+def test_a_pytorch_that_does_not_work_is_refused_in_one_sentence(version, says, tmp_path):
+    """The module torch of this test has a version and nothing else."""
+    (tmp_path / "torch.py").write_text(f"__version__ = {version!r}\n")
+    done = bare_python([f"sys.path.insert(0, {str(tmp_path)!r}); import rushlight; rushlight.load; rushlight.export"], tmp_path)
+    kind, _, message = done.stderr.splitlines()[-1].partition(": ")
+    before, _, after = says.partition("MISSING")
+    assert kind == "ImportError" and message.startswith(before) and message.endswith(after), done.stderr
 
 
 @pytest.mark.feature("Native", "the tool without PyTorch")

@@ -79,19 +79,26 @@ if not TYPE_CHECKING:  # a checker would take every name for an attribute
 def _import_what_needs_torch(name):
     """Adds the functions that need PyTorch to this module. A module and its function have one name, so that all come together."""
     try:
-        import torch  # noqa: F401
+        import torch
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         raise ImportError(f"rushlight.{name} needs PyTorch, which is not installed here: pip install torch", name="torch") from None
+    if tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 6):
+        raise ImportError(f"rushlight.{name} needs PyTorch 2.6 or later, and this is {torch.__version__}: "
+                          "pip install --upgrade torch", name="torch")
 
-    from .decomposition import register_decomposition
-    from .diff import Diff, diff
-    from .export import export
-    from .export_text import export_text
-    from .lower import Lowered, load_library, lower
-    from .pipeline import pipeline
-    from .report import Report
+    try:
+        from .decomposition import register_decomposition
+        from .diff import Diff, diff
+        from .export import export
+        from .export_text import export_text
+        from .lower import Lowered, load_library, lower
+        from .pipeline import pipeline
+        from .report import Report
+    except (AttributeError, ImportError) as error:
+        raise ImportError(f"rushlight.{name} does not work with PyTorch {torch.__version__} ({error}): "
+                          "it is tested with PyTorch 2.6 to 2.15", name="torch") from error
 
     of_torch = register_decomposition, Diff, diff, export, export_text, Lowered, load_library, lower, pipeline, Report
     globals().update({found.__name__: found for found in of_torch})
