@@ -38,6 +38,18 @@ for (const page of pages) {
   if (js) test(`${page}: JavaScript`, () => here.runJs(js, `${page}.mjs`));
 }
 
+test('no text of the exporter sends to npx, which asks a registry where the npm package is not installed', () => {
+  const exporter = fileURLToPath(new URL('../../exporter/', import.meta.url)),
+    files = readdirSync(exporter, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      /\.(py|cpp|h|md)$/.test(name),
+    );
+  assert.deepEqual(
+    files.filter((name) => /npx\s+rushlight/.test(readFileSync(exporter + name, 'utf8'))),
+    [],
+  );
+  assert.ok(files.includes('src/cli/command_line.cpp'));
+});
+
 test('the table of codes in errors.md has all of them', () => {
   const told = parts('web/guide/errors.md', /(?<=^\| )`.*?(?= \|)/gm).flatMap((cell) => cell.match(/[\w-]+/g) ?? []);
   const codes = [...STATUS, ...JS_CODES].filter((code) => code !== 'ok' && code !== 'pending');

@@ -40,7 +40,7 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
     --json                        print them as JSON
     --graph, --code               print PyTorch's own graph or code of the model and each submodule
     --weights OUT.safetensors     write the weights to a file; for a table of the layers, use
-                                  npx rushlight inspect --layers
+                                  inspect --layers of the npm package
 
   verify MODEL.rush               replay the test vectors in a file
     --json                        print the results as JSON
@@ -58,7 +58,7 @@ const char kHelp[] = R"(usage: rushlight COMMAND ...
   bench MODEL.rush                time runs of the model: rushlight bench --help
 
 A .pt file and a library run code on this machine: use only files that you trust. A .rush file does not.
-To run and time files in Node, see npx rushlight --help.
+The npm package has a tool that runs, shows and times files in Node.
 )";
 
 namespace {
@@ -260,7 +260,7 @@ CommandLine parse_command_line(int argc, char **argv) {
   for (int c; (c = getopt_long(argc, argv, letters.c_str(), options.data(), nullptr)) != -1;) {
     const Option *row = option_of(c);
     if (!row && std::string(argv[optind - 1]) == "--layers")
-      throw UsageError("--layers is an option of the npm package: npx rushlight inspect --layers");
+      throw UsageError("--layers is an option of inspect in the npm package's tool");
     if (!row)
       throw UsageError(std::string("the option ") + argv[optind - 1] +
                        " is unknown or lacks its value");
