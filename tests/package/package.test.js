@@ -130,6 +130,18 @@ test('the sizes that README and guide tell are those of today, within 5 %', asyn
   }
 });
 
+test('the start page and README tell the same size of the wasm, within 2 %', () => {
+  const wasm = `${js}wasm/rushlight-relaxed.wasm`,
+    text = (/** @type {string} */ file) => readFileSync(`${js}../${file}`, 'utf8');
+  const start = /^\| Rushlight \| (.+) MB \| \*\*(.+) MB\*\* \|$/m.exec(text('web/index.md')) ?? [];
+  for (const [i, bytes] of [statSync(wasm).size, gzipped(wasm)].entries())
+    assert(
+      Math.abs(1e6 * Number(start[i + 1]) - bytes) <= 0.02 * bytes,
+      `web/index.md tells ${start[i + 1]}, got ${bytes}`,
+    );
+  assert.equal(/or ([\d.]+) MB \(gzip\)/.exec(text('README.md'))?.[1], start[2]);
+});
+
 test('each function for pictures and sound adds at most 3 kB', async (t) => {
   for (const [name, ...functions] of [
     ['image', 'imageToTensor', 'tensorToImage'],
