@@ -79,6 +79,18 @@ def special(*shape, dtype="f32", without=()):
     return Input(f"special({', '.join(map(str, shape))}, dtype={dtype!r}{f', without={without}' * bool(without)})", make)
 
 
+def nonfinite(*shape):
+    """Draws normal numbers and adds NaN, infinities and zeros of both signs. It leaves out the greatest floats, because the
+    order of summation decides whether their sums overflow."""
+    def make(g, _):
+        x = torch.randn(shape, generator=g)
+        at = torch.randperm(x.numel(), generator=g)
+        for k, v in enumerate((NAN, INF, -INF, 0.0, -0.0)):
+            x.view(-1)[at[k]] = v
+        return x
+    return Input(f"nonfinite({', '.join(map(str, shape))})", make)
+
+
 def perm(n, dtype="i64"):
     """Returns a recipe for a permutation of 0 to n-1."""
     return Input(f"perm({n}, {dtype!r})", lambda g, _: torch.randperm(n, generator=g).to(DTYPES[dtype]))
@@ -270,5 +282,5 @@ def each(name, body, cases=CUBE, **options):
 
 
 __all__ = ["ALL", "ANY", "CUBE", "DTYPES", "FLOATS", "INF", "INTS", "LAYOUTS", "MAX", "NAN", "SIZES", "any_", "b8",
-           "COMPLEX", "HALVES", "SHORTS", "channels_last", "each", "expanded", "f32", "f64", "grid", "i32", "i64", "noncontig", "of", "perm",
-           "permuted", "random", "row", "special", "tensor", "transposed", "u8", "weight"]
+           "COMPLEX", "HALVES", "SHORTS", "channels_last", "each", "expanded", "f32", "f64", "grid", "i32", "i64", "noncontig", "nonfinite",
+           "of", "perm", "permuted", "random", "row", "special", "tensor", "transposed", "u8", "weight"]
