@@ -1,5 +1,5 @@
 """Checks that lines, functions and files are not too long: lines of C, functions in C, C++ and Python, design notes, READMEs, and
-the files of BOUNDS.
+the files of BOUNDS. It also checks that the last line of a text ends with a newline.
 
 Lines of C are those of wasm/, of tests/, and of headers in exporter/src, including comments and tables, which clang-format does not
 wrap. No comment may end on a separate line. ESLint has the limits for JavaScript.
@@ -15,6 +15,7 @@ C_LINES = ("wasm/*.[ch]", "tests/*.[ch]", "exporter/src/*.h")
 C_FUNCTIONS = ("wasm/*.[ch]", "exporter/src/*.cpp", "exporter/src/*.h", "exporter/torch/*.cpp")
 PYTHON = ("exporter/python/*.py", "scripts/*.py")
 BOUNDS = {"README.md": 110, "exporter/python/rushlight/export.py": 150}
+TEXTS = ("*.md", "*.py", "*.c", "*.h", "*.cpp", "*.def", "*.js", "*.mjs", "*.sh", "*.css", "*.html", "*.yml", "*.cmake", "dev", "scripts/*")
 README = 60  # the lines of the README of a folder
 DESIGN = 85  # the lines of a design note: one page
 LONGEST = 40  # lines of a function, from its head to its last brace; of Python without its docstring
@@ -70,6 +71,12 @@ def long_files():
             yield f"{name}: {len(text.splitlines())} lines, at most {DESIGN}: divide the page"
 
 
+def unended_files():
+    for name, text in files(*TEXTS):
+        if text and not text.endswith("\n"):
+            yield f"{name}: the last line must end with a newline"
+
+
 def check():
     """Checks the checks."""
     assert [n for n, _ in long_lines(["x" * LIMIT, "x" * (LIMIT + 1), " */", "/* x */"])] == [2, 3]
@@ -89,6 +96,7 @@ def main():
     found += [f"{name}:{n}: {fault}" for name, text in files(*C_FUNCTIONS) for n, fault in long_functions(text.splitlines())]
     found += [f"{name}:{n}: {fault}" for name, text in files(*PYTHON) for n, fault in long_python(text)]
     found += long_files()
+    found += unended_files()
     print("\n".join(found) or "no line of C, no function, no README and no design note is too long")
     return bool(found)
 
