@@ -1,4 +1,4 @@
-"""Questions whose answers language models give with fewer bits, for few_bits.py and `./dev bench --text`."""
+"""Questions whose answers language models give with fewer bits, for quantized_answers.py and `./dev bench --text`."""
 
 QUESTIONS = [
     'What is the capital of France?', 'Name the 4 seasons.', 'How many legs does a spider have?', 'Why is the sky blue?',

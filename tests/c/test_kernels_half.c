@@ -163,8 +163,18 @@ static void product(rush_ctx *ctx, rush_dtype dtype, size_t m, size_t n, size_t 
   const size_t ldc = n + 3;
   float *want = memory(m * ldc * sizeof *want), *got = memory(m * ldc * sizeof *got);
   for (size_t i = 0; i < m * ldc; i++) want[i] = got[i] = guard;
-  const rush_half_product p = {
-      dtype, rush_half_is_finite(dtype, n * k, w), m, n, k, k, ldc, a, halves, got, -3, INFINITY};
+  const rush_half_product p = {.dtype = dtype,
+                               .finite = rush_half_is_finite(dtype, n * k, w),
+                               .m = m,
+                               .n = n,
+                               .k = k,
+                               .lda = k,
+                               .ldc = ldc,
+                               .a = a,
+                               .packed = halves,
+                               .c = got,
+                               .min = -3,
+                               .max = INFINITY};
   size_t room;
   assert_true(rush_half_scratch(ctx, &p, &room));
   float *scratch = memory((room + GUARD) * sizeof *scratch);

@@ -4,7 +4,7 @@ ExportedProgram. Each operator runs in a program that contains it, with drawn nu
 - ROWS: a conformance row with newly drawn random inputs.
 - EXPORTED: an ExportedProgram.
 - QUANTIZED: export(quantize=...). PyTorch has no reference answer, so Node is compared with the native answer, which
-  tests/exporter/test_fewer_bits.py compares with PyTorch.
+  tests/exporter/test_quantize_option.py compares with PyTorch.
 """
 
 import random

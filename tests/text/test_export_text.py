@@ -72,7 +72,7 @@ def test_a_full_cache_is_an_error_that_says_its_length(out):
     assert error.value.code == "model-raised"
 
 
-def test_fewer_bits(out):
+def test_quantized_files(out):
     report = rushlight.export_text(text_models.decoder("Qwen3"), text_models.tokenizer(), out, length=32, quantize="int8-weights")
     assert report.quantized["cosine"] > 0.99
 

@@ -80,7 +80,7 @@ def test_the_facts_of_a_model_of_text(out):
     assert {"LICENSE", "generation_config.json", "tokenizer.json"} <= set(session.assets())
 
 
-def test_fewer_bits(out):
+def test_quantized_files(out):
     report = rushlight.export_text(text_models.seq2seq("Bart"), text_models.tokenizer(), out, quantize="int8-weights")
     assert report.quantized["cosine"] > 0.99 and report.quantized["layers"] > 10
 

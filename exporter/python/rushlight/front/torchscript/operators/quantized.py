@@ -51,12 +51,12 @@ def fake_quantize_per_channel_affine_cachemask(x, scale, zero_point, axis: int, 
     return fake_quantized(x, along_axis(x, scale, axis), along_axis(x, zero_point, axis), quant_min, quant_max)
 
 
-def learnt_zero_point(zero_point, quant_min: int, quant_max: int) -> int:
+def learnable_zero_point(zero_point, quant_min: int, quant_max: int) -> int:
     return int(min(max(float(zero_point.reshape([-1])[0]) + 0.5, float(quant_min)), float(quant_max)))
 
 
 def _fake_quantize_learnable_per_tensor_affine(x, scale, zero_point, quant_min: int, quant_max: int, grad_factor: float):
-    return fake_quantize_per_tensor_affine(x, float(scale.reshape([-1])[0]), learnt_zero_point(zero_point, quant_min, quant_max), quant_min, quant_max)
+    return fake_quantize_per_tensor_affine(x, float(scale.reshape([-1])[0]), learnable_zero_point(zero_point, quant_min, quant_max), quant_min, quant_max)
 
 
 def _fake_quantize_learnable_per_channel_affine(x, scale, zero_point, axis: int, quant_min: int, quant_max: int, grad_factor: float):
@@ -65,7 +65,7 @@ def _fake_quantize_learnable_per_channel_affine(x, scale, zero_point, axis: int,
 
 
 # The gradients of x, and of scale and zero point by element.
-def learnt_gradients(grad, x, scale, zero_point, quant_min: int, quant_max: int, grad_factor: float):
+def learnable_gradients(grad, x, scale, zero_point, quant_min: int, quant_max: int, grad_factor: float):
     inverse = 1.0 / scale
     steps = torch.round(zero_point + x * inverse)
     steps = torch.where(torch.abs(steps) < 9.2e18, steps, float(quant_min) - 1)
@@ -79,8 +79,8 @@ def learnt_gradients(grad, x, scale, zero_point, quant_min: int, quant_max: int,
 def _fake_quantize_learnable_per_tensor_affine_backward(grad, x, scale, zero_point, quant_min: int, quant_max: int, grad_factor: float):
     if x.numel() == 0:
         return x, scale, zero_point
-    zero = torch.full([], learnt_zero_point(zero_point, quant_min, quant_max), dtype=torch.int64)
-    dx, by_scale, by_zero = learnt_gradients(grad, x, scale.reshape([-1])[0], zero, quant_min, quant_max, grad_factor)
+    zero = torch.full([], learnable_zero_point(zero_point, quant_min, quant_max), dtype=torch.int64)
+    dx, by_scale, by_zero = learnable_gradients(grad, x, scale.reshape([-1])[0], zero, quant_min, quant_max, grad_factor)
     return dx, by_scale.sum().unsqueeze(0), by_zero.sum().unsqueeze(0)
 
 
@@ -88,7 +88,7 @@ def _fake_quantize_learnable_per_channel_affine_backward(grad, x, scale, zero_po
     if x.numel() == 0:
         return x, scale, zero_point
     rounded = along_axis(x, torch.clamp(torch.round(zero_point), quant_min, quant_max).to(torch.int64), axis)
-    dx, by_scale, by_zero = learnt_gradients(grad, x, along_axis(x, scale, axis), rounded, quant_min, quant_max, grad_factor)
+    dx, by_scale, by_zero = learnable_gradients(grad, x, along_axis(x, scale, axis), rounded, quant_min, quant_max, grad_factor)
     others = [d for d in range(axis)] + [d for d in range(axis + 1, x.dim())]
     return dx, by_scale.sum(others), by_zero.sum(others)
 
@@ -662,7 +662,7 @@ def quantized_embedding_bag_byte_unpack(table):
 
 
 # Unpacks integers of a few bits: several are in a byte, and the first is in its lowest bits.
-def rows_of_few_bits(weight, bits: int, optimized_qparams: bool):
+def embedding_rows_packed(weight, bits: int, optimized_qparams: bool):
     assert not optimized_qparams, "optimized_qparams: pack such weights before the export"
     most, each = (1 << bits) - 1, 8 // bits
     assert weight.size(-1) % each == 0, "only works for the number of columns a multiple of {}".format(each)
@@ -676,7 +676,7 @@ def rows_of_few_bits(weight, bits: int, optimized_qparams: bool):
     return torch.cat([packed, rush.view_dtype(torch.cat([scale, low], -1).to(torch.float16), torch.uint8)], -1)
 
 
-def floats_of_few_bits(table, bits: int):
+def embedding_rows_unpacked(table, bits: int):
     n = table.size(-1) - 4
     numbers = rush.view_dtype(torch.narrow(table, -1, n, 4).contiguous(), torch.float16).to(torch.float32)
     steps = torch.narrow(table, -1, 0, n).to(torch.int32).unsqueeze(-1) // torch.pow(2, torch.arange(0, 8, bits)) % (1 << bits)
@@ -684,16 +684,16 @@ def floats_of_few_bits(table, bits: int):
 
 
 def quantized_embedding_bag_4bit_prepack(weight, optimized_qparams: bool, nbins: int, ratio: float):
-    return rows_of_few_bits(weight, 4, optimized_qparams)
+    return embedding_rows_packed(weight, 4, optimized_qparams)
 
 
 def quantized_embedding_bag_4bit_unpack(table):
-    return floats_of_few_bits(table, 4)
+    return embedding_rows_unpacked(table, 4)
 
 
 def quantized_embedding_bag_2bit_prepack(weight, optimized_qparams: bool, nbins: int, ratio: float):
-    return rows_of_few_bits(weight, 2, optimized_qparams)
+    return embedding_rows_packed(weight, 2, optimized_qparams)
 
 
 def quantized_embedding_bag_2bit_unpack(table):
-    return floats_of_few_bits(table, 2)
+    return embedding_rows_unpacked(table, 2)

@@ -320,7 +320,7 @@ class FewBits(nn.Module):
         return made if self.bias is None else made + self.bias
 
 
-def few_bits(layer, bits):
+def quantized_layer(layer, bits):
     """A module that replaces a linear layer."""
     w, bias = layer.weight.detach(), layer.bias
     if bits == "int8-weights":
@@ -353,14 +353,14 @@ FEW_BITS = ["int8-weights", "float16", "int4-weights", "int4", "int4:64", "int4:
 
 
 @pytest.mark.parametrize("bits", FEW_BITS)
-def test_weights_of_few_bits(bits):
+def test_weights_alone(bits):
     """Such a file computes the same as PyTorch with the same integers."""
     net, ids = Words().eval(), torch.randint(0, 50, (2, 7))
     plain = copy.deepcopy(net)
     with torch.no_grad():
         integers, scales = eight_bits(plain.table.weight)
         plain.table.weight.copy_(plain.table.weight.half().float() if bits == "float16" else integers * scales)
-    plain.up, plain.down = few_bits(plain.up, bits), few_bits(plain.down, bits)
+    plain.up, plain.down = quantized_layer(plain.up, bits), quantized_layer(plain.down, bits)
     report = keep(f"bits_{bits.replace(':', '_')}", net, (ids,), (ids[:0],), eager=plain, quantize=bits)
     assert report.quantized["layers"] == 3 and report.quantized["kept"] == 1
     share = report.quantized["after"] / report.quantized["before"]
@@ -371,10 +371,10 @@ def test_weights_of_few_bits(bits):
 
 @pytest.mark.parametrize("bits", [bits for bits in FEW_BITS if bits != "float16"])
 @pytest.mark.parametrize(("inputs", "outputs", "bias"), [(64, 16, True), (37, 41, False), (601, 9, True)])
-def test_few_bits_are_the_same_arithmetic(bits, inputs, outputs, bias):
+def test_answers_equal_the_same_arithmetic(bits, inputs, outputs, bias):
     """Answers are equal bit for bit, with one row and with many. A large element costs precision only in its own piece."""
     net = nn.Sequential(nn.Linear(inputs, outputs, bias), nn.ReLU()).eval()
-    name, wanted = f"few_{bits.replace(':', '_')}_{inputs}", nn.Sequential(few_bits(net[0], bits), nn.ReLU())
+    name, wanted = f"few_{bits.replace(':', '_')}_{inputs}", nn.Sequential(quantized_layer(net[0], bits), nn.ReLU())
     x = torch.randn(3, 17, inputs)
     x[0, 0], x[0, 1], x[0, 2], x[0, 3, :32] = 0, x[0, 1].abs(), x[0, 2] * 1e-38, x[0, 3, :32] * 1e30
     report = keep(name, net, (x,), (x[:1, :1],), (x[:0],), (x[0, 5],), eager=wanted, quantize=bits)

@@ -1,7 +1,7 @@
 """Prints the tables of the guide on answers with fewer bits (web/guide/quantize-measurements.md and calibration.md).
 
-    ./dev shell python3 tests/bench/few_bits.py minilm                          # all rows of a table
-    ./dev shell python3 tests/bench/few_bits.py smollm2 int4-weights int4       # these rows
+    ./dev shell python3 tests/bench/quantized_answers.py minilm                          # all rows of a table
+    ./dev shell python3 tests/bench/quantized_answers.py smollm2 int4-weights int4       # these rows
 
 A row whose name ends with "+" is calibrated, with other texts than those that are measured. MiniLM has every third sentence of the
 demo, and the table the others. SmolLM2 has chats with its own answers and topics of Python's manual, and the table other questions and
@@ -28,7 +28,7 @@ import torch  # noqa: E402
 import wheels  # noqa: E402
 from questions import QUESTIONS  # noqa: E402
 
-FILE = TOP / 'build' / 'bench' / 'few_bits.rush'
+FILE = TOP / 'build' / 'bench' / 'quantized_answers.rush'
 #: In one row: the layers of SmolLM2 that lose most with 4 bits have 8.
 SOME_IN_8 = {'*.down': 'int8-weights', '*.o': 'int8-weights', '*.v': 'int8-weights', '*': 'int4-weights'}
 ROWS = {
