@@ -3,7 +3,7 @@
 # Elsewhere mmdebstrap makes a root with them in the user's cache, and bwrap (or chroot, if there are no namespaces)
 # runs ./dev again inside it. Uses TOP, RUSH_CACHE, say, die, key_of.
 
-packages() { sed 's/#.*//; /^ *$/d' "$TOP/cmake/debian-packages${1:+-$1}.txt"; } # [engines]
+packages() { sed 's/#.*//; /^ *$/d' "$TOP/cmake/debian-packages${1:+-$1}.txt"; } # [engines|lint]
 
 # Runs the command as root.
 privileged() {
@@ -107,7 +107,7 @@ ensure_engines_root() {
   exec 9>&-
 }
 
-ensure_debian_13() { # [engines]
+ensure_debian_13() { # [engines|lint]
   local stamp=$RUSH_CACHE/packages${1:+-$1} want
   want=$(packages "$@" | key_of)
   [ "$(cat "$stamp" 2>/dev/null)" = "$want" ] && return

@@ -7,6 +7,15 @@ is_named() { # NAME PATTERN
   if stages | grep -q "^+\{0,1\}$2 *|"; then [ "$1" = "$2" ]; else [[ $1 == *$2* ]]; fi
 }
 
+# Tests whether all patterns are stages that need no build and few tools (cmake/debian-packages-lint.txt).
+are_lints() { # PATTERN..
+  local p
+  for p in "$@"; do
+    case $p in format | lint) ;; *) return 1 ;; esac
+  done
+  [ $# -gt 0 ]
+}
+
 # Fills STAGES and the tables for each stage, and makes the builds that they need.
 choose_stages() { # PATTERN..
   local name builds after file command p wanted needed=' '

@@ -10,6 +10,9 @@ import { parse } from 'espree';
 const TOP = fileURLToPath(new URL('../..', import.meta.url));
 const PACKAGE = JSON.parse(readFileSync(join(TOP, 'js/package.json'), 'utf8'));
 
+/** Files that a build or npm makes. The lint runs without them. */
+const MADE = /\/node_modules\/|\.wasm$/;
+
 /** The source file of an entry of this package, such as 'rushlight/image'. @param {string} name */
 function entryOf(name) {
   const entry = PACKAGE.exports[name.replace(PACKAGE.name, '.')];
@@ -81,8 +84,10 @@ function create(context) {
   const check = (/** @type {any} */ node, /** @type {unknown} */ source, /** @type {any[]} */ names) => {
     const file = typeof source === 'string' ? fileOf(from, source) : undefined;
     if (!file) return;
-    if (!existsSync(file) || !statSync(file).isFile())
-      return source.startsWith('/') ? undefined : context.report({ node, message: `there is no file ${source}` });
+    if (!existsSync(file) || !statSync(file).isFile()) {
+      if (!source.startsWith('/') && !MADE.test(file)) context.report({ node, message: `there is no file ${source}` });
+      return;
+    }
     const exported = exportsOf(file);
     for (const name of names) {
       if (exported && !exported.has(nameOf(name)))

@@ -19,6 +19,8 @@ new RuleTester().run('exported-names', plugin.rules['exported-names'], {
     row("const { load } = await import('/js/src/index.js');"),
     row("const { load } = await import('/made/by/the/server.js');"),
     row('const { load } = await import(name);'),
+    row("import simd from '../../js/wasm/not-built-yet.wasm';"),
+    row("import { Application } from '../node_modules/not-installed/index.js';"),
   ],
   invalid: [
     row("import { alive } from '../../js/src/api/model.js';", missing('../../js/src/api/model.js', 'alive')),
