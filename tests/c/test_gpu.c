@@ -97,7 +97,9 @@ static void open(recorder *r, builder *b) {
 
 static void close(recorder *r) {
   rush_session_destroy(r->rig.session);
+  rush_model_destroy(r->ctx, r->rig.model);
   r->rig.session = NULL;
+  r->rig.model = NULL;
   rush_gpu_destroy(r->gpu);
   for (uint32_t k = 1; k <= r->n_buffers; k++) assert_null(r->buffers[k]);
   r->ctx->device = NULL;
@@ -283,6 +285,121 @@ static void a_row_runs_in_memory_if_the_device_has_no_buffer_of_its_size(void **
   close(r);
 }
 
+/* ---- Weights that only the device has -------------------------------------------------------- */
+
+enum { ROWS = 32 };
+static float weight[4 * ROWS];
+
+/* Opens a device with the program x + weight, and returns the file. If `also` is not NULL, the
+ * program calls that row with the weight, too. */
+static uint8_t *open_sum(recorder *r, const char *also, bool keeps) {
+  builder b_ = {0}, *b = &b_;
+  size_t size;
+  for (int i = 0; i < 4 * ROWS; i++) weight[i] = (float)i;
+  const uint32_t tensor = build_type(b, RUSH_TYPE_TENSOR);
+  const uint32_t x = build_method(b, "forward", tensor, 1, U32(tensor));
+  const uint32_t w = K(build_const(
+      b, RUSH_CONST_TENSOR, build_tensor(b, RUSH_FLOAT32, 2, (int64_t[]){ROWS, 4}, weight), 0, 0));
+  if (also) CALL(also, tensor, w);
+  build_return(b,
+               CALL("aten::sum", tensor, CALL("aten::add.Tensor", tensor, x, w, K(build_int(b, 1))),
+                    K(build_none(b))));
+  open_device(r);
+  if (keeps) rush_gpu_keep_weights(r->gpu);
+  uint8_t *file = build_file(b, &size);
+  build_free(b);
+  OK(rush_model_load(r->ctx, file, size, &r->rig.model));
+  OK(rush_session_create(r->ctx, r->rig.model, &r->rig.session));
+  return file;
+}
+
+static bool is_in_memory(const recorder *r) {
+  return r->rig.model->weights[0].data != NULL;
+}
+
+static void a_weight_that_kernels_read_is_on_the_device_only(void **state) {
+  (void)state;
+  recorder recorder_, *r = &recorder_;
+  free(open_sum(r, NULL, false));
+  assert_false(is_in_memory(r));
+  assert_int_equal(r->writes, 1);
+  assert_memory_equal(r->buffers[1], weight, sizeof weight);
+  assert_int_equal(run_floats(r, four), 1);
+  assert_int_equal(r->writes, 2); /* the input */
+  assert_int_equal(run_floats(r, four), 1);
+  assert_int_equal(r->writes, 3);
+  close(r);
+}
+
+static void a_weight_stays_in_memory_if_a_row_needs_it_there(void **state) {
+  (void)state;
+  recorder recorder_, *r = &recorder_;
+  free(open_sum(r, "aten::erfinv", false));
+  assert_true(is_in_memory(r));
+  close(r);
+  free(open_sum(r, NULL, true)); /* or if the host wants it */
+  assert_true(is_in_memory(r));
+  assert_int_equal(r->writes, 0);
+  close(r);
+}
+
+/* Two sessions of a model share the bytes. */
+static void a_weight_is_read_back_once_for_rows_in_memory(void **state) {
+  (void)state;
+  recorder recorder_, *r = &recorder_;
+  free(open_sum(r, NULL, false));
+  for (int k = 0; k < 2; k++) {
+    rush_gpu_set_idle(r->gpu, true);
+    assert_int_equal(run_floats(r, four), k == 0);
+    rush_session_destroy(r->rig.session);
+    OK(rush_session_create(r->ctx, r->rig.model, &r->rig.session));
+  }
+  assert_string_equal(run_in_memory(r), "float32[](8192)");
+  assert_int_equal(r->dispatches, 0);
+  close(r);
+}
+
+static void a_weight_of_a_lost_device_comes_from_the_file_again(void **state) {
+  (void)state;
+  recorder recorder_, *r = &recorder_;
+  uint32_t k = 0;
+  rush_gpu_file_bytes next;
+  uint8_t *file = open_sum(r, NULL, false);
+  rush_gpu_lose(r->gpu);
+  assert_contains("lost", run_in_memory(r), "the GPU was lost");
+  for (int right = 0; right < 2; right++) {
+    k = 0;
+    OK(rush_gpu_next_weight(r->gpu, &k, &next));
+    assert_int_equal(next.bytes, sizeof weight);
+    memcpy(next.to, file + next.at + !right, sizeof weight - !right);
+    assert_int_equal(rush_gpu_weights_are_back(r->gpu), right);
+  }
+  assert_memory_equal(next.to, weight, sizeof weight);
+  k = 0;
+  OK(rush_gpu_next_weight(r->gpu, &k, &next));
+  assert_int_equal(next.bytes, 0);
+  assert_string_equal(run_in_memory(r), "float32[](8192)");
+  free(file);
+  close(r);
+}
+
+static void a_weight_stays_in_memory_without_a_buffer_of_its_size(void **state) {
+  (void)state;
+  recorder recorder_, *r = &recorder_;
+  builder b_ = {0}, *b = &b_;
+  const int64_t sizes[] = {ROWS, 4};
+  const uint32_t tensor = build_type(b, RUSH_TYPE_TENSOR);
+  const uint32_t x = build_method(b, "forward", tensor, 1, U32(tensor));
+  const uint32_t w =
+      K(build_const(b, RUSH_CONST_TENSOR, build_tensor(b, RUSH_FLOAT32, 2, sizes, weight), 0, 0));
+  build_return(b, CALL("aten::mul.Tensor", tensor, x, w));
+  open_device(r);
+  r->most = 64;
+  rig_start(&r->rig, b);
+  assert_true(is_in_memory(r));
+  close(r);
+}
+
 /* Returns a constant whose elements are one element of the file. */
 static uint32_t expanded(builder *b, int rank, const int64_t *sizes) {
   const int64_t strides[4] = {0};
@@ -404,7 +521,9 @@ static void seven_dimensions_are_rearranged_in_memory(void **state) {
   const uint32_t kept = K(build_const(&b, RUSH_CONST_TENSOR, w, 0, 0)),
                  format = K(build_int(&b, 0));
   build_return(&b, build_call(&b, "aten::contiguous", tensor, 2, U32(kept, format)));
-  open(r, &b);
+  open_device(r);
+  rush_gpu_keep_weights(r->gpu);
+  rig_start(&r->rig, &b);
   assert_non_null(strstr(run_in_memory(r), "(0 64 32 96 16 80 48 112"));
   assert_int_equal(r->dispatches, 0);
   close(r);
@@ -505,6 +624,11 @@ int main(void) {
       cmocka_unit_test(a_result_that_is_needed_later_ends_a_chain),
       cmocka_unit_test(a_lost_device_leaves_all_rows_to_memory),
       cmocka_unit_test(a_row_runs_in_memory_if_the_device_has_no_buffer_of_its_size),
+      cmocka_unit_test(a_weight_that_kernels_read_is_on_the_device_only),
+      cmocka_unit_test(a_weight_stays_in_memory_if_a_row_needs_it_there),
+      cmocka_unit_test(a_weight_is_read_back_once_for_rows_in_memory),
+      cmocka_unit_test(a_weight_of_a_lost_device_comes_from_the_file_again),
+      cmocka_unit_test(a_weight_stays_in_memory_without_a_buffer_of_its_size),
       cmocka_unit_test(a_convolution_of_too_many_steps_runs_in_memory),
       cmocka_unit_test(a_product_of_too_many_steps_runs_in_memory),
       cmocka_unit_test(every_dispatch_counts_its_work),

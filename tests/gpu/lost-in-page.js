@@ -2,7 +2,8 @@
 // do.
 
 import { load } from '../../js/src/index.js';
-import { equal, losing, matches, refused, separateGpu } from './in-page-helpers.js';
+import { RushFile } from '../js/build-rush.mjs';
+import { equal, losing, matches, numbers, ownGpu, refused, separateGpu } from './in-page-helpers.js';
 import { X, answerOf, changeKernels, close, counter, layers, linearOf, sigmoid } from './small-models.js';
 
 /** @typedef {import('../../js/src/index.js').Model} Model */
@@ -144,6 +145,77 @@ export const tests = {
     );
     await steps.end();
     close(await answerOf(model), X);
+  },
+
+  'weights that only the GPU had are read from the source again': async () => {
+    const file = layers().bytes(),
+      blob = new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (file)]),
+      url = URL.createObjectURL(blob);
+    for (const source of [file, blob, url, new Response(blob)]) {
+      const { gpu, made } = separateGpu(),
+        model = await load(source, { device: 'webgpu', gpu }),
+        cpu = await load(blob);
+      close(await answerOf(model), linearOf(sigmoid));
+      const { live, gpu: onGpu = 0 } = await model.memory();
+      if (onGpu < 320) throw new Error(`${onGpu} bytes on the GPU`);
+      if (live < 320) throw new Error(`${live} bytes are counted`);
+      equal((await cpu.memory()).gpu, undefined);
+      made.device.destroy();
+      close(await answerOf(model), linearOf(sigmoid));
+      close(await answerOf(model), linearOf(sigmoid));
+      model.dispose();
+      cpu.dispose();
+    }
+    URL.revokeObjectURL(url);
+  },
+
+  'weights that only the GPU has take no memory of the model': async () => {
+    const side = 512,
+      count = 16,
+      bytes = 4 * side * side * count,
+      f = new RushFile();
+    f.method('forward', { inputs: [{ name: 'x', dtype: 'float32', shape: [1, side] }], outputs: ['y'] }, (m, x) =>
+      Array.from({ length: count }, (_, i) => f.tensor(numbers(side * side, i), [side, side])).reduce(
+        (h, w) => m.op('aten::linear', [h, w, f.none()]),
+        x,
+      ),
+    );
+    const file = f.bytes(),
+      cpu = await load(file),
+      gpu = await load(file, { device: 'webgpu', gpu: ownGpu() }),
+      heap = async (/** @type {Model} */ model) => (await model.memory()).heap;
+    if ((await heap(gpu)) > (await heap(cpu)) - bytes / 2) throw new Error(`${await heap(gpu)}, ${await heap(cpu)}`);
+    cpu.dispose();
+    gpu.dispose();
+  },
+
+  'weights of a lost GPU whose source has changed are refused by name': async () => {
+    const file = layers().bytes(),
+      { gpu, made } = separateGpu(),
+      model = await load(file, { device: 'webgpu', gpu });
+    const kept = file.slice();
+    made.device.destroy();
+    file.fill(0, file.length - 320);
+    const changed = 'the weights of the model could not be read again: the file is not the one that was loaded$';
+    await refused(answerOf(model), 'device-lost', new RegExp(`${LOST}, and ${changed}`));
+    file.set(kept);
+    close(await answerOf(model), linearOf(sigmoid));
+    model.dispose();
+  },
+
+  'an aborted run does not wait for the weights of a lost GPU': async () => {
+    const blob = new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (layers().bytes())]),
+      { gpu, made } = separateGpu(),
+      model = await load(blob, { device: 'webgpu', gpu });
+    close(await answerOf(model), linearOf(sigmoid));
+    made.device.destroy();
+    await made.device.lost;
+    const controller = new AbortController(),
+      run = model.run({ x: X }, { signal: controller.signal });
+    controller.abort();
+    await refused(run, 'aborted');
+    close(await answerOf(model), linearOf(sigmoid));
+    model.dispose();
   },
 
   'an adapter that gives no device is refused by name': async () => {

@@ -20,7 +20,8 @@ export const changeKernels = (part, other) =>
   );
 
 export const X = Float32Array.from({ length: 6 }, (_, i) => i - 2.5);
-const W = Float32Array.of(1, -2, 3, 0.5, 0.25, -1, 4, 1, 2, -0.5, 1, 1);
+/** A weight of 12 elements in a storage that is large enough to move to the GPU while it is loaded. */
+const W = Float32Array.of(1, -2, 3, 0.5, 0.25, -1, 4, 1, 2, -0.5, 1, 1, ...new Float32Array(68));
 export const port = { name: 'x', dtype: 'float32', shape: [2, 3] };
 
 /** sigmoid(linear(relu(x), w)), plus random numbers of the CPU. @param {{ random?: boolean, trace?: boolean }} [how] */

@@ -2,9 +2,9 @@
 // given.
 
 import { badArgument, describeValue } from '../base/errors.js';
-import { tagOf } from '../base/platform.js';
 import { loadLocal } from '../engine/load-local.js';
 import { loadCached } from '../source/cached-source.js';
+import { isReadableAgain } from '../source/streams.js';
 import { loadInWorker } from '../worker/worker-client.js';
 import * as threads from '../worker/threads.js';
 import * as diagnostics from '../engine/diagnostics.js';
@@ -48,7 +48,7 @@ const modules = {
 
 /** @type {typeof loadWithOptions} */
 async function loadOnGpu(source, options) {
-  const plan = await import('../gpu/load-gpu.js').then(({ planGpu }) => planGpu(options));
+  const plan = await import('../gpu/load-gpu.js').then(({ planGpu }) => planGpu(source, options));
   const host = await loadLocal(
     source,
     { ...options, threads: 1 },
@@ -65,7 +65,7 @@ async function loadOnGpu(source, options) {
 function withGpu(host, source, options) {
   const { wasm, backend, ops, limits, gpu, request, cache, integrity } = options;
   // A stream can be read once, and the GPU refuses these options.
-  if (['Response', 'ReadableStream'].includes(tagOf(source) ?? '') || cache || integrity !== undefined) return host;
+  if (!isReadableAgain(source) || cache || integrity !== undefined) return host;
   const diagnostics = host.diagnostics.bind(host);
   host.diagnostics = async () => {
     const own = await diagnostics(),

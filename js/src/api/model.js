@@ -86,6 +86,7 @@ import { copied, isPlainObject, isTensorObject, throwMismatch } from '../engine/
  * @typedef {object} Memory numbers of bytes
  * @property {number} live bytes that the runtime holds now
  * @property {number} peak the most bytes that it ever held
+ * @property {number} [gpu] the bytes of its buffers on the GPU, with `device: 'webgpu'`
  * @property {number} heap the size of its wasm memory
  *
  * @typedef {object} VerifyReport the results of the file's test vectors

@@ -335,6 +335,12 @@ export class Driver {
     }
   }
 
+  /** The bytes of all buffers of this model. */
+  get bytes() {
+    const all = [...this.#buffers.values(), ...this.#staging, this.#uniform];
+    return all.reduce((sum, { size }) => sum + size, 0);
+  }
+
   /** Destroys the buffers of this model. */
   end() {
     for (const buffer of [...this.#buffers.values(), ...this.#staging, this.#uniform]) buffer.destroy();

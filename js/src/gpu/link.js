@@ -21,6 +21,9 @@ import { Cursor } from '../engine/wasm-sections.js';
  * @property {(gpu: number, session: number, dtype: number, rank: number, sizes: number, out: number, buffer: number) =>
  *   number} rush_gpu_make_input
  * @property {(gpu: number, session: number, tensor: number, place: number) => number} rush_gpu_place_result
+ * @property {(gpu: number) => void} rush_gpu_keep_weights
+ * @property {(gpu: number, k: number, out: number) => number} rush_gpu_next_weight
+ * @property {(gpu: number) => number} rush_gpu_weights_are_back
  * @property {() => void} __wasm_apply_data_relocs
  */
 

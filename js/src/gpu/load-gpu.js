@@ -9,6 +9,7 @@ import { Driver } from './driver.js';
 import { keepResultsOf, useGpuValues } from './exchange.js';
 import { GpuTensor, ResultBuffers } from './gpu-tensor.js';
 import { link } from './link.js';
+import { isReadableAgain } from '../source/streams.js';
 
 /** @typedef {import('../engine/host.js').LocalHost} LocalHost */
 
@@ -25,11 +26,16 @@ export class Gpu {
   /** @type {Driver | undefined} */ #driver;
   #shared;
   #module;
+  #source;
   /** The buffers of results that stay on the device. */ results;
 
-  /** @param {import('./driver.js').Shared} shared @param {WebAssembly.Module} module */
-  constructor(shared, module) {
+  /**
+   * @param {import('./driver.js').Shared} shared @param {WebAssembly.Module} module
+   * @param {{ source: import('../source/source.js').Source, request?: import('../source/source.js').FetchOptions }} source
+   */
+  constructor(shared, module, source) {
     this.#shared = shared;
+    this.#source = source;
     this.results = new ResultBuffers(shared.device);
     this.#module = module;
   }
@@ -44,6 +50,7 @@ export class Gpu {
     this.#wasm = link(this.#module, c, ctx, driver.imports());
     this.#at = this.#wasm.rush_gpu_begin(ctx);
     if (!this.#at) throw new RushlightError('out-of-memory', 'cannot allocate the state of the GPU');
+    if (!isReadableAgain(this.#source.source)) this.#wasm.rush_gpu_keep_weights(this.#at);
     c.rush_bridge_device(ctx, this.#wasm.rush_gpu_device_of(this.#at));
   }
 
@@ -67,6 +74,20 @@ export class Gpu {
     delete this.backend.device;
     delete this.backend.gpuDevice;
     this.backend.reason += `; ${this.fault}, and operators now run on the CPU`;
+  }
+
+  /**
+   * Brings the weights that only a lost device had to memory.
+   * @param {LocalHost} host @param {AbortSignal} [signal]
+   */
+  async restoreWeights(host, signal) {
+    if (this.fault === undefined || !host.alive) return;
+    const wasm = {
+      next: (/** @type {number} */ k, /** @type {number} */ out) => this.#wasm.rush_gpu_next_weight(this.#at, k, out),
+      areBack: () => this.#wasm.rush_gpu_weights_are_back(this.#at),
+    };
+    const { readWeights } = await import('./file-weights.js');
+    await readWeights(host, wasm, this.#source, this.fault, signal);
   }
 
   /** Waits for bytes that wasm has requested. Returns whether there were any. */
@@ -139,6 +160,11 @@ export class Gpu {
     return tensor;
   }
 
+  /** The bytes of all buffers of this model. */
+  get bytes() {
+    return this.driver.bytes;
+  }
+
   get driver() {
     return /** @type {Driver} */ (this.#driver);
   }
@@ -158,6 +184,7 @@ async function attempt(host, gpu, where, job) {
   const before = gpu.fault,
     hasState = host.description.attributes.length > 0;
   try {
+    await gpu.restoreWeights(host);
     return await job();
   } catch (e) {
     if (!isLost(e) || gpu.fault === before) throw e;
@@ -170,6 +197,20 @@ async function attempt(host, gpu, where, job) {
 }
 
 /**
+ * Reads values, and waits for bytes that only the device has.
+ * @template T @param {Gpu} gpu @param {() => Promise<T>} read
+ */
+async function readWhenArrived(gpu, read) {
+  for (;;) {
+    try {
+      return await read();
+    } catch (e) {
+      if (/** @type {{ code?: string } | undefined} */ (e)?.code !== 'pending' || !(await gpu.arrive())) throw e;
+    }
+  }
+}
+
+/**
  * Lets the diagnostics of a host compare both devices, and say that the device was lost.
  * @param {LocalHost} host @param {Gpu} gpu
  */
@@ -177,7 +218,7 @@ function diagnose(host, gpu) {
   const diagnostics = host.diagnostics.bind(host);
   host.diagnostics = async () => {
     const own = await diagnostics(),
-      { diff, verify, profile, step } = own,
+      { diff, verify, profile, next, step } = own,
       comparing = () => import('./compare-devices.js').then((m) => m);
     const onGpu = (/** @type {string} */ where) => {
       if (gpu.fault === undefined) return;
@@ -208,6 +249,7 @@ function diagnose(host, gpu) {
           return gpu.device.features?.has(TIMESTAMPS) ? profileOn(host, gpu, counted) : counted();
         });
       });
+    own.next = (withArgs) => attempt(host, gpu, '', () => readWhenArrived(gpu, () => next.call(own, withArgs)));
     own.step = () => attempt(host, gpu, '', () => step.call(own));
     return own;
   };
@@ -234,26 +276,22 @@ const lostInputs = ({ fault }, cause) =>
 function adopt(host, gpu) {
   const state = host.state.bind(host),
     run = host.run.bind(host),
+    memory = host.memory.bind(host),
     hasState = host.description.attributes.length > 0,
     values = useGpuValues(host, gpu);
   gpu.values = values;
-  host.state = () =>
-    attempt(host, gpu, '', async () => {
-      for (;;) {
-        try {
-          return await state();
-        } catch (e) {
-          if (/** @type {{ code?: string } | undefined} */ (e)?.code !== 'pending' || !(await gpu.arrive())) throw e;
-        }
-      }
-    });
+  host.state = () => attempt(host, gpu, '', () => readWhenArrived(gpu, state));
+  host.memory = async () => ({ ...(await memory()), gpu: gpu.bytes });
   host.run = async (index, args, form, yields, signal, outputDevice) => {
     const begin = (/** @type {typeof args} */ from) => run(index, from, form, yields, signal);
     if (outputDevice !== undefined) {
       checkOutputDevice(outputDevice, gpu);
       return attempt(host, gpu, '', () => keepResultsOf(host.engine, values, gpu, () => begin(args)));
     }
-    if (gpu.fault !== undefined) return begin(args);
+    if (gpu.fault !== undefined) {
+      await gpu.restoreWeights(host, signal);
+      return begin(args);
+    }
     if (hasState) return attempt(host, gpu, '', () => begin(args));
     const copies = copied(args);
     gpu.keepRandom(host.engine.session);
@@ -263,6 +301,7 @@ function adopt(host, gpu) {
       if (!isLost(e)) throw e;
       if (values.took) throw lostInputs(gpu, e);
       gpu.returnRandom(host.engine.session);
+      await gpu.restoreWeights(host, signal);
       return begin(copies);
     }
   };
@@ -272,9 +311,9 @@ function adopt(host, gpu) {
 
 /**
  * Returns a module for createRuntime(), in place of worker/threads.js.
- * @param {import('../api/load.js').LoadOptions} options
+ * @param {import('../source/source.js').Source} source @param {import('../api/load.js').LoadOptions} options
  */
-export async function planGpu({ gpu, ...options }) {
+export async function planGpu(source, { gpu, ...options }) {
   const barred = ONLY_CPU.find((name) => options[name]);
   if (barred) throw new RushlightError('unsupported', `load: ${barred} is not supported with device: 'webgpu'`);
   const [shared, module] = await Promise.all([sharedDevice(gpu), gpuModule()]);
@@ -284,7 +323,7 @@ export async function planGpu({ gpu, ...options }) {
     adopt: (host) => adopt(host, /** @type {Gpu} */ (created)),
     planFor: async () => ({
       make: async (/** @type {Uint8Array} */ bytes) => {
-        created = new Gpu(shared, module);
+        created = new Gpu(shared, module, { source, request: options.request });
         return { module: await WebAssembly.compile(/** @type {BufferSource} */ (bytes)), threads: created };
       },
       poll: undefined,

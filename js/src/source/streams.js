@@ -1,4 +1,6 @@
-// Makes a source for load() from chunks of bytes.
+// Sources for load() from chunks of bytes, and sources that can be read more than once.
+
+import { tagOf } from '../base/platform.js';
 
 /**
  * Returns a stream of these chunks for load().
@@ -28,3 +30,6 @@ export function asResponse(chunks, name, stop) {
   );
   return Object.defineProperty(response, 'url', { value: name });
 }
+
+/** Tests whether the bytes of a source can be read more than once. @param {unknown} source */
+export const isReadableAgain = (source) => !['Response', 'ReadableStream'].includes(tagOf(source) ?? '');

@@ -40,6 +40,10 @@ static bool reads_weights(const rush_op *op) {
   return row && row->run;
 }
 
+static bool holds_weights(const rush_op *op, rush_dtype dtype) {
+  return rush_gpu_holds_weights(look_up(op), dtype);
+}
+
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
 /* Prepares the arguments for a row that runs in memory. The device invalidates its copies of all
@@ -125,6 +129,10 @@ rush_status rush_gpu_create(rush_ctx *ctx, const rush_gpu_driver *driver, void *
                             .fetch_result = rush_gpu_fetch_result,
                             .forget = rush_gpu_forget,
                             .reads_weights = reads_weights,
+                            .holds_weights = holds_weights,
+                            .take_weight = rush_gpu_take_weight,
+                            .lend_weight = rush_gpu_lend_weight,
+                            .drop_weight = rush_gpu_drop_weight,
                             .add_step = rush_gpu_add_step,
                             .run_steps = rush_gpu_run_steps};
   g->ctx = ctx;
@@ -138,6 +146,7 @@ void rush_gpu_destroy(rush_gpu *g) {
   if (!g) return;
   rush_gpu_trim(g);
   rush_release(g->ctx, g->pipelines, g->most_pipelines * sizeof *g->pipelines);
+  rush_release(g->ctx, g->weights, g->most_weights * sizeof *g->weights);
   rush_release(g->ctx, g->reads, g->most_reads * sizeof *g->reads);
   rush_gpu_free_program(g->ctx, g->program);
   rush_release(g->ctx, g, sizeof *g);

@@ -29,6 +29,17 @@ struct rush_on_device {
   rush_gpu_buffer *buffer; /* NULL if the device has no valid bytes */
   bool in_memory;          /* whether the bytes in memory are valid */
   uint32_t token;          /* of the read that is on its way, from 1; 0 if there is none */
+  struct rush_device_weight
+      *weight; /* the owner of the buffer and of the bytes in memory, or NULL */
+};
+
+/* A weight that was moved to the device while its model was loaded. */
+struct rush_device_weight {
+  rush_gpu_buffer *buffer;
+  uint64_t at, sum; /* the place in the file, and a checksum */
+  size_t bytes;
+  void *data;    /* memory for the bytes, if they were needed there */
+  bool complete; /* whether they have arrived */
 };
 
 /* Returns whether only the device has the bytes of a tensor. */
@@ -52,7 +63,10 @@ struct rush_gpu {
   uint64_t batch;    /* of commands, since the last submit */
   uint32_t commands; /* recorded in it */
   bool lost, idle;
-  bool keeps_results; /* on the device, for the host */
+  bool keeps_results;                  /* on the device, for the host */
+  bool keeps_weights;                  /* in memory */
+  struct rush_device_weight **weights; /* NULL for those that were dropped */
+  size_t n_weights, most_weights;
   rush_random random; /* of the session, when the run began */
   bool refused; /* the current call needs a buffer, a pipeline or a time that it cannot have */
   rush_gpu_buffer *free[RUSH_GPU_CLASSES];
@@ -94,6 +108,20 @@ rush_status rush_gpu_fetch_result(rush_heap *heap, const rush_value *v);
 /* Returns whether the host can copy the tensor from the device, perhaps after a kernel has. */
 bool rush_gpu_can_place(const rush_tensor *t);
 void rush_gpu_forget(rush_heap *heap, rush_storage *s);
+/* For weights that only the device has: weights.c. */
+struct rush_device_weight *rush_gpu_take_weight(const rush_device *device, const void *data,
+                                                size_t bytes, uint64_t at);
+rush_status rush_gpu_lend_weight(rush_heap *heap, rush_storage *s, struct rush_device_weight *w);
+void rush_gpu_drop_weight(const rush_device *device, struct rush_device_weight *w);
+/* Gives memory to a weight, for its bytes. */
+rush_status rush_gpu_weight_memory(rush_gpu *g, struct rush_device_weight *w, void **out);
+/* Lets buffers of weights no longer count as memory, since a lost device has none. */
+void rush_gpu_uncount_weights(rush_gpu *g);
+/* Makes a buffer that lasts, for a weight, and writes the bytes to it. */
+rush_status rush_gpu_make_weight(rush_gpu *g, const void *data, size_t bytes,
+                                 rush_gpu_buffer **out);
+void rush_gpu_destroy_buffer(rush_gpu *g, rush_gpu_buffer *b);
+rush_status rush_gpu_attach(rush_heap *heap, rush_storage *s, bool in_memory);
 /* Announces that the bytes in memory will be written. */
 rush_status rush_gpu_will_write(rush_heap *heap, const rush_value *v);
 
@@ -155,6 +183,8 @@ typedef struct rush_gpu_row {
 
 extern const rush_gpu_row rush_gpu_rows[];
 const rush_gpu_row *rush_gpu_find_row(rush_gpu *g, const rush_op *op);
+/* Returns whether the body reads weights of this dtype on the device. NULL stands for no row. */
+bool rush_gpu_holds_weights(const rush_gpu_row *row, rush_dtype dtype);
 
 /* Returns whether a call failed because the device can make no buffer of a size, and drops its
  * results. The row then runs in memory. */

@@ -38,7 +38,7 @@ typedef struct rush_gpu rush_gpu;
 
 rush_status rush_gpu_create(rush_ctx *ctx, const rush_gpu_driver *driver, void *user,
                             rush_gpu **out);
-/* Frees the device. The sessions of the context must have ended. Accepts NULL. */
+/* Frees the device. The sessions and the models of the context must have ended. Accepts NULL. */
 void rush_gpu_destroy(rush_gpu *gpu);
 const rush_device *rush_gpu_device(const rush_gpu *gpu);
 /* Returns the address for the bytes of a read, or NULL if they are no longer needed. */
@@ -52,8 +52,23 @@ void rush_gpu_lose(rush_gpu *gpu);
 void rush_gpu_set_idle(rush_gpu *gpu, bool idle);
 /* Lets the tensors of results stay on the device, or no longer. */
 void rush_gpu_keep_results(rush_gpu *gpu, bool keeps);
+/* Lets the models that are loaded from now on keep all weights in memory, too. */
+void rush_gpu_keep_weights(rush_gpu *gpu);
 /* Submits the recorded commands. */
 void rush_gpu_submit(rush_gpu *gpu);
+
+/* Bytes of a file that belong to a weight. */
+typedef struct rush_gpu_file_bytes {
+  uint64_t at, bytes; /* 0 bytes after the last weight */
+  void *to;
+} rush_gpu_file_bytes;
+
+/* Returns the place of the next weight that only the device has, from number *k on, and advances
+ * *k. After the device was lost, the host copies the file's bytes to all these places. */
+rush_status rush_gpu_next_weight(rush_gpu *gpu, uint32_t *k, rush_gpu_file_bytes *out);
+/* Lets rows in memory read these weights from now on. Returns false if the bytes of one are not
+ * those that the model was loaded with. */
+bool rush_gpu_weights_are_back(rush_gpu *gpu);
 
 /* A tensor on the device, in row-major order. */
 typedef struct rush_gpu_region {

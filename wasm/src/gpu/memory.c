@@ -44,7 +44,7 @@ static rush_status count(rush_gpu *g, size_t bytes, bool *counted) {
   return RUSH_OK;
 }
 
-static void destroy(rush_gpu *g, rush_gpu_buffer *b) {
+void rush_gpu_destroy_buffer(rush_gpu *g, rush_gpu_buffer *b) {
   g->driver->destroy_buffer(g->user, b->number);
   if (b->counted) g->ctx->live -= b->bytes;
   rush_release(g->ctx, b, sizeof *b);
@@ -55,7 +55,7 @@ void rush_gpu_trim(rush_gpu *g) {
     while (g->free[k]) {
       rush_gpu_buffer *b = g->free[k];
       g->free[k] = b->next;
-      destroy(g, b);
+      rush_gpu_destroy_buffer(g, b);
     }
   }
 }
@@ -104,18 +104,27 @@ static void return_buffer(rush_gpu *g, rush_gpu_buffer *b) {
   g->free[k] = b;
 }
 
-/* Gets a buffer for bytes that are in memory. That of a weight lasts, so that it is a new one: with
- * one of the pool, which the first run used before, the next run would have too few. */
-static rush_status take_for_upload(rush_gpu *g, const rush_storage *s, rush_gpu_buffer **out) {
+/* The buffer of a weight is a new one: with one of the pool, which the first run used before, the
+ * next run would have too few. */
+rush_status rush_gpu_make_weight(rush_gpu *g, const void *data, size_t bytes,
+                                 rush_gpu_buffer **out) {
   size_t room;
-  if (!s->borrowed) return take(g, s->bytes, true, out);
-  size_class(s->bytes, &room);
-  return make(g, room, out);
+  size_class(bytes, &room);
+  RUSH_TRY(make(g, room, out));
+  g->driver->write(g->user, (*out)->number, data, bytes);
+  return RUSH_OK;
+}
+
+static rush_status upload(rush_gpu *g, const rush_storage *s, rush_gpu_buffer **out) {
+  if (s->borrowed) return rush_gpu_make_weight(g, s->data, s->bytes, out);
+  RUSH_TRY(take(g, s->bytes, true, out));
+  g->driver->write(g->user, (*out)->number, s->data, s->bytes);
+  return RUSH_OK;
 }
 
 /* ---- Storages -------------------------------------------------------------------------------- */
 
-static rush_status attach(rush_heap *heap, rush_storage *s, bool in_memory) {
+rush_status rush_gpu_attach(rush_heap *heap, rush_storage *s, bool in_memory) {
   RUSH_TRY(rush_heap_alloc(heap, sizeof *s->on_device, (void **)&s->on_device));
   *s->on_device = (struct rush_on_device){.storage = s, .in_memory = in_memory};
   return RUSH_OK;
@@ -144,7 +153,7 @@ rush_status rush_gpu_tensor(rush_gpu *g, rush_heap *heap, rush_dtype dtype, int 
   rush_heap_free(heap, s->data);
   s->data = NULL;
   s->bytes = bytes;
-  rush_status st = attach(heap, s, false);
+  rush_status st = rush_gpu_attach(heap, s, false);
   if (st == RUSH_OK) st = take(g, s->bytes, false, &s->on_device->buffer);
   if (st != RUSH_OK) {
     rush_tensor_drop(heap, t);
@@ -155,10 +164,9 @@ rush_status rush_gpu_tensor(rush_gpu *g, rush_heap *heap, rush_dtype dtype, int 
 }
 
 rush_status rush_gpu_bytes(rush_gpu *g, rush_heap *heap, rush_storage *s, rush_gpu_buffer **out) {
-  if (!s->on_device) RUSH_TRY(attach(heap, s, true));
+  if (!s->on_device) RUSH_TRY(rush_gpu_attach(heap, s, true));
   if (!s->on_device->buffer) {
-    RUSH_TRY(take_for_upload(g, s, out));
-    g->driver->write(g->user, (*out)->number, s->data, s->bytes);
+    RUSH_TRY(upload(g, s, out));
     s->on_device->buffer = *out;
   }
   *out = s->on_device->buffer;
@@ -171,7 +179,7 @@ static void cancel_read(rush_gpu *g, struct rush_on_device *d) {
 }
 
 static void leave_device(rush_gpu *g, struct rush_on_device *d) {
-  if (d->buffer) return_buffer(g, d->buffer);
+  if (d->buffer && !d->weight) return_buffer(g, d->buffer);
   d->buffer = NULL;
 }
 
@@ -200,6 +208,7 @@ void rush_gpu_move(rush_gpu *g, rush_tensor *to, rush_tensor *from) {
 
 static rush_status request(rush_gpu *g, rush_heap *heap, rush_storage *s) {
   struct rush_on_device *d = s->on_device;
+  if (d->weight) RUSH_TRY(rush_gpu_weight_memory(g, d->weight, &s->data));
   if (!s->data) RUSH_TRY(rush_heap_alloc(heap, s->bytes, &s->data));
   if (g->n_reads == g->most_reads)
     RUSH_TRY(rush_gpu_grow(g, (void **)&g->reads, &g->most_reads, sizeof *g->reads));
@@ -215,6 +224,11 @@ rush_status rush_gpu_fetch_storage(rush_heap *heap, rush_storage *s) {
   struct rush_on_device *d = s->on_device;
   if (!d || d->in_memory) return RUSH_OK;
   if (s->bytes == 0) {
+    d->in_memory = true;
+    return RUSH_OK;
+  }
+  if (d->weight && d->weight->complete) {
+    s->data = d->weight->data;
     d->in_memory = true;
     return RUSH_OK;
   }
@@ -277,6 +291,7 @@ static void end_reads(rush_gpu *g, bool arrived) {
     if (!g->reads[k]) continue;
     g->reads[k]->token = 0;
     g->reads[k]->in_memory = arrived;
+    if (g->reads[k]->weight && arrived) g->reads[k]->weight->complete = true;
   }
   g->n_reads = 0;
   g->commands = 0; /* the host has submitted them */
@@ -295,6 +310,7 @@ void rush_gpu_arrived(rush_gpu *g) {
 void rush_gpu_lose(rush_gpu *g) {
   end_reads(g, false);
   g->lost = true;
+  rush_gpu_uncount_weights(g);
 }
 
 uint32_t rush_gpu_pending(const rush_gpu *g) {

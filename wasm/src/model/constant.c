@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "tensor/device_interface.h"
+
 static double as_double(uint64_t bits) {
   double f;
   memcpy(&f, &bits, sizeof f);
@@ -125,10 +127,11 @@ rush_status rush_constants_make(rush_heap *heap, const rush_model *m, rush_value
     if (c->kind == RUSH_CONST_TENSOR) {
       const rush_file_tensor *r = m->tensors + c->a;
       rush_storage **s = storages + r->storage;
-      if (!*s)
-        RUSH_TRY(new_storage(heap, true, (size_t)m->storages[r->storage].bytes,
-                             m->weights[r->storage].data, s));
+      rush_weight *w = m->weights + r->storage;
+      if (!*s) RUSH_TRY(new_storage(heap, true, (size_t)m->storages[r->storage].bytes, w->data, s));
       rush_status st = tensor_on(heap, r, *s, values + i);
+      if (st == RUSH_OK && w->moved && !(*s)->on_device)
+        RUSH_TRY(heap->ctx->device->lend_weight(heap, *s, w->moved));
       if (st != RUSH_OK) {
         if ((*s)->refs == 0) rush_heap_free(heap, *s);
         return st;

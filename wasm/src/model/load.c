@@ -42,7 +42,10 @@ void rush_model_destroy(rush_ctx *ctx, rush_model *m) {
   for (uint32_t i = 0; m->packed && i < m->n_instrs; i++) {
     if (m->packed[i] && m->packed[i]->others-- == 0) m->packed[i]->destroy(ctx, m->packed[i]);
   }
-  for (uint32_t i = 0; m->weights && i < m->n_storages; i++) free_weight(ctx, m->weights + i);
+  for (uint32_t i = 0; m->weights && i < m->n_storages; i++) {
+    free_weight(ctx, m->weights + i);
+    if (m->weights[i].moved) ctx->device->drop_weight(ctx->device, m->weights[i].moved);
+  }
   rush_release(ctx, m->packed, m->n_instrs * sizeof *m->packed);
   rush_release(ctx, m->weights, m->n_storages * sizeof *m->weights);
   rush_release(ctx, m->operand_types, m->n_operands * sizeof *m->operand_types);
@@ -86,13 +89,27 @@ static void count_needs(rush_model *m) {
   }
 }
 
-/* ---- Preparation ----------------------------------------------------------------------------- */
-
 static const rush_file_tensor *constant_tensor(const rush_model *m, uint32_t operand) {
   if (!(operand & RUSH_OPERAND_CONSTANT)) return NULL;
   const rush_file_constant *c = m->constants + (operand & ~RUSH_OPERAND_CONSTANT);
   return c->kind == RUSH_CONST_TENSOR ? m->tensors + c->a : NULL;
 }
+
+/* Counts the uses of weights whose bytes need not be in memory. */
+static void count_on_device(rush_loader *l) {
+  rush_model *m = l->m;
+  for (uint32_t i = 0; l->ctx->device && i < m->n_instrs; i++) {
+    const rush_code *c = m->code + i;
+    if (c->opcode != RUSH_OPCODE_OP || !m->ops[c->op].op) continue;
+    for (uint32_t k = 0; k < c->n_in; k++) {
+      const rush_file_tensor *t = constant_tensor(m, c->operands[k]);
+      if (t && l->ctx->device->holds_weights(m->ops[c->op].op, (rush_dtype)t->dtype))
+        m->weights[t->storage].on_device++;
+    }
+  }
+}
+
+/* ---- Preparation ----------------------------------------------------------------------------- */
 
 /* Returns whether instruction i gathers rows of a matrix that a linear layer packs. It then gathers
  * them from the packed weight. *storage becomes the storage of the matrix, and user[*storage] is
@@ -232,10 +249,23 @@ static rush_status prepare_one(rush_loader *l, uint32_t i, uint32_t before,
   return RUSH_OK;
 }
 
+/* Moves the bytes of a weight to the device, unless it has no memory for them. */
+static void move_to_device(rush_loader *l, uint32_t s) {
+  const rush_model *m = l->m;
+  const rush_device *device = l->ctx->device;
+  rush_weight *w = m->weights + s;
+  w->moved = device->take_weight(device, w->data, (size_t)m->storages[s].bytes,
+                                 m->head_bytes + m->storages[s].offset);
+  if (!w->moved) return;
+  free_weight(l->ctx, w);
+  if (l->storages[s]) l->storages[s]->data = NULL;
+}
+
 static rush_status storage_arrived(rush_loader *l, uint32_t s) {
   rush_weight *w = l->m->weights + s;
   if (l->storages[s]) l->storages[s]->data = w->data;
   if (w->needs == 0) free_weight(l->ctx, w);
+  if (w->raw && !w->pattern && w->needs == w->on_device) move_to_device(l, s);
   for (uint32_t i = l->ready[s], before = RUSH_NONE; i != RUSH_NONE; before = i, i = l->next[i])
     RUSH_TRY(prepare_one(l, i, before, NULL, NULL));
   return RUSH_OK;
@@ -284,6 +314,7 @@ static rush_status head_arrived(rush_loader *l) {
   for (uint32_t i = 0; i < m->n_uniform; i++)
     m->weights[m->uniform[i].storage].pattern = m->uniform[i].pattern;
   count_needs(m);
+  count_on_device(l);
   RUSH_TRY(make_values(l));
   plan_preparing(l);
   l->head_done = true;

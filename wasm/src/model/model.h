@@ -37,7 +37,9 @@ typedef struct rush_weight {
   void *data;             /* aligned to 64 */
   const uint8_t *pattern; /* the eight bytes that a uniform storage repeats, otherwise NULL */
   uint32_t needs;         /* number of uses that read the plain bytes */
-  uint32_t readers; /* number of these uses that can also read packed bytes: RUSH_OP_READS_ROWS */
+  uint32_t readers;   /* number of these uses that can also read packed bytes: RUSH_OP_READS_ROWS */
+  uint32_t on_device; /* number of these uses that can also read bytes on the device */
+  struct rush_device_weight *moved; /* the bytes, if only the device has them */
 } rush_weight;
 
 struct rush_model {

@@ -13,6 +13,7 @@ struct rush_call;
 struct rush_op;
 struct rush_storage;
 struct rush_session;
+struct rush_device_weight;
 
 typedef struct rush_device {
   /* Runs the row of a call, also in place, or returns false and leaves the row to the interpreter,
@@ -29,6 +30,16 @@ typedef struct rush_device {
   void (*forget)(rush_heap *heap, struct rush_storage *s);
   /* Returns whether the row reads its weights on the device, so that they are not packed. */
   bool (*reads_weights)(const struct rush_op *op);
+  /* Returns whether the row reads a weight of this dtype on the device, so that its bytes need not
+   * be in memory. */
+  bool (*holds_weights)(const struct rush_op *op, rush_dtype dtype);
+  /* Moves a weight of a file to the device. Its bytes begin at byte `at` of the file. Returns NULL
+   * if they must stay in memory. */
+  struct rush_device_weight *(*take_weight)(const struct rush_device *device, const void *data,
+                                            size_t bytes, uint64_t at);
+  /* Lets a storage without bytes in memory have those of the weight. */
+  rush_status (*lend_weight)(rush_heap *heap, struct rush_storage *s, struct rush_device_weight *w);
+  void (*drop_weight)(const struct rush_device *device, struct rush_device_weight *w);
   /* Adds the pointwise row of a call as step k of a chain. Step 0 begins a new one. *stand_in
    * becomes a placeholder for the result, without elements, which later steps take as an argument.
    * The stand-ins of a chain are in one array. Returns false if the device cannot run the step. */
