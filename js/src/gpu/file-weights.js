@@ -6,6 +6,7 @@ import { open } from '../source/source.js';
 /**
  * @typedef {import('../source/source.js').Source} Source
  * @typedef {import('../engine/host.js').LocalHost} LocalHost
+ * @typedef {{ source: Source, request?: import('../source/source.js').FetchOptions }} ModelSource what load() got
  * @typedef {{ at: number, bytes: number, to: number }} Place bytes of the file, and where they belong in the memory
  */
 
@@ -62,7 +63,7 @@ async function copyTo(host, chunks, places, signal) {
  * Brings all weights of a model to memory.
  * @param {LocalHost} host
  * @param {{ next: (k: number, out: number) => number, areBack: () => number }} wasm functions of wasm/src/gpu/gpu.h
- * @param {{ source: Source, request?: import('../source/source.js').FetchOptions }} from
+ * @param {ModelSource} from
  * @param {string} fault the reason, for messages
  * @param {AbortSignal} [signal]
  */

@@ -11,7 +11,10 @@ import { GpuTensor, ResultBuffers } from './gpu-tensor.js';
 import { link } from './link.js';
 import { isReadableAgain } from '../source/streams.js';
 
-/** @typedef {import('../engine/host.js').LocalHost} LocalHost */
+/**
+ * @typedef {import('../engine/host.js').LocalHost} LocalHost
+ * @typedef {import('./file-weights.js').ModelSource} ModelSource
+ */
 
 const gpuModule = once(() => compile(() => packageFile(new URL('../../wasm/rushlight-gpu.wasm', import.meta.url))));
 
@@ -31,7 +34,7 @@ export class Gpu {
 
   /**
    * @param {import('./driver.js').Shared} shared @param {WebAssembly.Module} module
-   * @param {{ source: import('../source/source.js').Source, request?: import('../source/source.js').FetchOptions }} source
+   * @param {ModelSource} source
    */
   constructor(shared, module, source) {
     this.#shared = shared;
