@@ -39,11 +39,12 @@ export function inputsOf(given) {
  * @param {Record<string, Given | number>} given what its inputs are like
  * @param {number | 'auto'} threads
  * @param {AbortSignal} [signal]
+ * @param {'cpu' | 'webgpu'} [device]
  * @returns {Promise<Measured>}
  */
-export async function measure(bytes, given, threads, signal) {
+export async function measure(bytes, given, threads, signal, device = 'cpu') {
   const begin = performance.now();
-  const model = await load(bytes, { worker: true, threads, signal });
+  const model = await load(bytes, device === 'webgpu' ? { device, signal } : { worker: true, threads, signal });
   const loaded = performance.now() - begin;
   try {
     const inputs = inputsOf(given);

@@ -24,7 +24,7 @@ const progress = byId('progress');
 let manifest;
 /** @type {AbortController | undefined} */
 let stopping;
-/** The measurements, by name and by the option `threads`. @type {Map<string, Record<string, Measured>>} */
+/** The measurements, by name and by the option `threads`, or `webgpu`. @type {Map<string, Record<string, Measured>>} */
 const measured = new Map();
 
 const device = {
@@ -32,7 +32,15 @@ const device = {
   cores: navigator.hardwareConcurrency,
   memory: /** @type {{ deviceMemory?: number }} */ (/** @type {unknown} */ (navigator)).deviceMemory,
   isolated: crossOriginIsolated,
+  gpu: /** @type {string | null} */ (null),
 };
+
+/** Finds the GPU that the models may use. */
+async function findGpu() {
+  const { gpu } = /** @type {{ gpu?: any }} */ (/** @type {unknown} */ (navigator)),
+    adapter = await gpu?.requestAdapter({ powerPreference: 'high-performance' });
+  if (adapter) device.gpu = [adapter.info.vendor, adapter.info.architecture].filter(Boolean).join(' ') || 'WebGPU';
+}
 
 function showDevice() {
   const threads = device.isolated ? 'one, and as many as help' : 'one: this page is not cross-origin isolated';
@@ -40,7 +48,7 @@ function showDevice() {
     ['Engine', device.agent],
     ['Cores', `${device.cores}`],
     ['Threads', threads],
-    ['GPU', 'not yet'],
+    ['GPU', device.gpu ?? 'none: this engine offers no WebGPU'],
   ];
   byId('device').replaceChildren(
     ...facts.flatMap(([name, value]) => [element('dt', {}, name ?? ''), element('dd', {}, value ?? '')]),
@@ -72,6 +80,9 @@ function columns() {
   return [
     { title: 'here, 1 thread', here: true, of: (/** @type {Entry} */ e) => measured.get(e.name)?.['1']?.median },
     { title: 'here, all threads', here: true, of: (/** @type {Entry} */ e) => measured.get(e.name)?.auto?.median },
+    ...(device.gpu
+      ? [{ title: 'here, GPU', here: true, of: (/** @type {Entry} */ e) => measured.get(e.name)?.webgpu?.median }]
+      : []),
     ...rivals.map((name) => ({
       title: `recorded, ${name}`,
       here: false,
@@ -121,17 +132,23 @@ function bars(entry, shown) {
   return [element('h3', {}, entry.title), ...lines];
 }
 
-/** Downloads a model and measures it on one thread, and on more. @param {Entry} entry @param {AbortSignal} signal */
+/** Downloads a model and measures it on one thread, on more, and on the GPU. @param {Entry} entry @param {AbortSignal} signal */
 async function measureEntry(entry, signal) {
   progress.textContent = `${entry.title}: downloading ${megabytes(entry.bytes)}`;
   const response = await fetch(new URL(entry.file, FOLDER), { signal });
   if (!response.ok) throw new Error(`${entry.file}: ${response.status} ${response.statusText}`);
   const bytes = new Uint8Array(await response.arrayBuffer());
-  for (const threads of /** @type {const} */ ([1, 'auto'])) {
-    if (threads === 'auto' && !device.isolated) continue;
-    progress.textContent = `${entry.title}: ${threads === 1 ? 'one thread' : 'all threads'}`;
-    const result = await measure(bytes, entry.inputs, threads, signal);
-    measured.set(entry.name, { ...measured.get(entry.name), [threads]: result });
+  for (const [mode, text] of /** @type {const} */ ([
+    [1, 'one thread'],
+    ['auto', 'all threads'],
+    ['webgpu', 'GPU'],
+  ])) {
+    if ((mode === 'auto' && !device.isolated) || (mode === 'webgpu' && !device.gpu)) continue;
+    progress.textContent = `${entry.title}: ${text}`;
+    const result = await (mode === 'webgpu'
+      ? measure(bytes, entry.inputs, 1, signal, mode)
+      : measure(bytes, entry.inputs, mode, signal));
+    measured.set(entry.name, { ...measured.get(entry.name), [mode]: result });
     showResults();
   }
 }
@@ -159,6 +176,7 @@ byId('copy').onclick = async () => {
   byId('copied').textContent = 'Copied.';
 };
 
+await findGpu().catch(() => {}); // without an adapter, no model is measured there
 showDevice();
 try {
   manifest = await fetchJson(new URL('manifest.json', FOLDER).href, './dev docs --live');

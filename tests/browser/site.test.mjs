@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import test, { after, before } from 'node:test';
 
 import { start } from '../../demo/shared/chromium.mjs';
+import { startWithGpu } from '../gpu/chromium.mjs';
 import { audit, path, serveSite } from './site.mjs';
 
 const KEPT = path('build/screenshots');
@@ -130,6 +131,23 @@ test('"Run it here" isolates itself, measures on one thread and on all, and repo
   }
   assert.deepEqual(await audit(page), []);
   await page.close();
+});
+
+test('"Run it here" also measures on a GPU', async () => {
+  const other = await startWithGpu(),
+    page = await other.newPage({ reducedMotion: 'reduce' });
+  await page.goto(`${url}live/demo/run-it-here/`);
+  await page.waitForFunction(() => crossOriginIsolated);
+  await page.locator('#start:enabled').click();
+  await page.waitForFunction(() => document.querySelector('#progress')?.textContent === 'Every model was measured.');
+  const { device, models } = JSON.parse(await page.locator('#report').inputValue());
+  assert.match(device.gpu, /\w/);
+  assert(models[0].webgpu.min > 0 && models[0].webgpu.runs >= 3);
+  assert.equal((await page.locator('thead th').allTextContents())[3], 'here, GPU');
+  assert.equal(await page.locator('#chart .line').count(), 5);
+  await page.screenshot({ path: `${KEPT}/run-it-here-gpu.png`, fullPage: true });
+  await page.close();
+  await other.close();
 });
 
 /** Pages of each generator and of each kind. */
