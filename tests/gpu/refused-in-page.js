@@ -1,6 +1,7 @@
 // Tests of inputs and outputs on the GPU that are refused. They run as those of in-page.js do.
 
 import { load } from '../../js/src/index.js';
+import { RushFile } from '../js/build-rush.mjs';
 import { equal, losing, ownGpu, refused, separateGpu } from './in-page-helpers.js';
 import { X, answerOf, close, counter, layers, linearOf, sigmoid } from './small-models.js';
 
@@ -32,7 +33,7 @@ export const tests = {
       [{ gpuBuffer, offset: 4 }, /^input "x": the buffer must have 28 bytes for shape \[2, 3\], got 24$/],
       [{ gpuBuffer, dtype: 'float64' }, /must have 48 bytes for shape \[2, 3\]/],
       [{ gpuBuffer, offset: 2 }, /its offset must be a multiple of 4, got 2$/],
-      [{ gpuBuffer, dtype: 'float' }, /its dtype must be known, there is no "float"; known: uint8, /],
+      [{ gpuBuffer, dtype: 'float' }, /there is no dtype "float"; known: uint8, /],
       [{ gpuBuffer, shape: [-1] }, /its shape must be an array of at most 8 sizes, got \[-1\]$/],
       [{ gpuBuffer, shape: Array(9).fill(1) }, /its shape must be an array of at most 8 sizes/],
       [{ gpuBuffer, size: 24 }, /a tensor on the GPU has no "size"; known: gpuBuffer, offset, dtype, shape$/],
@@ -49,6 +50,12 @@ export const tests = {
       equal(await model.run({ x }).catch((/** @type {any} */ e) => e.input), 'x');
       await refused(model.run({ x }, KEPT), 'bad-argument', message);
     }
+    const plain = new RushFile();
+    plain.method('forward', { inputs: [{ name: 'x', shape: [2, 3] }], outputs: ['y'] }, (_, x) => x);
+    const untyped = /** @type {any} */ (await load(plain.bytes(), { device: 'webgpu', gpu }));
+    await refused(untyped.run({ x: { gpuBuffer } }), 'bad-argument', /^input "x": dtype must be given, because /);
+    close((await untyped.run({ x: { gpuBuffer, dtype: 'float32' } })).y.data, new Float32Array(6));
+    untyped.dispose();
     await refused(gone.y.download(), 'disposed', /^download: the tensor was disposed$/);
     await refused(model.run({ x: { gpuBuffer } }, { transfer: [] }), 'bad-argument', CLONED);
     await refused(

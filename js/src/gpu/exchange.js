@@ -58,8 +58,8 @@ function checkInput(value, hint, where, device) {
   const { dtype = hint.dtype, offset = 0 } = value,
     shape = /** @type {readonly number[]} */ (value.shape ?? hint.shape); // an open size of the hint is null
   const gpuBuffer = checkBuffer(value.gpuBuffer, where);
-  if (!dtype || !DTYPE_NAMES.includes(dtype))
-    throw unknownNameError(`${where}: its dtype must be known, there is no`, dtype ?? undefined, DTYPE_NAMES);
+  if (!dtype) throw badArgument(`${where}: dtype must be given, because the type of the input has none`);
+  if (!DTYPE_NAMES.includes(dtype)) throw unknownNameError(`${where}: there is no dtype`, dtype, DTYPE_NAMES);
   if (!Array.isArray(shape) || shape.length > MAX_RANK || !shape.every((s) => Number.isSafeInteger(s) && s >= 0))
     throw badArgument(`${where}: its shape must be an array of at most ${MAX_RANK} sizes, got ${describeValue(shape)}`);
   if (!Number.isSafeInteger(offset) || offset < 0 || offset % 4)
