@@ -132,7 +132,10 @@ function bars(entry, shown) {
   return [element('h3', {}, entry.title), ...lines];
 }
 
-/** Downloads a model and measures it on one thread, on more, and on the GPU. @param {Entry} entry @param {AbortSignal} signal */
+/**
+ * Downloads a model and measures it on one thread, on more, and on the GPU.
+ * @param {Entry} entry @param {AbortSignal} signal
+ */
 async function measureEntry(entry, signal) {
   progress.textContent = `${entry.title}: downloading ${megabytes(entry.bytes)}`;
   const response = await fetch(new URL(entry.file, FOLDER), { signal });

@@ -89,8 +89,8 @@ export class Gpu {
       next: (/** @type {number} */ k, /** @type {number} */ out) => this.#wasm.rush_gpu_next_weight(this.#at, k, out),
       areBack: () => this.#wasm.rush_gpu_weights_are_back(this.#at),
     };
-    const { readWeights } = await import('./file-weights.js');
-    await readWeights(host, wasm, this.#source, this.fault, signal);
+    const { fault } = this;
+    await import('./file-weights.js').then(({ readWeights }) => readWeights(host, wasm, this.#source, fault, signal));
   }
 
   /** Waits for bytes that wasm has requested. Returns whether there were any. */
