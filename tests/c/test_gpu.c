@@ -371,6 +371,7 @@ static void a_weight_of_a_lost_device_comes_from_the_file_again(void **state) {
     k = 0;
     OK(rush_gpu_next_weight(r->gpu, &k, &next));
     assert_int_equal(next.bytes, sizeof weight);
+    assert_int_equal((uintptr_t)next.to % RUSH_ALIGN, 0); /* as kernels need it */
     memcpy(next.to, file + next.at + !right, sizeof weight - !right);
     assert_int_equal(rush_gpu_weights_are_back(r->gpu), right);
   }

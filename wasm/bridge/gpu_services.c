@@ -6,6 +6,7 @@
 #include "call/schema.h"
 #include "tensor/device_interface.h"
 #include "tensor/layout.h"
+#include "tensor/padded_block.h"
 
 #define SERVICE(name) (rush_gpu_service *)name,
 static rush_gpu_service *const services[] = {

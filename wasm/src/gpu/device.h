@@ -38,7 +38,9 @@ struct rush_device_weight {
   rush_gpu_buffer *buffer;
   uint64_t at, sum; /* the place in the file, and a checksum */
   size_t bytes;
-  void *data;    /* memory for the bytes, if they were needed there */
+  void *data; /* memory for the bytes, if they were needed there */
+  void *raw;  /* its allocation */
+  size_t raw_bytes;
   bool complete; /* whether they have arrived */
 };
 

@@ -1,6 +1,7 @@
 /* Weights whose bytes only the device has. A row that runs in memory reads them back. If the device
  * is lost, the host reads them from the file again. */
 #include "gpu/device.h"
+#include "tensor/padded_block.h"
 
 /* The smallest buffer. Smaller weights stay in memory, where bodies may read them as constants. */
 enum { MIN_BYTES = 257 };
@@ -56,7 +57,7 @@ void rush_gpu_drop_weight(const rush_device *device, struct rush_device_weight *
   for (size_t k = 0; k < g->n_weights; k++)
     if (g->weights[k] == w) g->weights[k] = NULL;
   rush_gpu_destroy_buffer(g, w->buffer);
-  rush_release(g->ctx, w->data, w->bytes);
+  rush_release(g->ctx, w->raw, w->raw_bytes);
   rush_release(g->ctx, w, sizeof *w);
 }
 
@@ -68,7 +69,7 @@ rush_status rush_gpu_lend_weight(rush_heap *heap, rush_storage *s, struct rush_d
 }
 
 rush_status rush_gpu_weight_memory(rush_gpu *g, struct rush_device_weight *w, void **out) {
-  if (!w->data) RUSH_TRY(rush_alloc(g->ctx, w->bytes, &w->data));
+  if (!w->data) RUSH_TRY(rush_alloc_padded(g->ctx, w->bytes, &w->raw, &w->raw_bytes, &w->data));
   *out = w->data;
   return RUSH_OK;
 }

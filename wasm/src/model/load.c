@@ -5,6 +5,7 @@
 #include "call/widen.h"
 #include "model/constant.h"
 #include "tensor/device_interface.h"
+#include "tensor/padded_block.h"
 
 struct rush_loader {
   rush_ctx *ctx;
@@ -369,13 +370,7 @@ static rush_status open_storage(rush_loader *l, uint32_t s, size_t bytes) {
   if (w->needs == w->readers + 1 && user != RUSH_NONE && l->storages[s] && !l->m->packed[user])
     RUSH_TRY(prepare_one(l, user, RUSH_NONE, l->storages[s], &w->data));
   if (w->data) return RUSH_OK;
-  size_t total;
-  if (!rush_add(bytes, RUSH_ALIGN + RUSH_HEAP_SLACK, &total))
-    return rush_fail_memory(l->ctx, SIZE_MAX);
-  RUSH_TRY(rush_alloc(l->ctx, total, &w->raw));
-  w->raw_bytes = total;
-  w->data = (void *)(((uintptr_t)w->raw + RUSH_ALIGN - 1) & ~(uintptr_t)(RUSH_ALIGN - 1));
-  return RUSH_OK;
+  return rush_alloc_padded(l->ctx, bytes, &w->raw, &w->raw_bytes, &w->data);
 }
 
 /* Advances to the next storage with bytes in the file. All others are complete at once. */

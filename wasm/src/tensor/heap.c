@@ -1,6 +1,7 @@
 #include "tensor/heap.h"
 
 #include "base/poison.h"
+#include "tensor/padded_block.h"
 
 enum {
   HEAP_ALIGN = 64,
@@ -118,4 +119,15 @@ void rush_heap_trim(rush_heap *heap) {
       rush_release(heap->ctx, block->raw, block->bytes);
     }
   }
+}
+
+rush_status rush_alloc_padded(rush_ctx *ctx, size_t bytes, void **raw, size_t *raw_bytes,
+                              void **data) {
+  size_t total;
+  if (!rush_add(bytes, HEAP_ALIGN + RUSH_HEAP_SLACK, &total))
+    return rush_fail_memory(ctx, SIZE_MAX);
+  RUSH_TRY(rush_alloc(ctx, total, raw));
+  *raw_bytes = total;
+  *data = (void *)(((uintptr_t)*raw + HEAP_ALIGN - 1) & ~(uintptr_t)(HEAP_ALIGN - 1));
+  return RUSH_OK;
 }
