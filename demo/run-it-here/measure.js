@@ -37,14 +37,16 @@ export function inputsOf(given) {
  * Times one model.
  * @param {Uint8Array} bytes of the file
  * @param {Record<string, Given | number>} given what its inputs are like
- * @param {number | 'auto'} threads
+ * @param {number | 'auto' | 'webgpu'} mode the option `threads` on the CPU, or the GPU
  * @param {AbortSignal} [signal]
- * @param {'cpu' | 'webgpu'} [device]
  * @returns {Promise<Measured>}
  */
-export async function measure(bytes, given, threads, signal, device = 'cpu') {
+export async function measure(bytes, given, mode, signal) {
   const begin = performance.now();
-  const model = await load(bytes, device === 'webgpu' ? { device, signal } : { worker: true, threads, signal });
+  const model = await load(
+    bytes,
+    mode === 'webgpu' ? { device: mode, signal } : { worker: true, threads: mode, signal },
+  );
   const loaded = performance.now() - begin;
   try {
     const inputs = inputsOf(given);

@@ -148,9 +148,7 @@ async function measureEntry(entry, signal) {
   ])) {
     if ((mode === 'auto' && !device.isolated) || (mode === 'webgpu' && !device.gpu)) continue;
     progress.textContent = `${entry.title}: ${text}`;
-    const result = await (mode === 'webgpu'
-      ? measure(bytes, entry.inputs, 1, signal, mode)
-      : measure(bytes, entry.inputs, mode, signal));
+    const result = await measure(bytes, entry.inputs, mode, signal);
     measured.set(entry.name, { ...measured.get(entry.name), [mode]: result });
     showResults();
   }
