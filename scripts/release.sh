@@ -3,7 +3,7 @@
 # Uses TOP, say, die, verb_package, verb_docs, verb_wheel.
 
 # check_installs FOLDER: installs both packages from a plain folder, without a registry, and has both tools verify the model of the npm
-# package. ./dev wheels tries the wheel in bare roots.
+# package. ./dev wheels tries both in bare roots.
 check_installs() {
   local home status=0
   home=$(mktemp -d)

@@ -73,20 +73,20 @@ fetch_torch() {
     rm -r partial'
 }
 
-# test_wheel PYTHON WHEEL TORCH: installs a wheel in a bare root and runs a check of tests/wheels. TORCH is none, debian, or a version
-# that has a file torch-VERSION-requirements.txt there.
+# test_wheel PYTHON WHEEL TORCH PACKAGE: installs a wheel in a bare root and runs a check of tests/wheels. TORCH is none, debian, or a
+# version that has a file torch-VERSION-requirements.txt there. Beside Debian's, the npm package is installed, too.
 test_wheel() {
-  local python=$1 wheel=$2 torch=$3 check=check_with_torch.py package=() home
+  local python=$1 wheel=$2 torch=$3 checks=(check_with_torch.py) package=() home
   case $torch in
-    none) package=(python3-numpy) check=check_without_torch.py ;;
-    debian) package=(python3-torch) ;;
+    none) package=(python3-numpy) checks=(check_without_torch.py) ;;
+    debian) package=(python3-torch nodejs npm) checks+=(check_packages.py) ;;
   esac
   ensure_bare_root "$python" "${package[@]}"
   home=$(mktemp -d "$RUSH_CACHE/bare-home.XXXXXX")
-  cp "$wheel" "$TOP"/tests/wheels/*.py "$TOP/tests/exporter/stored/version-1.rush" "$home"
+  cp "$wheel" "$4" "$TOP/README.md" "$TOP"/tests/wheels/*.py "$TOP/tests/exporter/stored/version-1.rush" "$home"
   say "testing ${wheel##*/} with Python $python and PyTorch: $torch"
   # shellcheck disable=SC2016
-  { [ ${#package[@]} = 1 ] || { fetch_torch "$python" "$torch" && cp -rl "$RUSH_CACHE/torch-wheels" "$home"; }; } &&
+  { [ ${#package[@]} -gt 0 ] || { fetch_torch "$python" "$torch" && cp -rl "$RUSH_CACHE/torch-wheels" "$home"; }; } &&
     in_bare_root "$BARE" "$home" sh -eu -c '
       ! command -v cc g++ cmake git || exit
       python3 -m venv --system-site-packages venv
@@ -97,7 +97,7 @@ test_wheel() {
       venv/bin/pip install --quiet --no-index --no-deps ./*.whl
       echo "installed in $(($(date +%s) - before)) s, $(du -sk venv/lib/python3*/site-packages/rushlight | cut -f1) kB"
       rm ./*.whl' sh "$torch" &&
-    in_bare_root "$BARE" "$home" venv/bin/python "$check"
+    in_bare_root "$BARE" "$home" sh -eu -c 'for check; do venv/bin/python "$check"; done' sh "${checks[@]}"
   local status=$?
   rm -rf "$home"
   return $status
@@ -128,7 +128,7 @@ check_wheel() {
 
 # ./dev wheels, outside the root of the toolchain: the wheel is made inside.
 wheels() {
-  local pythons=3.13 torches=none,debian python torch wheel failed=()
+  local pythons=3.13 torches=none,debian python torch wheel package failed=()
   while [ $# -ge 2 ]; do
     case $1 in
       --python) pythons=$2 ;;
@@ -144,11 +144,13 @@ wheels() {
   done
   wheel=$("$TOP/dev" wheel | tail -n 1)
   [ -f "$TOP/$wheel" ] || die "the wheel could not be made: see above"
+  package=$("$TOP/dev" package | tail -n 1)
+  [ -f "$TOP/$package" ] || die "the npm package could not be made: see above"
   say "${wheel##*/} has $(stat -c %s "$TOP/$wheel") bytes"
   for python in ${pythons//,/ }; do
     for torch in ${torches//,/ }; do
       [ "$python $torch" != "3.11 debian" ] || continue # Debian 12 has no PyTorch that is new enough
-      (test_wheel "$python" "$TOP/$wheel" "$torch") || failed+=("$python with PyTorch $torch")
+      (test_wheel "$python" "$TOP/$wheel" "$torch" "$TOP/$package") || failed+=("$python with PyTorch $torch")
     done
   done
   [ ${#failed[@]} = 0 ] || die "the wheel failed with Python $(printf '%s; ' "${failed[@]}")"
