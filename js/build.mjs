@@ -69,7 +69,7 @@ const FROM_NODE = {
 };
 
 // Scripts of workers and worklets are always ES modules, and workerd has no CommonJS.
-const ONLY_MODULES = /^(worker\/(worker|thread)|workerd|media\/capture-worklet)\./;
+const ONLY_MODULES = /^(worker\/(worker|gpu-worker|serve|thread)|workerd|media\/capture-worklet)\./;
 
 async function putCommonJs() {
   const { default: esbuild } = await import(`${top}tests/node_modules/esbuild/lib/main.js`);

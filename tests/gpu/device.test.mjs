@@ -25,6 +25,7 @@ for (const file of [
   'profile-in-page.js',
   'outputs-in-page.js',
   'refused-in-page.js',
+  'worker-in-page.js',
 ]) {
   const names = readFileSync(new URL(file, import.meta.url), 'utf8').matchAll(
     /^ {2}(?:'([^']+)'|"([^"]+)"): async \(\) => \{$/gm,
@@ -48,7 +49,7 @@ for (const file of [
     // What PyTorch has, too, is a feature.
     test(
       name,
-      /^(in|lost-in|profile-in|refused-in)-page/.test(file)
+      /^(in|lost-in|profile-in|refused-in|worker-in)-page/.test(file)
         ? async () => void (await body())
         : shown('GPU', `${name}`, body),
     );

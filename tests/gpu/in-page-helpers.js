@@ -132,6 +132,44 @@ export async function losing(least, body) {
   }
 }
 
+/**
+ * Lets fetch() give bytes for a URL, with validators, and counts the answers with all bytes.
+ * @param {string} url @param {Uint8Array} bytes
+ */
+export async function serving(url, bytes) {
+  const served = { whole: 0 },
+    own = globalThis.fetch,
+    hash = new Uint8Array(await crypto.subtle.digest('SHA-256', /** @type {Uint8Array<ArrayBuffer>} */ (bytes)));
+  globalThis.fetch = async (where, init) => {
+    if (String(where) !== url) return own(where, init);
+    const headers = new Headers(/** @type {any} */ (init)?.headers);
+    if (headers.get('if-none-match') === '"1"') return new Response(null, { status: 304 });
+    served.whole++;
+    return new Response(/** @type {Uint8Array<ArrayBuffer>} */ (bytes), { headers: { etag: '"1"' } });
+  };
+  return {
+    served,
+    digest: `sha256-${btoa(String.fromCharCode(...hash))}`,
+    undo: () => {
+      globalThis.fetch = own;
+    },
+  };
+}
+
+/**
+ * Runs `body`, and fails if a promise is rejected that nobody handles. node:test does the same.
+ * @param {() => Promise<void>} body
+ */
+export async function handled(body) {
+  /** @type {unknown[]} */ const found = [];
+  const see = (/** @type {any} */ event) => void found.push(event.reason);
+  globalThis.addEventListener?.('unhandledrejection', see);
+  await body();
+  await new Promise((done) => setTimeout(done, 50));
+  globalThis.removeEventListener?.('unhandledrejection', see);
+  equal(found.map(String), []);
+}
+
 export const adapterIsThere = async () => Boolean(await ownGpu()?.requestAdapter());
 
 /** Numbers from -1 to 1 that look random. @param {number} n @param {number} seed */

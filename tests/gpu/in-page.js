@@ -1,6 +1,7 @@
 // Tests of the option `device` that run in a page and in Node; device.test.mjs and node/node.test.js call them by name.
 // A failure is an exception.
 
+import { clear } from '../../js/src/api/cache.js';
 import { load } from '../../js/src/index.js';
 import { RushFile } from '../js/build-rush.mjs';
 import {
@@ -13,6 +14,7 @@ import {
   ownGpu,
   refused,
   separateGpu,
+  serving,
 } from './in-page-helpers.js';
 import { X, answerOf, changeKernels, close, counter, layers, linearOf, port, sigmoid, tested } from './small-models.js';
 
@@ -348,9 +350,48 @@ export const tests = {
       return model.backend.reason.split("; device 'auto' runs on the CPU: ")[1] ?? '';
     };
     equal(await why({}, layers().bytes()), 'the file has no test vectors');
-    equal(await why({ worker: true }), 'the GPU does not support the option `worker`');
     matches(await why({ gpu: { requestAdapter: async () => null } }), /^device: WebGPU has no adapter here\./);
     equal(await why({ ops: {} }), 'trials would call functions of the option `ops`');
+  },
+
+  'a model on the GPU has one thread': async () => {
+    const model = await load(layers().bytes(), { device: 'webgpu', gpu: separateGpu().gpu, threads: 'auto' });
+    equal([model.backend.device, model.backend.threads], ['webgpu', 1]);
+    matches(model.backend.reason, /; the GPU is .*; one thread: more are not supported beside a GPU$/);
+    close(await answerOf(model), linearOf(sigmoid));
+    model.dispose();
+  },
+
+  'a model from the cache is downloaded once, also after a lost device': async () => {
+    const url = 'https://rushlight.invalid/model.rush',
+      bytes = layers().bytes(),
+      { digest, served, undo } = await serving(url, bytes),
+      cache = 'gpu-test';
+    await clear({ cache });
+    try {
+      for (const device of ['webgpu', 'webgpu', 'auto']) {
+        const { gpu, made } = separateGpu({ vendor: 'cached' }),
+          /** @type {any} */ options = { device, gpu, cache, integrity: digest },
+          model = await load(url, options);
+        if (device === 'webgpu') equal(model.backend.device, 'webgpu');
+        close(await answerOf(model), linearOf(sigmoid));
+        if (device === 'auto')
+          matches(model.backend.reason, /; device 'auto' runs on the CPU: the file has no test vectors$/);
+        made.device.destroy();
+        close(await answerOf(model), linearOf(sigmoid));
+        equal(model.backend.device, undefined);
+        model.dispose();
+      }
+      equal(served.whole, 1);
+      await refused(
+        load(url, { device: 'webgpu', gpu: separateGpu().gpu, integrity: `sha256-${'A'.repeat(43)}` }),
+        'bad-file',
+        /must have the digest/,
+      );
+    } finally {
+      undo();
+      await clear({ cache });
+    }
   },
 
   'a device that is not there, and options that it does not take': async () => {
@@ -358,12 +399,12 @@ export const tests = {
     await refused(open({ device: 'tpu' }), 'bad-argument', /must be 'cpu', 'webgpu' or 'auto', got the string "tpu"/);
     await refused(open({ device: 'webgpu', gpu: {} }), 'bad-argument');
     await refused(open({ device: 'webgpu', gpu: { requestAdapter: async () => null } }), 'unsupported');
-    for (const option of ['worker', 'threads', 'cache', 'integrity'])
-      await refused(
-        open({ device: 'webgpu', [option]: option === 'worker' ? true : option === 'threads' ? 2 : 'auto' }),
-        'unsupported',
-        new RegExp(`load: ${option} is not supported`),
-      );
+    await refused(
+      open({ device: 'webgpu', worker: true, gpu: ownGpu() }),
+      'unsupported',
+      /^load: gpu is not supported with `worker`: a GPU object cannot be sent to a worker$/,
+    );
+    await refused(open({ device: 'webgpu', gpu: ownGpu(), threads: 0 }), 'bad-argument', /threads must be 'auto' or/);
     equal((await open({ device: 'cpu' })).backend.device, undefined);
   },
 };

@@ -3,7 +3,7 @@
 
 import { load } from '../../js/src/index.js';
 import { RushFile } from '../js/build-rush.mjs';
-import { equal, losing, matches, numbers, ownGpu, refused, separateGpu } from './in-page-helpers.js';
+import { equal, handled, losing, matches, numbers, ownGpu, refused, separateGpu } from './in-page-helpers.js';
 import { X, answerOf, changeKernels, close, counter, layers, linearOf, sigmoid } from './small-models.js';
 
 /** @typedef {import('../../js/src/index.js').Model} Model */
@@ -27,20 +27,6 @@ async function runsOnCpu(model) {
   await refused(model.verify({ device: 'webgpu' }), 'device-lost', onCpu('verify'));
   await refused(model.diff({ device: 'webgpu' }), 'device-lost', onCpu('diff'));
   equal((await model.verify({ device: 'cpu' })).passed, true);
-}
-
-/**
- * Runs `body`, and fails if a promise is rejected that nobody handles. node:test does the same.
- * @param {() => Promise<void>} body
- */
-async function handled(body) {
-  /** @type {unknown[]} */ const found = [];
-  const see = (/** @type {any} */ event) => void found.push(event.reason);
-  globalThis.addEventListener?.('unhandledrejection', see);
-  await body();
-  await new Promise((done) => setTimeout(done, 50));
-  globalThis.removeEventListener?.('unhandledrejection', see);
-  equal(found.map(String), []);
 }
 
 /** @type {Record<string, () => Promise<unknown>>} */

@@ -183,7 +183,7 @@ test('no file of the package evaluates text as code, or imports while it runs bu
     const code = readFileSync(new URL(name, folder), 'utf8')
       .replace(/\/\*\*.*?\*\//gs, '')
       .replace(
-        /import\('[./a-z]+\/(load-options|threads|steps|assets|ops|diagnostics|error-hints|head-source|constraint|logits-rules|transcriber|entities|load-gpu|choose|compare-devices|profile-gpu|file-weights)\.js'\)\s*\.(catch|then)\(/g,
+        /import\('[./a-z]+\/(load-options|threads|steps|assets|ops|diagnostics|error-hints|head-source|constraint|logits-rules|transcriber|entities|load-gpu|choose|choices|compare-devices|profile-gpu|file-weights)\.js'\)\s*\.(catch|then)\(/g,
         '',
       )
       .replace(/import\('@huggingface\/(tokenizers|jinja)'\)\.catch\(/g, ''); // optional peers of rushlight/text

@@ -5,9 +5,10 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import test from 'node:test';
 import { fileURLToPath } from 'node:url';
+import v8 from 'node:v8';
 import { Worker } from 'node:worker_threads';
 
 import { loadLocal } from '../../js/src/engine/load-local.js';
@@ -279,3 +280,27 @@ test('workers keep no process alive, disposed of or not', () => {
   );
   assert.deepEqual([status, stdout], [0, '3\n'], stderr);
 });
+
+test(
+  'a worker and its threads leave no port of Node behind',
+  { skip: 'queryObjects' in v8 ? false : 'an old Node' },
+  async () => {
+    const ports = () => /** @type {any} */ (v8).queryObjects(MessagePort, { format: 'count' });
+    let alive = 0;
+    process.on('worker', (worker) => {
+      alive++;
+      worker.once('exit', () => alive--);
+    });
+    const some = async () => {
+      for (let i = 0; i < 8; i++) {
+        const model = await load(bytes, { worker: true, threads: 3 });
+        model.dispose();
+      }
+      while (alive > 0) await setTimeout(5);
+    };
+    await some();
+    const before = ports();
+    await some();
+    assert.equal(ports(), before);
+  },
+);

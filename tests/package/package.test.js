@@ -248,6 +248,7 @@ test('what a worker imports is a graph without circles, with nothing imported at
     for (const next of imports.get(file) ?? []) visit(next, [...path, file]);
   };
   visit('worker/worker.js', []);
+  visit('worker/gpu-worker.js', []);
   assert(
     imports.has('engine/engine.js') &&
       !imports.has('api/load.js') &&

@@ -233,7 +233,15 @@ test('esbuild with the plugin takes the wasm and the worker along', async () => 
     readdirSync(join(dir, 'dist'))
       .map((name) => name.replace(/-[A-Z0-9]{8}/, ''))
       .sort(),
-    ['page.js', 'rushlight-gpu.wasm', 'rushlight-relaxed.wasm', 'rushlight-simd.wasm', 'thread.js', 'worker.js'],
+    [
+      'gpu-worker.js',
+      'page.js',
+      'rushlight-gpu.wasm',
+      'rushlight-relaxed.wasm',
+      'rushlight-simd.wasm',
+      'thread.js',
+      'worker.js',
+    ],
   );
 });
 

@@ -19,8 +19,9 @@ const lateImports = {
 
 /**
  * Each row of the table: the import or option, its modules, and the most bytes that it may have. A row after the first
- * has the bytes in addition to the core, except that a script of a worker has all of its bytes.
- * @type {[string, { add?: string[], scripts?: string[], most: number }][]}
+ * has the bytes in addition to the core and to modules that it needs `beside`, except that a script of a worker has all
+ * of its bytes.
+ * @type {[string, { add?: string[], beside?: string[], scripts?: string[], most: number }][]}
  */
 const ROWS = [
   ['`rushlight`', { add: ['index'], most: 13_000 }],
@@ -38,7 +39,8 @@ const ROWS = [
   ['`rushlight/safetensors`', { add: ['media/safetensors'], most: 2_000 }],
   ['options `cache` and `integrity`', { add: ['api/load-options'], most: 16_000 }],
   ['option `worker`', { add: ['api/load-options'], scripts: ['worker/worker'], most: 38_000 }],
-  ['option `device`', { add: ['gpu/load-gpu', 'gpu/choose'], most: 8_000 }],
+  ['option `device`', { add: ['gpu/load-gpu', 'gpu/choose'], beside: ['api/load-options'], most: 8_000 }],
+  ['options `device` and `worker`', { add: ['api/load-options'], scripts: ['worker/gpu-worker'], most: 48_000 }],
   ['option `threads`', { add: ['worker/threads'], scripts: ['worker/thread'], most: 4_000 }],
 ];
 
@@ -69,13 +71,15 @@ export const bundledCore = async () => (await bundled(['index'], [])).bytes;
 
 /** The sizes in the order of the table: names, bytes, and the most that they may be. */
 export async function sizes() {
-  const { files } = await bundled(['index'], []);
-  const core = files.filter((file) => file.startsWith('src/')).map((file) => js + file);
+  const filesOf = async (/** @type {string[]} */ names) =>
+    (await bundled(names, [])).files.filter((file) => file.startsWith('src/')).map((file) => js + file);
+  const core = await filesOf(['index']);
   const size = async (/** @type {Parameters<typeof bundled>} */ ...args) =>
     brotliCompressSync((await bundled(...args)).bytes).length;
   return Promise.all(
-    ROWS.map(async ([name, { add = [], scripts = [], most }], i) => {
-      const parts = await Promise.all([size(add, i ? core : []), ...scripts.map((script) => size([script], [], true))]);
+    ROWS.map(async ([name, { add = [], beside = [], scripts = [], most }], i) => {
+      const there = i ? [...core, ...(await filesOf(beside))] : [];
+      const parts = await Promise.all([size(add, there), ...scripts.map((script) => size([script], [], true))]);
       return { name, bytes: parts.reduce((a, b) => a + b), most };
     }),
   );

@@ -11,31 +11,38 @@ import * as diagnostics from '../engine/diagnostics.js';
 import * as ops from '../engine/ops.js';
 
 /**
- * @param {import('../source/source.js').Source} source @param {import('./load.js').LoadOptions} options
- * @returns {Promise<import('../engine/host.js').Host>}
+ * @typedef {import('../engine/host.js').Host} Host
+ * @typedef {import('../source/source.js').Source} Source
+ * @typedef {import('./load.js').LoadOptions} LoadOptions
+ */
+
+/**
+ * @param {Source} source @param {LoadOptions} options
+ * @returns {Promise<Host>}
  */
 export async function loadWithOptions(source, options) {
-  const { device } = options;
-  if (device === 'webgpu') return loadOnGpu(source, options);
-  if (device === 'auto') {
-    const host = await import('../gpu/choose.js').then(({ loadOnFaster }) =>
-      loadOnFaster(source, options, loadWithOptions),
-    );
-    return withGpu(host, source, options);
-  }
-  if (device !== undefined && device !== 'cpu')
+  const { device, worker = false } = options;
+  if (device !== undefined && !['cpu', 'webgpu', 'auto'].includes(device))
     throw badArgument(`load: device must be 'cpu', 'webgpu' or 'auto', got ${describeValue(device)}`);
-  const host = await loadOnCpu(source, options);
-  return device ? withGpu(host, source, options) : host;
+  if (typeof worker !== 'boolean') throw badArgument(`load: worker must be a boolean, got ${describeValue(worker)}`);
+  const host = await (worker
+    ? loadInWorker(source, options, device === 'auto' ? await pageChoices() : undefined)
+    : loadHere(source, options));
+  return device === 'cpu' || device === 'auto' ? withGpu(host, source, options) : host;
+}
+
+/** Loads a model on this thread. @type {typeof loadWithOptions} */
+function loadHere(source, options) {
+  if (options.device === 'webgpu') return loadOnGpu(source, options);
+  if (options.device === 'auto') return loadOnFasterDevice(source, options);
+  return loadOnCpu(source, options);
 }
 
 /** @type {typeof loadWithOptions} */
 async function loadOnCpu(source, options) {
-  const { worker = false, cache, integrity, request, signal, onProgress } = options;
-  if (typeof worker !== 'boolean') throw badArgument(`load: worker must be a boolean, got ${describeValue(worker)}`);
-  if (worker) return loadInWorker(source, options);
+  const { cache, integrity, onProgress } = options;
   if (!cache && integrity === undefined) return loadLocal(source, options, modules);
-  return loadCached(source, { cache, integrity, request, signal }, (bytes, lock) =>
+  return loadCached(source, options, (bytes, lock) =>
     loadLocal(bytes, { ...options, onProgress: lock.wrapProgress(onProgress) }, modules),
   );
 }
@@ -46,33 +53,41 @@ const modules = {
   ops: async () => ops,
 };
 
+/** @type {import('../gpu/load-gpu.js').GpuParts} */
+const gpuParts = {
+  comparison: () => import('../gpu/compare-devices.js').then((m) => m),
+  weights: () => import('../gpu/file-weights.js').then((m) => m),
+  profiling: () => import('../gpu/profile-gpu.js').then((m) => m),
+};
+
+const pageChoices = () => import('../gpu/choices.js').then((m) => m);
+
 /** @type {typeof loadWithOptions} */
-async function loadOnGpu(source, options) {
-  const plan = await import('../gpu/load-gpu.js').then(({ planGpu }) => planGpu(source, options));
-  const host = await loadLocal(
-    source,
-    { ...options, threads: 1 },
-    { ...modules, threads: async () => /** @type {typeof threads} */ (/** @type {unknown} */ (plan)) },
+const loadOnGpu = (source, options) =>
+  import('../gpu/load-gpu.js').then((m) => m.loadOnGpu(source, options, modules, gpuParts));
+
+/** @type {typeof loadWithOptions} */
+async function loadOnFasterDevice(source, options) {
+  const choices = await pageChoices();
+  return import('../gpu/choose.js').then((m) =>
+    m.loadOnFaster(source, options, loadHere, { get: choices.getChoice, set: choices.setChoice }),
   );
-  return plan.adopt(host);
 }
 
 /**
  * Lets verify({ device: 'webgpu' }) of a model on the CPU load its source once more, on the GPU.
- * @param {import('../engine/host.js').Host} host
- * @param {import('../source/source.js').Source} source @param {import('./load.js').LoadOptions} options
+ * @param {Host} host @param {Source} source @param {LoadOptions} options
  */
 function withGpu(host, source, options) {
-  const { wasm, backend, ops, limits, gpu, request, cache, integrity } = options;
-  // A stream can be read once, and the GPU refuses these options.
-  if (!isReadableAgain(source) || cache || integrity !== undefined) return host;
-  const diagnostics = host.diagnostics.bind(host);
+  if (!isReadableAgain(source)) return host;
+  const { signal, onProgress, ...again } = options,
+    diagnostics = host.diagnostics.bind(host);
   host.diagnostics = async () => {
     const own = await diagnostics(),
       verify = own.verify.bind(own);
     own.verify = async (how) => {
       if (how?.device !== 'webgpu' || host.backend.device) return verify(how);
-      const other = await loadOnGpu(source, { wasm, backend, ops, limits, gpu, request });
+      const other = await loadWithOptions(source, { ...again, device: 'webgpu' });
       try {
         return await (await other.diagnostics()).verify(how);
       } finally {

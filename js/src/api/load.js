@@ -26,7 +26,7 @@ import { isPlainObject } from '../engine/values.js';
  *   that the engine supports
  * @property {'auto' | number} [threads] the number of threads; one by default. A page must be cross-origin isolated
  * @property {import('../engine/ops.js').Ops} [ops] functions that compute operators of the model, by name
- * @property {boolean} [worker] runs the model in its own worker, so that runs do not block the page
+ * @property {boolean} [worker] runs the model in its own worker, so that runs do not block the page. Not with `gpu`
  * @property {Limits} [limits] limits of memory and steps
  * @property {'cpu' | 'webgpu' | 'auto'} [device] where operators run; the default is 'cpu'. With 'webgpu', operators
  *   without a form for the GPU run on the CPU. 'auto' runs the file's test vectors on both, and keeps the faster device

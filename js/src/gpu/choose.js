@@ -1,17 +1,19 @@
 // load() with the option `device: 'auto'`: the test vectors of the file decide between both devices.
 
 import { RushlightError, messageOf, throwIfAborted } from '../base/errors.js';
+import { loadCached } from '../source/cached-source.js';
 import { open } from '../source/source.js';
 import { asResponse } from '../source/streams.js';
-import { ONLY_CPU, nameOf, sharedDevice } from './device.js';
+import { nameOf, sharedDevice } from './device.js';
 
 /**
  * @typedef {import('../api/load.js').LoadOptions} LoadOptions
  * @typedef {import('../source/source.js').Source} Source
  * @typedef {import('../engine/host.js').Host} Host
- * @typedef {'cpu' | 'webgpu'} Device
- * @typedef {(source: Source, options: LoadOptions & { device: Device }) => Promise<Host>} Loader
- * @typedef {{ device: Device, why: string }} Choice
+ * @typedef {(source: Source, options: LoadOptions & { device: 'cpu' | 'webgpu' }) => Promise<Host>} Loader
+ * @typedef {import('./choices.js').Choice} Choice
+ * @typedef {{ get: (key: string) => Choice | undefined, set: (key: string, choice: Choice) => unknown }} Memory
+ *   remembers decisions
  */
 
 /** Timed rounds, and how much faster the GPU must be. */
@@ -19,37 +21,6 @@ const ROUNDS = 3,
   GAIN = 0.95,
   HOPELESS = 2;
 const MiB = 1 << 20;
-
-/** Decisions of this page, by adapter and model. @type {Map<string, Choice>} */
-const choices = new Map();
-
-/** Returns the storage of a page, which may be disabled. */
-function storage() {
-  try {
-    return typeof document === 'undefined' ? undefined : localStorage;
-  } catch {
-    return undefined;
-  }
-}
-
-/** @param {string} key @returns {Choice | undefined} */
-function remembered(key) {
-  try {
-    return choices.get(key) ?? JSON.parse(storage()?.getItem(key) ?? 'null') ?? undefined;
-  } catch {
-    return undefined; // the entry is damaged
-  }
-}
-
-/** @param {string} key @param {Choice} choice */
-function remember(key, choice) {
-  choices.set(key, choice);
-  try {
-    storage()?.setItem(key, JSON.stringify(choice));
-  } catch {
-    // it is full
-  }
-}
 
 /**
  * Returns a source with the same bytes, which puts them into `kept`.
@@ -112,14 +83,14 @@ function whyNoTrials({ description }, { ops }) {
 
 /**
  * @param {Host} cpu @param {Blob} file @param {LoadOptions} options @param {Loader} load
- * @param {import('./driver.js').Shared} shared
+ * @param {import('./driver.js').Shared} shared @param {Memory} memory
  * @returns {Promise<Host>}
  */
-async function decide(cpu, file, options, load, shared) {
+async function decide(cpu, file, options, load, shared, memory) {
   const why = whyNoTrials(cpu, options);
   if (why !== undefined) return withReason(cpu, why);
-  const key = `rushlight-device ${nameOf(shared)} ${await digestOf(file, cpu.description.headBytes)}`,
-    known = remembered(key);
+  const key = `${nameOf(shared)} ${await digestOf(file, cpu.description.headBytes)}`,
+    known = memory.get(key);
   if (known?.device === 'cpu') return withReason(cpu, known.why);
   /** @type {Host} */ let gpu;
   try {
@@ -130,7 +101,7 @@ async function decide(cpu, file, options, load, shared) {
   }
   try {
     const choice = known ?? (await compare(cpu, gpu, options.signal));
-    if (gpu.backend.device) remember(key, choice); // the comparison means nothing if the device was lost
+    if (gpu.backend.device) memory.set(key, choice); // the comparison means nothing if the device was lost
     const [kept, other] = choice.device === 'cpu' ? [cpu, gpu] : [gpu, cpu];
     await kept.reset();
     other.destroy();
@@ -149,13 +120,11 @@ function withReason(host, why) {
 
 /**
  * Loads a model on the device that is faster for its test vectors, and right.
- * @param {Source} source @param {LoadOptions} options @param {Loader} load
+ * @param {Source} source @param {LoadOptions} options @param {Loader} load @param {Memory} memory
  * @returns {Promise<Host>}
  */
-export async function loadOnFaster(source, options, load) {
+export async function loadOnFaster(source, options, load, memory) {
   const onCpu = async (/** @type {string} */ why) => withReason(await load(source, { ...options, device: 'cpu' }), why);
-  const barred = ONLY_CPU.find((name) => options[name]);
-  if (barred) return onCpu(`the GPU does not support the option \`${barred}\``);
   /** @type {import('./driver.js').Shared} */ let shared;
   try {
     shared = await sharedDevice(options.gpu);
@@ -165,9 +134,17 @@ export async function loadOnFaster(source, options, load) {
   }
   if (shared.info?.isFallbackAdapter) return onCpu('the adapter computes in software');
   /** @type {Uint8Array[]} */ const kept = [];
-  const cpu = await load(await copyBytes(source, options, kept), { ...options, device: 'cpu' });
+  // Both devices load the bytes that the cache gives once.
+  const { cache, integrity, ...plain } = options;
+  const cpu = await loadCached(source, options, async (bytes, lock) =>
+    load(await copyBytes(bytes, options, kept), {
+      ...plain,
+      device: 'cpu',
+      onProgress: lock.wrapProgress(options.onProgress),
+    }),
+  );
   try {
-    return await decide(cpu, new Blob(/** @type {BlobPart[]} */ (kept)), options, load, shared);
+    return await decide(cpu, new Blob(/** @type {BlobPart[]} */ (kept)), plain, load, shared, memory);
   } catch (e) {
     cpu.destroy();
     throw e;

@@ -8,9 +8,6 @@ const HOW =
   'A browser needs WebGPU and a secure context (https, or localhost). In Node, install the package `webgpu` and pass ' +
   'the option `gpu`: create([]) of it';
 
-/** Options of load() that a GPU does not support. */
-export const ONLY_CPU = /** @type {const} */ (['worker', 'threads', 'cache', 'integrity']);
-
 /** The feature of WebGPU that measures times on the device. */
 export const TIMESTAMPS = 'timestamp-query';
 

@@ -1,12 +1,14 @@
 // Weights that only the GPU has. After the GPU was lost, their bytes are read from the source of the model once more.
 
 import { RushlightError, badArgument, messageOf, throwIfAborted } from '../base/errors.js';
+import { cachedSource } from '../source/cached-source.js';
 import { open } from '../source/source.js';
 
 /**
  * @typedef {import('../source/source.js').Source} Source
  * @typedef {import('../engine/host.js').LocalHost} LocalHost
- * @typedef {{ source: Source, request?: import('../source/source.js').FetchOptions }} ModelSource what load() got
+ * @typedef {{ source: Source } & Pick<import('../api/load.js').LoadOptions, 'request' | 'cache' | 'integrity'>}
+ *   ModelSource what load() got
  * @typedef {{ at: number, bytes: number, to: number }} Place bytes of the file, and where they belong in the memory
  */
 
@@ -67,7 +69,7 @@ async function copyTo(host, chunks, places, signal) {
  * @param {string} fault the reason, for messages
  * @param {AbortSignal} [signal]
  */
-export async function readWeights(host, wasm, { source, request }, fault, signal) {
+export async function readWeights(host, wasm, { source, ...options }, fault, signal) {
   const places = placesOf(host.engine, wasm.next);
   if (!places.length) return;
   const failed = (/** @type {string} */ why, /** @type {unknown} */ cause) =>
@@ -76,7 +78,8 @@ export async function readWeights(host, wasm, { source, request }, fault, signal
     });
   /** @type {boolean} */ let complete;
   try {
-    const { chunks } = await open(source, { request, signal });
+    const how = { ...options, signal },
+      { chunks } = await open(await cachedSource(source, how), how);
     complete = await copyTo(host, chunks, places, signal);
   } catch (e) {
     throwIfAborted(signal, 'the run');

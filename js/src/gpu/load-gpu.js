@@ -2,18 +2,26 @@
 
 import { RushlightError, badArgument, describeValue } from '../base/errors.js';
 import { once, packageFile } from '../base/platform.js';
+import { loadLocal } from '../engine/load-local.js';
 import { compile } from '../engine/runtime.js';
 import { copied } from '../engine/values.js';
-import { ONLY_CPU, TIMESTAMPS, isLost, nameOf, sharedDevice } from './device.js';
+import { TIMESTAMPS, isLost, nameOf, sharedDevice } from './device.js';
 import { Driver } from './driver.js';
 import { keepResultsOf, useGpuValues } from './exchange.js';
 import { GpuTensor, ResultBuffers } from './gpu-tensor.js';
 import { link } from './link.js';
+import { loadCached } from '../source/cached-source.js';
 import { isReadableAgain } from '../source/streams.js';
 
 /**
  * @typedef {import('../engine/host.js').LocalHost} LocalHost
+ * @typedef {import('../api/load.js').LoadOptions} LoadOptions
  * @typedef {import('./file-weights.js').ModelSource} ModelSource
+ *
+ * @typedef {object} GpuParts modules that are needed late, or not at all
+ * @property {() => Promise<Pick<typeof import('./compare-devices.js'), 'compareDevices' | 'verifyOn'>>} comparison
+ * @property {() => Promise<Pick<typeof import('./file-weights.js'), 'readWeights'>>} weights
+ * @property {() => Promise<Pick<typeof import('./profile-gpu.js'), 'countOnce' | 'profileOn'>>} profiling
  */
 
 const gpuModule = once(() => compile(() => packageFile(new URL('../../wasm/rushlight-gpu.wasm', import.meta.url))));
@@ -30,14 +38,16 @@ export class Gpu {
   #shared;
   #module;
   #source;
+  /** Modules that are needed late. */ parts;
   /** The buffers of results that stay on the device. */ results;
 
   /**
    * @param {import('./driver.js').Shared} shared @param {WebAssembly.Module} module
-   * @param {ModelSource} source
+   * @param {ModelSource} source @param {GpuParts} parts
    */
-  constructor(shared, module, source) {
+  constructor(shared, module, source, parts) {
     this.#shared = shared;
+    this.parts = parts;
     this.#source = source;
     this.results = new ResultBuffers(shared.device);
     this.#module = module;
@@ -89,8 +99,9 @@ export class Gpu {
       next: (/** @type {number} */ k, /** @type {number} */ out) => this.#wasm.rush_gpu_next_weight(this.#at, k, out),
       areBack: () => this.#wasm.rush_gpu_weights_are_back(this.#at),
     };
-    const { fault } = this;
-    await import('./file-weights.js').then(({ readWeights }) => readWeights(host, wasm, this.#source, fault, signal));
+    const { fault } = this,
+      { readWeights } = await this.parts.weights();
+    await readWeights(host, wasm, this.#source, fault, signal);
   }
 
   /** Waits for bytes that wasm has requested. Returns whether there were any. */
@@ -222,7 +233,7 @@ function diagnose(host, gpu) {
   host.diagnostics = async () => {
     const own = await diagnostics(),
       { diff, verify, profile, next, step } = own,
-      comparing = () => import('./compare-devices.js').then((m) => m);
+      { comparison, profiling } = gpu.parts;
     const onGpu = (/** @type {string} */ where) => {
       if (gpu.fault === undefined) return;
       throw new RushlightError(
@@ -234,23 +245,22 @@ function diagnose(host, gpu) {
       attempt(host, gpu, 'verify: ', async () => {
         if (options?.device === 'webgpu') onGpu('verify');
         if (!options?.device || gpu.fault !== undefined) return verify.call(own, options);
-        return (await comparing()).verifyOn(host, gpu, options, verify.bind(own));
+        return (await comparison()).verifyOn(host, gpu, options, verify.bind(own));
       });
     own.diff = (how) =>
       typeof how === 'object'
         ? attempt(host, gpu, `diff: test vector ${how.test ?? 0} was not compared to its end: `, async () => {
             onGpu('diff');
-            return (await comparing()).compareDevices(host, gpu, how);
+            return (await comparison()).compareDevices(host, gpu, how);
           })
         : attempt(host, gpu, `diff: test vector ${how} was not compared to its end: `, () => diff.call(own, how));
     own.profile = (...args) =>
       attempt(host, gpu, 'profile: ', async () => {
         const rows = () => profile.apply(own, args);
         if (gpu.fault !== undefined) return rows();
-        return import('./profile-gpu.js').then(({ profileOn, countOnce }) => {
-          const counted = () => countOnce(host, gpu, rows);
-          return gpu.device.features?.has(TIMESTAMPS) ? profileOn(host, gpu, counted) : counted();
-        });
+        const { profileOn, countOnce } = await profiling(),
+          counted = () => countOnce(host, gpu, rows);
+        return gpu.device.features?.has(TIMESTAMPS) ? profileOn(host, gpu, counted) : counted();
       });
     own.next = (withArgs) => attempt(host, gpu, '', () => readWhenArrived(gpu, () => next.call(own, withArgs)));
     own.step = () => attempt(host, gpu, '', () => step.call(own));
@@ -314,11 +324,9 @@ function adopt(host, gpu) {
 
 /**
  * Returns a module for createRuntime(), in place of worker/threads.js.
- * @param {import('../source/source.js').Source} source @param {import('../api/load.js').LoadOptions} options
+ * @param {import('../source/source.js').Source} source @param {LoadOptions} options @param {GpuParts} parts
  */
-export async function planGpu(source, { gpu, ...options }) {
-  const barred = ONLY_CPU.find((name) => options[name]);
-  if (barred) throw new RushlightError('unsupported', `load: ${barred} is not supported with device: 'webgpu'`);
+async function planGpu(source, { gpu, threads = 1, request, cache, integrity }, parts) {
   const [shared, module] = await Promise.all([sharedDevice(gpu), gpuModule()]);
   /** @type {Gpu | undefined} */ let created;
   return {
@@ -326,7 +334,7 @@ export async function planGpu(source, { gpu, ...options }) {
     adopt: (host) => adopt(host, /** @type {Gpu} */ (created)),
     planFor: async () => ({
       make: async (/** @type {Uint8Array} */ bytes) => {
-        created = new Gpu(shared, module, { source, request: options.request });
+        created = new Gpu(shared, module, { source, request, cache, integrity }, parts);
         return { module: await WebAssembly.compile(/** @type {BufferSource} */ (bytes)), threads: created };
       },
       poll: undefined,
@@ -336,7 +344,29 @@ export async function planGpu(source, { gpu, ...options }) {
         backend.device = 'webgpu';
         backend.gpuDevice = /** @type {import('../base/types.js').WebGpuDevice} */ (shared.device);
         backend.reason += `; the GPU is ${nameOf(shared)}, as requested`;
+        if (threads !== 1) backend.reason += '; one thread: more are not supported beside a GPU';
       },
     }),
   };
+}
+
+/**
+ * Loads a model on this thread, with operators on the GPU.
+ * @param {import('../source/source.js').Source} source @param {LoadOptions & { interrupted?: () => unknown }} options
+ * @param {Pick<import('../engine/load-local.js').LocalModules, 'diagnostics' | 'ops'> & { threads: () =>
+ *   Promise<Pick<typeof import('../worker/threads.js'), 'checkThreads'>> }} modules
+ * @param {GpuParts} parts
+ */
+export async function loadOnGpu(source, options, modules, parts) {
+  const { threads, onProgress } = options;
+  if (threads !== undefined) (await modules.threads()).checkThreads(threads);
+  const plan = await planGpu(source, options, parts);
+  const onThisThread = {
+    ...modules,
+    threads: async () => /** @type {typeof import('../worker/threads.js')} */ (/** @type {unknown} */ (plan)),
+  };
+  const host = await loadCached(source, options, (bytes, lock) =>
+    loadLocal(bytes, { ...options, threads: 1, onProgress: lock.wrapProgress(onProgress) }, onThisThread),
+  );
+  return plan.adopt(host);
 }

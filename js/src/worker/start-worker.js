@@ -13,8 +13,10 @@ import { checkResponse, fetchSource } from '../source/source.js';
 
 /**
  * @typedef {OfWorker<'postMessage' | 'onmessage' | 'onmessageerror'> &
- *   { on?: (event: string, listener: (value: never) => void) => unknown }} Port
+ *   { on?: (event: string, listener: (value: never) => void) => unknown, close?: () => void }} Port
  *   a port to the other side: of a page, or of Node, which has `on`
+ *
+ * @typedef {'worker' | 'gpu-worker' | 'thread'} Script
  *
  * @typedef {Port & OfWorker<'terminate' | 'onerror'> & { ref?: () => void, unref?: () => void }} AnyWorker
  *   a worker of a page, or of Node
@@ -23,7 +25,7 @@ import { checkResponse, fetchSource } from '../source/source.js';
 /**
  * Returns the address of a worker's script without a bundler. `copied` tells whether this file is a copy in
  * node_modules/.vite, as the development servers of Vite 5 to 7 make it.
- * @param {'worker' | 'thread'} name of the script
+ * @param {Script} name of the script
  */
 export function scriptAddress(name) {
   // Turbopack makes a path without an origin.
@@ -37,7 +39,7 @@ export function scriptAddress(name) {
 
 /**
  * Starts a worker in Node or in a page.
- * @param {'worker' | 'thread'} name of the script
+ * @param {Script} name of the script
  * @param {() => Worker} bundled makes it by the literal `new Worker(new URL(..., import.meta.url), { type: 'module'
  *   })`, which bundlers look for
  * @returns {AnyWorker}
@@ -141,7 +143,7 @@ export function listen(worker, take, fail, lose) {
 
 /**
  * Finds the reason why a worker did not start; returns `cause` if there is no better one.
- * @param {'worker' | 'thread'} name of the script @param {Error} cause
+ * @param {Script} name of the script @param {Error} cause
  * @returns {Promise<Error>}
  */
 export async function startFailure(name, cause) {

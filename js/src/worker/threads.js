@@ -32,6 +32,9 @@ const WAITED = 16;
 const SOON = 1 << 9,
   LATE = 1 << 13;
 
+/** Whether this is a worker of Node. */
+const inWorker = builtin('node:worker_threads')?.isMainThread === false;
+
 /** Returns the headers that the page lacks; all of them if it cannot find out. */
 async function missingHeaders() {
   const wanted = {
@@ -48,18 +51,24 @@ async function missingHeaders() {
   return missing.length ? missing : Object.keys(wanted);
 }
 
+/** Throws `bad-argument` unless the option is valid. @param {unknown} wanted the option */
+export function checkThreads(wanted) {
+  const n = /** @type {number} */ (wanted);
+  if (wanted !== 'auto' && !(Number.isInteger(n) && n >= 1 && n <= MAX_THREADS))
+    throw badArgument(
+      `load: threads must be 'auto' or an integer between 1 and ${MAX_THREADS}, got ${describeValue(wanted)}`,
+    );
+}
+
 /**
  * Chooses the number of threads, with the reason.
  * @param {unknown} wanted the option
  * @returns {Promise<{ count: number, reason: string }>}
  */
 async function threadCount(wanted) {
+  checkThreads(wanted);
   const auto = wanted === 'auto',
     n = /** @type {number} */ (wanted);
-  if (!auto && !(Number.isInteger(n) && n >= 1 && n <= MAX_THREADS))
-    throw badArgument(
-      `load: threads must be 'auto' or an integer between 1 and ${MAX_THREADS}, got ${describeValue(wanted)}`,
-    );
   const { crossOriginIsolated, navigator, document } = /** @type {Partial<typeof globalThis>} */ (globalThis),
     node = builtin('node:worker_threads');
   const singleThread = (/** @type {string} */ why) => ({ count: 1, reason: `one thread: ${why}` });
@@ -283,7 +292,9 @@ class Threads {
 
   end() {
     for (const thread of this.#all) {
-      thread.lost = () => {};
+      // A worker must not end before its threads, nor before Node has told its main thread that they have ended.
+      thread.lost = () => void (inWorker && setTimeout(() => {}, 100));
+      thread.worker.ref?.();
       thread.worker.terminate();
     }
   }

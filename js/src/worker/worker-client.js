@@ -31,7 +31,7 @@ import { listen, startWorker, scriptAddress, startFailure } from './start-worker
  *   thrown: the id of the call of a function of `ops` whose error is the cause
  *
  * @typedef {object} ToWorker a message to the worker: a call, the abort of a call, the reply of a function of `ops`,
- *   or the news that a message was lost
+ *   the news that a message was lost, or its end
  * @property {number} [id] of a call
  * @property {string} [call] the name of the function
  * @property {unknown[]} [args] the arguments of a call, or those of the function of `ops` afterwards
@@ -41,15 +41,24 @@ import { listen, startWorker, scriptAddress, startFailure } from './start-worker
  * @property {unknown} [value] the result of this function
  * @property {string} [thrown] the message of its error
  * @property {boolean} [lost]
+ * @property {boolean} [end] whether the worker must end
+ *
+ * @typedef {Pick<LoadOptions, 'backend' | 'threads' | 'cache' | 'integrity' | 'limits' | 'wasm' | 'request' |
+ *   'device'> & { name?: string, choices?: Choices }} SentOptions the options that a worker gets. name: that of the
+ *   source, for messages
+ * @typedef {import('../gpu/choices.js').Choices} Choices
  *
  * @typedef {{ op: string, call: number, args: unknown[] }} OpCall a call of a function of `ops`, with its number
  *
- * @typedef {object} Reply of the worker: to a call, progress, or the news that a message was lost
+ * @typedef {object} Reply of the worker: to a call, progress, or news: a message was lost, the backend is another one
+ *   since the GPU was lost, or a device was chosen
  * @property {number} [id] of the call
  * @property {unknown} [value] its result
  * @property {Failure} [error] its error
  * @property {import('../api/load.js').Progress} [progress]
  * @property {boolean} [lost]
+ * @property {import('../engine/runtime.js').Backend} [backend]
+ * @property {[key: string, choice: import('../gpu/choices.js').Choice]} [choice]
  *
  * @typedef {Reply & Partial<OpCall>} FromWorker a message of the worker
  */
@@ -70,28 +79,33 @@ const asAborted = (e, { reason }) =>
     ? new RushlightError('aborted', e.code === 'aborted' ? e.message : 'the run was aborted', { cause: reason })
     : e;
 
-/** A worker of Node, or of a page. */
-function start() {
+/** A worker of Node, or of a page. @param {import('./start-worker.js').Script} script */
+function start(script) {
   if (!builtin('node:worker_threads') && typeof Worker === 'undefined')
     throw new RushlightError('unsupported', 'workers are not available here: leave out the option `worker`');
   try {
-    return startWorker('worker', () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }));
+    return script === 'worker'
+      ? startWorker(script, () => new Worker(new URL('./worker.js', import.meta.url), { type: 'module' }))
+      : startWorker(script, () => new Worker(new URL('./gpu-worker.js', import.meta.url), { type: 'module' }));
   } catch (cause) {
-    throw new RushlightError('unsupported', `the worker did not start: ${messageOf(cause)}. ${HELP}`, { cause });
+    throw new RushlightError('unsupported', `the worker did not start: ${messageOf(cause)}. ${help(script)}`, {
+      cause,
+    });
   }
 }
 
-const HELP =
-  'It is src/worker/worker.js of this package, with the files that it imports: see "With a ' +
+const help = (/** @type {string} */ script) =>
+  `It is src/worker/${script}.js of this package, with the files that it imports: see "With a ` +
   'bundler" in README.md there; a model also loads without `worker`';
 
 /**
  * Returns the error for a worker that did not start.
+ * @param {import('./start-worker.js').Script} name of its script
  * @param {Error} cause
  * @param {string} [directive] the violated directive of the page's policy
  */
-async function notStarted(cause, directive) {
-  const { script } = scriptAddress('worker');
+async function notStarted(name, cause, directive) {
+  const { script } = scriptAddress(name);
   const foreign = globalThis.location !== undefined && script.origin !== globalThis.location.origin;
   // The imports of a blob are scripts of the worker, too.
   const allow = foreign ? `worker-src blob: ${script.origin}` : "worker-src 'self'";
@@ -103,7 +117,7 @@ async function notStarted(cause, directive) {
       { cause },
     );
   }
-  const found = addHint(await startFailure('worker', cause)),
+  const found = addHint(await startFailure(name, cause)),
     hint =
       foreign && found === cause
         ? `; its server must allow CORS, and a Content-Security-Policy of the page must allow ${allow}`
@@ -114,7 +128,7 @@ async function notStarted(cause, directive) {
       : /MODULE_NOT_FOUND$/.test(/** @type {NodeJS.ErrnoException} */ (cause).code ?? '')
         ? 'unreadable'
         : 'internal';
-  const error = new RushlightError(code, `the worker did not start: ${messageOf(found)}${hint}. ${HELP}`, {
+  const error = new RushlightError(code, `the worker did not start: ${messageOf(found)}${hint}. ${help(name)}`, {
     source: script.href,
     cause,
   });
@@ -136,11 +150,14 @@ class WorkerClient {
     Promise.resolve();
   /** @type {Loaded} */ loaded = /** @type {Loaded} */ (/** @type {unknown} */ (undefined));
 
-  /** @param {LoadOptions} options */
-  constructor(options) {
+  /** @param {LoadOptions} options @param {Pick<typeof import('../gpu/choices.js'), 'setChoice'>} [choices] */
+  constructor(options, choices) {
+    this.choices = choices;
+    this.hasThreads = (options.threads ?? 1) !== 1;
     this.ops = readOps(options.ops === undefined ? {} : options.ops);
     this.onProgress = options.onProgress;
-    const worker = start();
+    const script = options.device === undefined || options.device === 'cpu' ? 'worker' : 'gpu-worker';
+    const worker = start(script);
     /** @type {string | undefined} */ let directive;
     /** @type {Partial<Document>} */ (globalThis.document ?? globalThis).addEventListener?.(
       'securitypolicyviolation',
@@ -160,7 +177,7 @@ class WorkerClient {
         this.#fail(
           aborted
             ? new RushlightError('internal', `the worker failed: ${e.message}`, { cause: e })
-            : await notStarted(e, directive),
+            : await notStarted(script, e, directive),
         );
       },
       () => {
@@ -338,6 +355,8 @@ class WorkerClient {
     if (m?.progress) return this.#reportProgress(m.progress);
     if (m?.op) return void this.#compute(/** @type {OpCall} */ (m));
     if (m?.lost) return this.#lose();
+    if (m?.backend) return this.#setBackend(m.backend);
+    if (m?.choice) return this.choices?.setChoice(...m.choice);
     const waiting = this.#waiting.get(/** @type {number} */ (m?.id));
     if (!m?.error) return waiting?.resolve(/** @type {never} */ (/** @type {FromWorker} */ (m).value));
     const { code, message, hinted: hasHint, ...details } = m.error;
@@ -346,6 +365,12 @@ class WorkerClient {
     const error = new RushlightError(code, message, details);
     if (hasHint) hinted.add(error);
     waiting?.reject(error);
+  }
+
+  /** Changes the backend, which the model has, too. @param {import('../engine/runtime.js').Backend} now */
+  #setBackend(now) {
+    delete this.backend.device;
+    Object.assign(this.backend, now);
   }
 
   /** Fails all calls after a message that cannot be read, because they get no reply. */
@@ -370,11 +395,26 @@ class WorkerClient {
 
   /** @param {RushlightError} e */
   #fail(e) {
-    this.#end ??= e;
+    if (this.#end) return;
+    this.#end = e;
     this.#started.abort();
     // Each caller gets its own error.
     for (const { reject } of this.#waiting.values()) reject(new RushlightError(e.code, e.message, e));
-    void this.#worker.terminate();
+    this.#terminate();
+  }
+
+  /**
+   * Ends the worker. If it has threads, Node would keep about 1 kB for each that has not ended before, as if it could
+   * still get messages of the main thread.
+   */
+  #terminate() {
+    const worker = this.#worker;
+    if (!worker.on || !this.hasThreads) return void worker.terminate();
+    if (this.#flag) Atomics.store(this.#flag, 0, 1);
+    worker.postMessage({ end: true });
+    const timer = setTimeout(() => worker.terminate(), GRACE_MS);
+    worker.on('exit', () => clearTimeout(timer));
+    worker.ref?.();
   }
 
   destroy() {
@@ -483,12 +523,18 @@ async function portableWasm(wasm) {
 /**
  * Loads a model into its own worker.
  * @param {Source} source @param {LoadOptions} options
+ * @param {typeof import('../gpu/choices.js')} [choices] for `device: 'auto'`
  * @returns {Promise<import('../engine/host.js').Host>}
  */
-export async function loadInWorker(source, options) {
-  const { signal, backend, request } = options;
+export async function loadInWorker(source, options, choices) {
+  const { signal, backend, request, gpu } = options;
   throwIfAborted(signal, 'loading');
-  const client = new WorkerClient(options);
+  if (gpu !== undefined)
+    throw new RushlightError(
+      'unsupported',
+      'load: gpu is not supported with `worker`: a GPU object cannot be sent to a worker',
+    );
+  const client = new WorkerClient(options, choices);
   const loaded = async () => {
     const plain = {
       backend,
@@ -496,6 +542,8 @@ export async function loadInWorker(source, options) {
       cache: options.cache,
       integrity: options.integrity,
       limits: options.limits,
+      device: options.device,
+      choices: choices?.allChoices(),
       wasm: await portableWasm(options.wasm),
       request: request && { ...request, signal: undefined, headers: [...headersOf(request)] },
     };
