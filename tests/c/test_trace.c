@@ -404,7 +404,7 @@ static void a_run_is_compared_or_observed(void **state) {
   const rush_traced wanted = {7, &two, 1, NULL};
   OK(rush_session_trace(r->session, &wanted, 1, 0, 0));
   assert_int_equal(rush_session_observe(r->session, true), RUSH_ERR_BAD_STATE);
-  assert_contains("observe", rush_ctx_error(r->ctx), "compared with PyTorch's, already");
+  assert_contains("observe", rush_ctx_error(r->ctx), "must end its observation or trace");
   OK(rush_session_observe(r->session, false));
   run(r, 0, ARGS(rush_int(1)));
   rush_session_results(r->session, &n);

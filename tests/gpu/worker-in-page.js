@@ -76,7 +76,7 @@ export const tests = {
         await stateful.run({ x: X });
         await lose();
         await refused(stateful.run({ x: X }), 'device-lost', /They have the file's values again/);
-        equal((/** @type {any} */ (await stateful.run({ x: X })).y).data, X);
+        equal(/** @type {any} */ (await stateful.run({ x: X })).y.data, X);
         stateful.dispose();
       }),
     );

@@ -48,7 +48,7 @@ rush_status rush_session_reset(rush_session *s) {
 
 rush_status rush_observe_with(rush_session *s, const rush_observer *observer, size_t bytes) {
   RUSH_CHECK(s->ctx, !s->observer, RUSH_ERR_BAD_STATE,
-             "the session's results are being observed, or compared with PyTorch's, already");
+             "the session must end its observation or trace before another one begins");
   RUSH_TRY(rush_calloc(s->ctx, 1, bytes, &s->observed));
   s->observed_bytes = bytes;
   s->observer = observer;

@@ -125,7 +125,7 @@ static rush_status read(rush_call *c, const rush_tensor *x, mode m, padding *p) 
     const int d = x->rank - 1 - k;
     RUSH_CHECK_ARG(list[2 * k] >= INT32_MIN && list[2 * k] <= INT32_MAX &&
                        list[2 * k + 1] >= INT32_MIN && list[2 * k + 1] <= INT32_MAX,
-                   "a padding of %lld and %lld is too large", (long long)list[2 * k],
+                   "each padding must fit in 32 bits, got %lld and %lld", (long long)list[2 * k],
                    (long long)list[2 * k + 1]);
     p->front[d] = list[2 * k];
     p->back[d] = list[2 * k + 1];

@@ -1,5 +1,6 @@
 // The sizes of what a page downloads for each import of the package: minified by esbuild and compressed by Brotli.
-// `./dev shell node tests/package/sizes.mjs --write` puts the table into web/guide/download.md.
+// `./dev shell node tests/lint/download-sizes.mjs --write` puts the table into web/guide/download.md. Without --write,
+// it fails if a row is too large, or if the guide has another size.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -70,7 +71,7 @@ async function bundled(names, external, script = false) {
 export const bundledCore = async () => (await bundled(['index'], [])).bytes;
 
 /** The sizes in the order of the table: names, bytes, and the most that they may be. */
-export async function sizes() {
+async function sizes() {
   const filesOf = async (/** @type {string[]} */ names) =>
     (await bundled(names, [])).files.filter((file) => file.startsWith('src/')).map((file) => js + file);
   const core = await filesOf(['index']);
@@ -85,25 +86,41 @@ export async function sizes() {
   );
 }
 
-const HEAD = '| Import or option | kB, brotli |\n|---|---|\n';
 const TABLE = /(?<=^\| Import or option \| kB, brotli \|\n\|---\|---\|\n)(?:\|.*\n)+/m;
 
 /** The rows of the table in web/guide/download.md: names and kB. */
-export const told = () =>
+const told = () =>
   (TABLE.exec(readFileSync(page, 'utf8'))?.[0] ?? '')
     .trimEnd()
     .split('\n')
     .map((line) => line.split('|').map((cell) => cell.trim()))
     .map(([, name = '', kB]) => ({ name, kB: Number(kB) }));
 
+/** Returns what is wrong with the rows, or with the guide. @param {Awaited<ReturnType<typeof sizes>>} rows */
+function faults(rows) {
+  const table = told();
+  if (table.map(({ name }) => name).join() !== rows.map(({ name }) => name).join())
+    return ['web/guide/download.md has other rows than ROWS of tests/lint/download-sizes.mjs'];
+  return rows.flatMap(({ name, bytes, most }, i) => {
+    const kB = table[i]?.kB ?? 0;
+    if (!(bytes > 500 && bytes < most)) return [`${name} has ${bytes} bytes, and must have fewer than ${most}`];
+    return Math.abs(1000 * kB - bytes) <= 0.05 * bytes + 50
+      ? []
+      : [`web/guide/download.md: ${name} must have ${bytes} bytes, got ${kB} kB: use --write`];
+  });
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const rows = await sizes();
-  const table = rows.map(({ name, bytes }) => `| ${name} | ${(bytes / 1000).toFixed(1)} |\n`).join('');
-  if (process.argv.includes('--write'))
+  if (process.argv.includes('--write')) {
+    const table = rows.map(({ name, bytes }) => `| ${name} | ${(bytes / 1000).toFixed(1)} |\n`).join('');
     writeFileSync(
       page,
       readFileSync(page, 'utf8').replace(TABLE, () => table),
     );
-  process.stdout.write(`${HEAD}${table}`);
-  console.log(rows.map(({ name, bytes, most }) => `${name}: ${bytes} of ${most}`).join('\n'));
+  }
+  for (const { name, bytes, most } of rows) console.log(`${name}: ${bytes} of ${most} bytes`);
+  const wrong = faults(rows);
+  for (const text of wrong) console.error(text);
+  process.exitCode = wrong.length ? 1 : 0;
 }
