@@ -413,6 +413,7 @@ class WorkerClient {
     if (this.#flag) Atomics.store(this.#flag, 0, 1);
     worker.postMessage({ end: true });
     const timer = setTimeout(() => worker.terminate(), GRACE_MS);
+    timer.unref?.(); // a worker that has ended already does not keep Node alive
     worker.on('exit', () => clearTimeout(timer));
     worker.ref?.();
   }
