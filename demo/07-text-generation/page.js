@@ -1,3 +1,4 @@
+import { addDeviceChoice } from '../shared/device.js';
 import { element, showError } from '../shared/page.js';
 import { loadTextModel } from '../shared/text.js';
 
@@ -14,7 +15,9 @@ const [talk, question, ask, stop, anew] = ['talk', 'question', 'ask', 'stop', 'a
 
 /** @type {AbortController | undefined} */ let writing; // the element of the current answer
 
-const ready = loadTextModel(FOLDER, byId('status')).then(({ loaded }) => loaded);
+const open = (/** @type {import('../shared/device.js').Device} */ device) =>
+  loadTextModel(FOLDER, byId('status'), device).then(({ loaded }) => loaded);
+let ready = open('cpu');
 /** @type {import('../../js/src/text/load-text.js').Message[]} */ let messages = [];
 
 /** Formats a count with its noun. @param {number} n @param {string} what */
@@ -103,9 +106,23 @@ for (const text of EXAMPLES) {
   byId('examples').append(button);
 }
 
-try {
-  await ready;
-  for (const button of byId('form').querySelectorAll('button:disabled')) if (button !== anew) button.disabled = false;
-} catch (error) {
-  showError(byId('status'), error);
+/** Lets the visitor ask when the model is loaded. */
+async function begin() {
+  try {
+    await ready;
+    for (const button of byId('form').querySelectorAll('button:disabled')) if (button !== anew) button.disabled = false;
+  } catch (error) {
+    showError(byId('status'), error);
+  }
 }
+
+addDeviceChoice(byId('status'), (device) => {
+  writing?.abort();
+  ready.then(
+    (chat) => chat.dispose(),
+    () => {}, // it was shown
+  );
+  ready = open(device);
+  begin();
+});
+await begin();

@@ -1,4 +1,5 @@
 import { videoFrames } from '../../js/src/media/image.js';
+import { addDeviceChoice } from '../shared/device.js';
 import { loadModel, milliseconds, rankedLine, showError } from '../shared/page.js';
 import { addSamples, decodePicture, markSample } from '../shared/pictures.js';
 import { findFaces, inWords } from './faces.js';
@@ -18,12 +19,30 @@ const video = /** @type {HTMLVideoElement} */ (byId('video'));
 let turn = 0; // number of the last request; the faces of older ones are dropped
 /** @type {AbortController | undefined} */ let live;
 
-// In a worker, the page stays responsive while the model runs.
-const ready = loadModel(FOLDER, byId('status'), { worker: true });
-ready.then(
-  () => (camera.disabled = !navigator.mediaDevices),
-  (error) => showError(byId('status'), error),
-);
+/**
+ * Loads the model. In a worker, the page stays responsive while it runs.
+ * @param {import('../shared/device.js').Device} device
+ */
+function open(device) {
+  const loading = loadModel(FOLDER, byId('status'), { worker: true, device });
+  loading.then(
+    () => (camera.disabled = !navigator.mediaDevices),
+    (error) => showError(byId('status'), error),
+  );
+  return loading;
+}
+let ready = open('cpu');
+/** The last run of the model. @type {Promise<unknown>} */ let run = Promise.resolve();
+
+addDeviceChoice(byId('status'), async (device) => {
+  const old = ready;
+  ready = open(device);
+  await Promise.allSettled([run]);
+  old.then(
+    ({ model }) => model.dispose(),
+    () => {}, // it was shown
+  );
+});
 
 /**
  * Draws a picture, finds its faces and shows them.
@@ -40,7 +59,9 @@ async function look(image, width, height, most, mine = ++turn) {
   scaled.drawImage(image, 0, 0, w, h);
   const pixels = scaled.getImageData(0, 0, w, h),
     start = performance.now(),
-    faces = await findFaces(model, pixels);
+    finding = findFaces(model, pixels);
+  run = finding;
+  const faces = await finding;
   if (mine !== turn) return;
   [canvas.width, canvas.height] = [w, h];
   context.putImageData(pixels, 0, 0);

@@ -478,6 +478,29 @@ test('a face in a photograph is found where PyTorch finds it', { skip: faces.not
   assert.equal(errors.length, 1, `${errors}`); // of the file that is not a picture
 });
 
+test('a visitor chooses the device, and the faces are the same', { skip: faces.note || false }, async () => {
+  const errors = await withPage(async (page) => {
+    await page.addInitScript(() => {
+      // Without an adapter, and with the word that it is there
+      Object.defineProperty(navigator, 'gpu', { value: { requestAdapter: async () => null } });
+    });
+    await page.goto(faceUrl());
+    await page.click('button[data-file="astronaut.png"]');
+    await page.waitForFunction(() => document.querySelector('#words')?.textContent === 'One face.');
+    await page.selectOption('#device', 'auto');
+    await page.waitForFunction(() =>
+      /device 'auto' runs on the CPU/.test(document.querySelector('#status')?.textContent ?? ''),
+    );
+    await page.click('button[data-file="chelsea.png"]');
+    await page.waitForFunction(() => document.querySelector('#words')?.textContent === 'No face.');
+    await page.click('button[data-file="astronaut.png"]');
+    await page.waitForFunction(() => document.querySelector('#words')?.textContent === 'One face.');
+    assert.deepEqual(await lines(page, '#answer'), ['88 × 111 at 180, 61']);
+    await noSideways(page);
+  }, PHONE);
+  assert.deepEqual(errors, []);
+});
+
 test('faces are found in a camera, until it is stopped', { skip: faces.note || false }, async () => {
   const errors = await withPage(async (page) => {
     await page.addInitScript(() => {
