@@ -2,13 +2,11 @@
 // given.
 
 import { badArgument, describeValue } from '../base/errors.js';
+import { loadThroughCache } from '../engine/load-cached.js';
 import { loadLocal } from '../engine/load-local.js';
-import { loadCached } from '../source/cached-source.js';
 import { isReadableAgain } from '../source/streams.js';
+import { modules } from '../worker/modules.js';
 import { loadInWorker } from '../worker/worker-client.js';
-import * as threads from '../worker/threads.js';
-import * as diagnostics from '../engine/diagnostics.js';
-import * as ops from '../engine/ops.js';
 
 /**
  * @typedef {import('../engine/host.js').Host} Host
@@ -40,18 +38,9 @@ function loadHere(source, options) {
 
 /** @type {typeof loadWithOptions} */
 async function loadOnCpu(source, options) {
-  const { cache, integrity, onProgress } = options;
-  if (!cache && integrity === undefined) return loadLocal(source, options, modules);
-  return loadCached(source, options, (bytes, lock) =>
-    loadLocal(bytes, { ...options, onProgress: lock.wrapProgress(onProgress) }, modules),
-  );
+  const { cache, integrity } = options;
+  return (cache || integrity !== undefined ? loadThroughCache : loadLocal)(source, options, modules);
 }
-
-const modules = {
-  diagnostics: async () => diagnostics,
-  threads: async () => threads,
-  ops: async () => ops,
-};
 
 /** @type {import('../gpu/load-gpu.js').GpuParts} */
 const gpuParts = {
@@ -69,9 +58,7 @@ const loadOnGpu = (source, options) =>
 /** @type {typeof loadWithOptions} */
 async function loadOnFasterDevice(source, options) {
   const choices = await pageChoices();
-  return import('../gpu/choose.js').then((m) =>
-    m.loadOnFaster(source, options, loadHere, { get: choices.getChoice, set: choices.setChoice }),
-  );
+  return import('../gpu/choose.js').then((m) => m.loadOnFaster(source, options, loadHere, choices));
 }
 
 /**

@@ -12,8 +12,8 @@ import { nameOf, sharedDevice } from './device.js';
  * @typedef {import('../engine/host.js').Host} Host
  * @typedef {(source: Source, options: LoadOptions & { device: 'cpu' | 'webgpu' }) => Promise<Host>} Loader
  * @typedef {import('./choices.js').Choice} Choice
- * @typedef {{ get: (key: string) => Choice | undefined, set: (key: string, choice: Choice) => unknown }} Memory
- *   remembers decisions
+ * @typedef {{ getChoice: (key: string) => Choice | undefined, setChoice: (key: string, choice: Choice) => unknown }}
+ *   Memory remembers decisions, as choices.js does
  */
 
 /** Timed rounds, and how much faster the GPU must be. */
@@ -90,7 +90,7 @@ async function decide(cpu, file, options, load, shared, memory) {
   const why = whyNoTrials(cpu, options);
   if (why !== undefined) return withReason(cpu, why);
   const key = `${nameOf(shared)} ${await digestOf(file, cpu.description.headBytes)}`,
-    known = memory.get(key);
+    known = memory.getChoice(key);
   if (known?.device === 'cpu') return withReason(cpu, known.why);
   /** @type {Host} */ let gpu;
   try {
@@ -101,7 +101,7 @@ async function decide(cpu, file, options, load, shared, memory) {
   }
   try {
     const choice = known ?? (await compare(cpu, gpu, options.signal));
-    if (gpu.backend.device) memory.set(key, choice); // the comparison means nothing if the device was lost
+    if (gpu.backend.device) memory.setChoice(key, choice); // the comparison means nothing if the device was lost
     const [kept, other] = choice.device === 'cpu' ? [cpu, gpu] : [gpu, cpu];
     await kept.reset();
     other.destroy();

@@ -2,7 +2,7 @@
 
 import { RushlightError, badArgument, describeValue } from '../base/errors.js';
 import { once, packageFile } from '../base/platform.js';
-import { loadLocal } from '../engine/load-local.js';
+import { loadThroughCache } from '../engine/load-cached.js';
 import { compile } from '../engine/runtime.js';
 import { copied } from '../engine/values.js';
 import { TIMESTAMPS, isLost, nameOf, sharedDevice } from './device.js';
@@ -10,7 +10,6 @@ import { Driver } from './driver.js';
 import { keepResultsOf, useGpuValues } from './exchange.js';
 import { GpuTensor, ResultBuffers } from './gpu-tensor.js';
 import { link } from './link.js';
-import { loadCached } from '../source/cached-source.js';
 import { isReadableAgain } from '../source/streams.js';
 
 /**
@@ -358,15 +357,12 @@ async function planGpu(source, { gpu, threads = 1, request, cache, integrity }, 
  * @param {GpuParts} parts
  */
 export async function loadOnGpu(source, options, modules, parts) {
-  const { threads, onProgress } = options;
+  const { threads } = options;
   if (threads !== undefined) (await modules.threads()).checkThreads(threads);
   const plan = await planGpu(source, options, parts);
   const onThisThread = {
     ...modules,
     threads: async () => /** @type {typeof import('../worker/threads.js')} */ (/** @type {unknown} */ (plan)),
   };
-  const host = await loadCached(source, options, (bytes, lock) =>
-    loadLocal(bytes, { ...options, threads: 1, onProgress: lock.wrapProgress(onProgress) }, onThisThread),
-  );
-  return plan.adopt(host);
+  return plan.adopt(await loadThroughCache(source, { ...options, threads: 1 }, onThisThread));
 }

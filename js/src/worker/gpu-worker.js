@@ -1,12 +1,11 @@
 // The script of the worker that holds a model on the GPU, or on the faster device.
 
-import { loadLocal } from '../engine/load-local.js';
+import { loadThroughCache } from '../engine/load-cached.js';
 import { loadOnFaster } from '../gpu/choose.js';
 import * as comparison from '../gpu/compare-devices.js';
 import * as weights from '../gpu/file-weights.js';
 import { loadOnGpu } from '../gpu/load-gpu.js';
 import * as profiling from '../gpu/profile-gpu.js';
-import { loadCached } from '../source/cached-source.js';
 import { serve, tell } from './serve.js';
 
 const parts = {
@@ -19,12 +18,10 @@ serve((source, options, modules) => {
   const { device, choices = {} } = options;
   /** @type {import('../gpu/choose.js').Loader} */
   const load = (from, how) =>
-    how.device === 'webgpu'
-      ? loadOnGpu(from, how, modules, parts)
-      : loadCached(from, how, (bytes) => loadLocal(bytes, how, modules));
+    how.device === 'webgpu' ? loadOnGpu(from, how, modules, parts) : loadThroughCache(from, how, modules);
   if (device === 'webgpu') return load(source, { ...options, device });
   return loadOnFaster(source, options, load, {
-    get: (key) => choices[key],
-    set: (...choice) => tell({ choice }),
+    getChoice: (key) => choices[key],
+    setChoice: (...choice) => tell({ choice }),
   });
 });

@@ -4,10 +4,8 @@
 import { RushlightError, badArgument, describeValue, messageOf } from '../base/errors.js';
 import { addHint, hinted } from '../engine/error-hints.js';
 import { buffersIn } from './transferables.js';
+import { modules } from './modules.js';
 import { builtin } from '../base/platform.js';
-import * as threads from './threads.js';
-import * as diagnostics from '../engine/diagnostics.js';
-import * as ops from '../engine/ops.js';
 
 /**
  * @typedef {import('./worker-client.js').SentOptions} SentOptions
@@ -94,12 +92,6 @@ const ask =
       });
       send({ op, call, args }, args);
     });
-
-const modules = {
-  diagnostics: async () => diagnostics,
-  threads: async () => threads,
-  ops: async () => ops,
-};
 
 /** Returns the backend as plain data. */
 function backendNow() {

@@ -1,7 +1,6 @@
 // The script of the worker that holds a model on the CPU.
 
-import { loadLocal } from '../engine/load-local.js';
-import { loadCached } from '../source/cached-source.js';
+import { loadThroughCache } from '../engine/load-cached.js';
 import { serve } from './serve.js';
 
-serve((source, options, modules) => loadCached(source, options, (bytes) => loadLocal(bytes, options, modules)));
+serve(loadThroughCache);
