@@ -1,6 +1,7 @@
 """Warnings, refusals, and forms of arguments that a new user meets."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -174,6 +175,15 @@ def test_source_lines_of_a_traced_bare_module_are_the_models(out):
     rushlight.export(nn.Sequential(nn.Linear(2, 3), nn.Tanh()), (torch.ones(1, 2),), out)
     text = rushlight.describe(out)
     assert "export.py" not in text and "torch/nn/modules/linear.py" in text
+
+
+def test_source_lines_where_the_environment_is_in_the_working_folder(out, fresh):
+    text = fresh(f"""
+import os, rushlight
+os.chdir({str(Path(torch.__file__).parents[2])!r})
+rushlight.export(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh()), (torch.ones(1, 2),), {str(out)!r})
+print(rushlight.describe({str(out)!r}))""")
+    assert "# torch/nn/modules/linear.py:" in text and "# torch/nn/modules/activation.py:" in text, text
 
 
 def test_call_without_the_methods_name_says_so(out):

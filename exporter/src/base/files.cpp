@@ -43,12 +43,13 @@ size_t package_start(const std::string &file) {
 }  // namespace
 
 std::string stored_path(const std::string &file) {
+  // A virtual environment is often in the working folder.
+  const size_t start = package_start(file);
+  if (start != std::string::npos) return file.substr(start);
   std::error_code ignored;
   const std::string working_folder = std::filesystem::current_path(ignored).string() + "/";
   if (working_folder.size() > 1 && file.rfind(working_folder, 0) == 0)
     return file.substr(working_folder.size());
-  const size_t start = package_start(file);
-  if (start != std::string::npos) return file.substr(start);
   if (!file.empty() && file[0] == '/') return std::filesystem::path(file).filename().string();
   return file;
 }
