@@ -73,20 +73,29 @@ fetch_torch() {
     rm -r partial'
 }
 
-# test_wheel PYTHON WHEEL TORCH PACKAGE: installs a wheel in a bare root and runs a check of tests/wheels. TORCH is none, debian, or a
-# version that has a file torch-VERSION-requirements.txt there. Beside Debian's, the npm package is installed, too.
+# Tests of tests/python that need the installed package and PyTorch alone: no part of a checkout, no compiler.
+PUBLIC=(layouts long_sums messages random session session_threads strings torchscript_modules torchscript_objects
+  torchscript_programs torchscript_state torchscript_views)
+
+# test_wheel PYTHON WHEEL TORCH PACKAGE: installs a wheel in a bare root and runs a check of tests/wheels, and with PyTorch the public
+# tests. TORCH is none, debian, or a version that has a file torch-VERSION-requirements.txt there. Beside Debian's, the npm package is
+# installed, too.
 test_wheel() {
-  local python=$1 wheel=$2 torch=$3 checks=(check_with_torch.py) package=() home
+  local python=$1 wheel=$2 torch=$3 checks=(check_with_torch.py) package=(python3-pytest) home test
   case $torch in
     none) package=(python3-numpy) checks=(check_without_torch.py) ;;
-    debian) package=(python3-torch nodejs npm) checks+=(check_packages.py) ;;
+    debian) package+=(python3-torch nodejs npm) checks+=(check_packages.py) ;;
   esac
   ensure_bare_root "$python" "${package[@]}"
   home=$(mktemp -d "$RUSH_CACHE/bare-home.XXXXXX")
   cp "$wheel" "$4" "$TOP/README.md" "$TOP"/tests/wheels/*.py "$TOP/tests/exporter/stored/version-1.rush" "$home"
+  mkdir -p "$home/tests/python"
+  cp -r "$TOP"/tests/*.py "$TOP/tests/conformance" "$home/tests"
+  for test in "${PUBLIC[@]}"; do cp "$TOP/tests/python/test_$test.py" "$home/tests/python"; done
+  cp "$TOP/tests/python/conftest.py" "$home/tests/python"
   say "testing ${wheel##*/} with Python $python and PyTorch: $torch"
   # shellcheck disable=SC2016
-  { [ ${#package[@]} -gt 0 ] || { fetch_torch "$python" "$torch" && cp -rl "$RUSH_CACHE/torch-wheels" "$home"; }; } &&
+  { [ "$torch" = none ] || [ "$torch" = debian ] || { fetch_torch "$python" "$torch" && cp -rl "$RUSH_CACHE/torch-wheels" "$home"; }; } &&
     in_bare_root "$BARE" "$home" sh -eu -c '
       ! command -v cc g++ cmake git || exit
       python3 -m venv --system-site-packages venv
@@ -97,7 +106,8 @@ test_wheel() {
       venv/bin/pip install --quiet --no-index --no-deps ./*.whl
       echo "installed in $(($(date +%s) - before)) s, $(du -sk venv/lib/python3*/site-packages/rushlight | cut -f1) kB"
       rm ./*.whl' sh "$torch" &&
-    in_bare_root "$BARE" "$home" sh -eu -c 'for check; do venv/bin/python "$check"; done' sh "${checks[@]}"
+    in_bare_root "$BARE" "$home" sh -eu -c 'for check; do venv/bin/python "$check"; done' sh "${checks[@]}" &&
+    { [ "$torch" = none ] || in_bare_root "$BARE" "$home" venv/bin/python -m pytest --quiet -p no:cacheprovider -p without_lower tests/python; }
   local status=$?
   rm -rf "$home"
   return $status
